@@ -109,17 +109,15 @@ def _shown(*, gold: bool) -> Iterator[Declaration]:
 
 def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
     """Those of a family, or the one of a measure; that of another distribution is asked once."""
-    return material.once((default_figures, declaration.name), lambda: tuple(_made(declaration, material)))
 
+    def make() -> tuple[Figure, ...]:
+        if declaration.family is not None:
+            return tuple(declaration.family(material))
+        term = Term(declaration.name)
+        single = figure(material, Measure(term, term, material.settings, declaration))
+        return () if single is None else (single,)
 
-def _made(declaration: Declaration, material: Material) -> Iterator[Figure]:
-    if declaration.family is not None:
-        yield from declaration.family(material)
-        return
-    term = Term(declaration.name)
-    single = figure(material, Measure(term, term, material.settings, declaration))
-    if single is not None:
-        yield single
+    return material.once((default_figures, declaration.name), make)
 
 
 def nugget_figures(material: Material) -> Sequence[Figure]:

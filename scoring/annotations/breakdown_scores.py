@@ -98,7 +98,11 @@ def breakdown_rows(
     predictors += _baselines(turns, counts, gold, training, held_out, seed)
     dialogues = [turn.dialogue for turn in turns]
     resampler = Resampler(generator(seed, "breakdown"), replications=replications, level=level)
-    scopes = _scopes(turns)
+    # All turns, then each system's if there are several.
+    systems = sorted({turn.system for turn in turns})
+    scopes: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(turns), dtype=bool))]
+    if len(systems) > 1:
+        scopes += [(system, np.array([turn.system == system for turn in turns])) for system in systems]
     rows: list[ScoreRow] = []
     for predictor in predictors:
         for system, where in scopes:
@@ -167,15 +171,6 @@ def _figures(predictor: _Predictor, where: npt.NDArray[np.bool_]) -> tuple[Figur
         )
         for figure in found
     )
-
-
-def _scopes(turns: Sequence[AnnotatedTurn]) -> list[tuple[str | None, npt.NDArray[np.bool_]]]:
-    """All turns, then each system's where there are several."""
-    systems = sorted({turn.system for turn in turns})
-    scopes: list[tuple[str | None, npt.NDArray[np.bool_]]] = [(None, np.ones(len(turns), dtype=bool))]
-    if len(systems) > 1:
-        scopes += [(system, np.array([turn.system == system for turn in turns])) for system in systems]
-    return scopes
 
 
 def _rows(

@@ -6,13 +6,13 @@ Where words have no blanks between them, positions and L count characters, as in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from scoring.columns import Column, Conversations
+from scoring.columns import Conversations
 from scoring.figure import Figure
 from scoring.measure import Declaration, Measure, Parameter, a_number
 from scoring.notation import Value
@@ -44,18 +44,18 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
 
 def relevances(many: Conversations) -> npt.NDArray[np.float64]:
     """(conversations,) `relevance` of each, to the last bit."""
-    return many.once(relevance, lambda: _relevances(many))
 
+    def make() -> npt.NDArray[np.float64]:
+        products = position_weight(many.position, many.limit[many.of]) * many.gain
+        counts = many.counts
+        starts = np.cumsum(counts) - counts
+        sums = np.zeros(len(many))
+        for count in np.unique(counts[counts > 0]):  # those with as many nuggets: numpy adds them as it adds one alone
+            rows = np.flatnonzero(counts == count)
+            sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
+        return sums / ((many.limit + 1) / 2)
 
-def _relevances(many: Conversations) -> npt.NDArray[np.float64]:
-    products = position_weight(many.position, many.limit[many.of]) * many.gain
-    counts = many.counts
-    starts = np.cumsum(counts) - counts
-    sums = np.zeros(len(many))
-    for count in np.unique(counts[counts > 0]):  # those with as many nuggets: numpy adds them as it adds one alone
-        rows = np.flatnonzero(counts == count)
-        sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
-    return sums / ((many.limit + 1) / 2)
+    return many.once(relevance, make)
 
 
 def _whole(value: Value) -> float:
@@ -88,11 +88,7 @@ def _relevance(material: Material, measure: Measure) -> Figure:
     )
 
 
-def _columns(many: Conversations) -> Sequence[Column]:
-    return (many.column(RELEVANCE.name, relevances(many)),)
-
-
-RELEVANCE = Declaration(
+RELEVANCE: Declaration = Declaration(
     name="R",
     sentence="How much relevant content a conversation gives, discounted by the words read before it.",
     of="conversation",
@@ -107,7 +103,7 @@ RELEVANCE = Declaration(
     has_top=False,  # divided by a relevant nugget at every word, which nobody reaches
     shown="always",
     score=_relevance,
-    columns=_columns,
+    columns=lambda many: (many.column(RELEVANCE.name, relevances(many)),),
 )
 
 

@@ -145,18 +145,14 @@ def flaws(text: str) -> Iterator[Flag]:
     for words, one in whole:
         if counts[words] >= _AGAIN:
             yield Flag("a sentence said over and over", one.start, one.end)
-    yield from _letters(plain)
-
-
-def _letters(plain: str) -> Iterator[Flag]:
     foreign = list(_HAN.finditer(plain))
     latin = sum(letter.isascii() and letter.isalpha() for letter in plain)
     other = sum(len(found[0]) for found in foreign)
     if len(foreign) > 1 and latin > 2 * other:
         yield Flag("two kinds of writing", foreign[0].start(), foreign[-1].end())
-    words = _WORD.findall(plain)
-    odd = sum(_CONSONANTS.search(word) is not None for word in words)
-    if len(words) >= _AGAIN and 3 * odd > len(words):
+    every = _WORD.findall(plain)
+    odd = sum(_CONSONANTS.search(word) is not None for word in every)
+    if len(every) >= _AGAIN and 3 * odd > len(every):
         yield Flag("no words of any language", 0, len(plain))
 
 

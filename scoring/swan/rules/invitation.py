@@ -63,13 +63,15 @@ def judge(sight: Sight) -> Iterator[Verdict]:
             own.setdefault(one.turn, []).append(one)
     for item in sight.items:
         here = own.get(item.turn, [])
+        # What asks the user to go on, among the last two pieces of the turn.
+        asks = [one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ON.search(own_words(one.text))]
         bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
         if not sight.text(item).strip():
             yield Verdict(item, 0.0, "nothing is said")
         elif here and _invites(here[-1]):
             yield Verdict(item, 1.0, f"ends in {here[-1].act.lower()}", (here[-1].span,))
-        elif here and (asks := _asks_for(here)) is not None:
-            yield Verdict(item, 1.0, "asks the user for something", (asks.span,))
+        elif asks:
+            yield Verdict(item, 1.0, "asks the user for something", (asks[0].span,))
         elif here and all(map(_ends, here)):
             yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
         elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
@@ -93,14 +95,6 @@ def _invites(last: Nugget) -> bool:
     if last.act == "OFFER" and re.search(r":\s*\w", said):
         return False  # what was offered follows at once
     return asks and bool(said.strip(" ?!.")) and not _REPORTED.search(said)
-
-
-def _asks_for(here: list[Nugget]) -> Nugget | None:
-    """What asks the user to go on, among the last two pieces of the turn."""
-    return next(
-        (one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ON.search(own_words(one.text))),
-        None,
-    )
 
 
 def _ends(one: Nugget) -> bool:
