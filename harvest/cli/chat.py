@@ -116,7 +116,10 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
     outcome = watcher.outcome
     if outcome is not None:
         if outcome.kind == "system-ended":  # nobody was asked for a turn after it, so it is not yet shown
-            _show_last(read(folder), system, topic)
+            played = (system.name, topic.id)
+            own = [one for one in read(folder).conversations if (one.key.system, one.key.topic) == played]
+            for exchange in max(own, key=lambda one: one.started_at).exchanges[-1:]:
+                tell(f"\n{printable(exchange.answer.text)}")
         detail = f": {outcome.detail}" if outcome.detail else ""
         ended = printable(f"{outcome.kind} ({outcome.reason}){detail}", line=True)
         tell(f"\n{ended}; recorded in {_folder_name(folder)}")
@@ -141,14 +144,6 @@ def _introduce(system: System, topic: Topic, work: Work) -> None:
     tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
     tell(f"what you want: {printable(topic.request)}")
     tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
-
-
-def _show_last(recorded: Run, system: System, topic: Topic) -> None:
-    """Shows the answer that ended the conversation that was recorded last."""
-    of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
-    last = max(of_these, key=lambda one: one.started_at)
-    for exchange in last.exchanges[-1:]:
-        tell(f"\n{printable(exchange.answer.text)}")
 
 
 def _folder_name(folder: Path) -> str:

@@ -10,7 +10,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_option
 from harvest.studies.probes.figures import case_json, case_lines, tables
-from harvest.studies.probes.findings import Noted, Probed, notes_of, read_probes
+from harvest.studies.probes.findings import Noted, notes_of, read_probes
 from harvest.studies.probes.rows import CRITERION, D_PRIME, probe_rows
 from harvest.terminal import people_console, printable, wrap_lines
 from recordings.conversations.conversation import LARGEST_NUMBER
@@ -50,7 +50,11 @@ def command(
     found = read_probes([read(run) for run in runs])
     if (topic is not None or trial is not None) and not turns:
         raise InputError("--topic and --trial choose what --turns lists", advice="add --turns")
-    _known(found, system, topic)
+    systems = found.material.systems
+    if system is not None and system not in systems:
+        raise InputError(f"no system is called {system!r}", allowed=", ".join(systems))
+    if topic is not None:
+        found.material.topics[topic]  # raises, naming the topics there are
     rows = probe_rows(found, level=level)
     measures = _requested_measures(wanted, rows)
     rows = tuple(row for row in rows if system in (None, row.system) and (not measures or _of(row) in measures))
@@ -87,14 +91,6 @@ def command(
         people.print(f"note: {printable(note, line=True)}", markup=False)
     for sentence in found.material.damage:
         people.print(f"damage: {printable(sentence, line=True)}", markup=False)
-
-
-def _known(found: Probed, system: str | None, topic: str | None) -> None:
-    systems = found.material.systems
-    if system is not None and system not in systems:
-        raise InputError(f"no system is called {system!r}", allowed=", ".join(systems))
-    if topic is not None:
-        found.material.topics[topic]  # raises, naming the topics there are
 
 
 def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:

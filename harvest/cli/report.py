@@ -63,7 +63,12 @@ def command(
     It opens by a double click, without a network: what was found, what drives it and what to do next; figures, grid,
     trees, comparison, variance; and every conversation. Conversations of more than 8 MB lie in a folder beside it.
     """
-    _check(out, force=force)
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
+    check_output_file(out, replace=force, ours=is_report, other="take another name, or --force")
+    files = _beside(out)
+    if files.is_symlink() or (files.exists() and not files.is_dir()):
+        raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")
     command_line = ["harvest", "report", *map(str, runs), "--out", str(out)]
     for name, value in (("--baseline", baseline), ("--history", history)):
         command_line += [name, str(value)] if value is not None else []
@@ -85,15 +90,6 @@ def command(
         )
     click.echo(wrote, err=True)
     click.echo(wrap_lines(found, terminal_width(sys.stdout)))
-
-
-def _check(out: Path, *, force: bool) -> None:
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
-    check_output_file(out, replace=force, ours=is_report, other="take another name, or --force")
-    files = _beside(out)
-    if files.is_symlink() or (files.exists() and not files.is_dir()):
-        raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")
 
 
 def _beside(out: Path) -> Path:

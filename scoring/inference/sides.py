@@ -61,7 +61,18 @@ def compare_sides(
         if not found.interval.printed or (guard == "none" and not aligned.pooled):
             return found
         alone = _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
-        return _wider(found, alone)
+        # The hull of two intervals of one difference, and the larger of their p.
+        if not alone.interval.printed:
+            return replace(found, interval=alone.interval, p=math.nan, outside=math.nan, typical=alone.typical)
+        ends = found.interval, alone.interval
+        interval = Interval(
+            min(end.low for end in ends),
+            max(end.high for end in ends),
+            found.interval.method,
+            found.interval.resampled,
+            assumes=f"{found.interval.assumes}; {alone.interval.assumes}",
+        )
+        return replace(found, interval=interval, outside=max(found.outside, alone.outside), least=alone.least)
     return _fresh(aligned, sides, each, noise, trials, clusters, rng, estimand, level, reach, guard)
 
 
@@ -116,18 +127,3 @@ def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
     agree = low.value * high.value > 0
     p, outside = (max(low.p, high.p), max(low.outside, high.outside)) if agree else (1.0, 1.0)
     return replace(found, interval=interval, p=p, outside=outside)
-
-
-def _wider(one: Paired, other: Paired) -> Paired:
-    """The hull of two intervals of one difference, and the larger of their p: neither may be left out."""
-    if not other.interval.printed:
-        return replace(one, interval=other.interval, p=math.nan, outside=math.nan, typical=other.typical)
-    ends = one.interval, other.interval
-    interval = Interval(
-        min(end.low for end in ends),
-        max(end.high for end in ends),
-        one.interval.method,
-        one.interval.resampled,
-        assumes=f"{one.interval.assumes}; {other.interval.assumes}",
-    )
-    return replace(one, interval=interval, outside=max(one.outside, other.outside), least=other.least)

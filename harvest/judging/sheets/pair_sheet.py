@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, Row, read_rows, taken_back, writable, write_rows
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, Row, read_rows, taken_back, writable, write_rows
 from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
@@ -120,7 +120,14 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             raise row.error(
                 "pair", f"{annotator} judged this pair already, in line {first.line}", advice="keep one of the two rows"
             )
-        found.append(Preference(number, annotator, _choice(row)))
+        choice = row.get("preference").casefold()
+        if choice not in CHOICES:
+            raise row.error(
+                "preference",
+                f"preference: {row.get('preference')[:40]!r} is not a choice",
+                allowed=f"{', '.join(CHOICES)}, or nothing to leave it out",
+            )
+        found.append(Preference(number, annotator, choice))
     if not found:
         raise InputError(
             "no row of this sheet has a preference",
@@ -129,14 +136,3 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
             advice="fill in the column 'preference'",
         )
     return Filled(tuple(found), empty)
-
-
-def _choice(row: Given) -> str:
-    choice = row.get("preference").casefold()
-    if choice not in CHOICES:
-        raise row.error(
-            "preference",
-            f"preference: {row.get('preference')[:40]!r} is not a choice",
-            allowed=f"{', '.join(CHOICES)}, or nothing to leave it out",
-        )
-    return choice
