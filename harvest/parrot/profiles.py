@@ -8,8 +8,7 @@ A behaviour is one of
     refusal   says that it will not help                                (x, and the conversation breaks down)
     silent    an empty answer                                           (x)
 
-The label of each is not written down here: `harvest.parrot.truth` asks the protocol itself, and
-docs/parrot.md shows what the protocol said.
+The labels are not written down here: the protocol decides them, and docs/parrot.md prints what it decided.
 """
 
 import math

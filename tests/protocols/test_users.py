@@ -14,8 +14,6 @@ from harvest.cli import main
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
-from harvest.parrot.truth import paths
 from harvest.studies.attribute.rerouting import reroute
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin, retrace
@@ -30,6 +28,8 @@ from simulators.registry import build_users
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedMemory, ScriptedUser
 from simulators.streams import Streams
+from tests.support.parrot_truth import paths
+from tests.support.rehearsal import rehearse
 from topics.errors import InputError
 from topics.library import load_topics
 

@@ -36,7 +36,6 @@ ANOTHER_THING = {
         ("recordings/conversations/endings.py", "breakdown"),
         ("recordings/formats/lengths.py", "breakdown"),
         ("recordings/formats/transcript_turns.py", "breakdown"),
-        ("harvest/parrot/truth.py", "breakdown"),
     },
     "a probability, and the rate of a kind of fault": {
         ("harvest/studies/pairs/conversation_rows.py", "P("),
@@ -71,7 +70,6 @@ ANOTHER_THING = {
     "a letter for a number in a help": {("harvest/cli/tree.py", "P")},
     "what probes find out, which has a table of its own": {
         ("simulators/probing/cases.py", "accuracy"),
-        ("harvest/parrot/confidant.py", "accuracy"),
         ("harvest/studies/probes/rows.py", "accuracy"),
     },
 }

@@ -12,7 +12,6 @@ import pytest
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot, entry_line, hear
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
-from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.library import load_protocol
@@ -28,6 +27,7 @@ from simulators.registry import build_users
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
+from tests.support.rehearsal import rehearse
 from topics.library import load_topics
 from topics.links import links_in
 

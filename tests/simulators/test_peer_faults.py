@@ -23,7 +23,6 @@ from harvest.cli import main
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.runner import Runner
@@ -43,6 +42,7 @@ from simulators.streams import Streams
 from simulators.user import User
 from tests.harvest.playing.test_policies import PROTOCOL, TOPICS, Quiet, Scripted
 from tests.support.checkout import ROOT
+from tests.support.rehearsal import rehearse
 from topics.document import Document
 from topics.errors import InputError
 from topics.library import load_topics

@@ -15,7 +15,6 @@ from harvest.cli import main
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
 from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import Conversation
@@ -29,6 +28,7 @@ from simulators.registry import build_user
 from simulators.replay import ReplayUser, parting_turn
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
+from tests.support.rehearsal import rehearse
 from tests.support.talking import through_json, written
 from tests.support.tree_examples import conversation, tree_of
 from topics.document import Document

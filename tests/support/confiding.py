@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from harvest.parrot.confidant import Character, Confidant
-from harvest.parrot.rehearsal import converse
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
 from recordings.conversations.conversation import Conversation, TrialKey
@@ -18,6 +16,8 @@ from recordings.log.header import make_header
 from simulators.probing.recorded import probes
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
+from tests.support.confidant import Character, Confidant
+from tests.support.rehearsal import converse
 from topics.document import parse_document
 from topics.identity import derived_seed
 from topics.topic import Topic, TopicSet, TopicType

@@ -13,8 +13,6 @@ from harvest.audits.audit import load_audit
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile, Row
-from harvest.parrot.rehearsal import rehearse
-from harvest.parrot.truth import Truth, truth
 from protocols.library import load_protocol
 from protocols.protocol import Protocol
 from recordings.conversations.conversation import Conversation
@@ -27,6 +25,8 @@ from scoring.settings import Settings
 from scoring.table import ScoreTable
 from simulators.scripted import ScriptedUser
 from simulators.user import User
+from tests.support.parrot_truth import Truth, truth
+from tests.support.rehearsal import rehearse
 from topics.identity import generator
 from topics.library import load_topics
 from topics.topic import Topic

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harvest.parrot.confidant import Character
+from tests.support.confidant import Character
 
 PLAN = """
 simulator: probe

@@ -19,8 +19,6 @@ import pytest
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
-from harvest.parrot.truth import truth
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
 from scoring.inference.bootstrap import Resampler
@@ -30,6 +28,8 @@ from scoring.nuggets import find_nuggets
 from scoring.scores import score
 from scoring.settings import Settings
 from simulators.scripted import ScriptedUser
+from tests.support.parrot_truth import truth
+from tests.support.rehearsal import rehearse
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 

@@ -15,7 +15,6 @@ from harvest.drivers.parrot import Options, ParrotDriver, build
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
 from harvest.systems.driver import Opening, Reply, Surroundings
 from harvest.systems.timing import Clock
 from protocols.answer import Answer
@@ -27,6 +26,7 @@ from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
 from tests.support.command_line import harvest
+from tests.support.rehearsal import rehearse
 from tests.support.stepping import Stepped
 from topics.errors import InputError
 from topics.identity import derived_seed

@@ -10,13 +10,13 @@ import pytest
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot, entry_line
 from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Heard
-from harvest.parrot.rehearsal import rehearse
 from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
 from simulators.scripted import ScriptedUser
+from tests.support.rehearsal import rehearse
 from topics.library import load_topics
 from topics.links import links_in
 from topics.topic import Topic

@@ -16,8 +16,6 @@ import protocols
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Profile
-from harvest.parrot.rehearsal import rehearse, sit
-from harvest.parrot.truth import Truth, paths, sitting, truth
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
 from scoring.measures.relevance import relevance
@@ -27,6 +25,8 @@ from scoring.settings import Settings
 from simulators.scripted import ScriptedUser
 from tests.support.checkout import DOCS
 from tests.support.parrot_tables import chain_table, demo_table, example, truth_table
+from tests.support.parrot_truth import Truth, paths, sitting, truth
+from tests.support.rehearsal import rehearse, sit
 from topics.library import load_gold, load_topics
 
 TOPICS = load_topics("fairweb-45")

@@ -15,11 +15,8 @@ import numpy.typing as npt
 import pytest
 
 from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.enumeration import USER, KnownTree, behaviour_path, known_tree, label_path
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
-from harvest.parrot.truth import PATIENCE, Path, paths, truth
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
@@ -36,6 +33,9 @@ from scoring.stochastic.paths import enumerate_paths, stop_probabilities
 from scoring.stochastic.transitions import transitions
 from simulators.scripted import ScriptedUser
 from tests.harvest.parrot.test_coverage import central_region
+from tests.support.parrot_trees import USER, KnownTree, behaviour_path, known_tree, label_path
+from tests.support.parrot_truth import PATIENCE, Path, paths, truth
+from tests.support.rehearsal import rehearse
 from topics.library import load_topics
 
 Floats = npt.NDArray[np.float64]

@@ -19,7 +19,6 @@ from harvest.cli.main import main
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile, Row
-from harvest.parrot.rehearsal import rehearse
 from harvest.studies.groups.group_comparison import Comparison, compare_groups, grouped_systems
 from harvest.systems.driver import Opening, Unanswered
 from protocols.library import load_protocol
@@ -36,6 +35,7 @@ from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
 from tests.harvest.audits.test_groups import ANSWER, audit, audit_file, played
 from tests.harvest.playing.test_policies import Scripted
+from tests.support.rehearsal import rehearse
 from topics.errors import InputError
 from topics.library import load_topics
 

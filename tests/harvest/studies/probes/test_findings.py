@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 from harvest.cli.main import main
-from harvest.parrot.confidant import Character, Confidant, truth
-from harvest.parrot.rehearsal import converse
 from harvest.studies.probes.figures import case_lines
 from harvest.studies.probes.findings import Probed, found_in, notes_of, read_probes
 from harvest.studies.probes.rows import probe_rows
@@ -30,7 +28,9 @@ from simulators.probing.recorded import holds_probe, probe_turns, probes
 from simulators.registry import build_users
 from simulators.scripted import ScriptedUser
 from tests.support.checkout import DOCS
+from tests.support.confidant import Character, Confidant, truth
 from tests.support.confiding import DISTANCES, PLAN, TRICKY, as_run, played, protocol, topics
+from tests.support.rehearsal import converse
 
 PLACES = topics(6)
 

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harvest.parrot.confidant import Character, truth_of_steps
 from harvest.studies.probes.figures import case_json, case_lines
 from harvest.studies.probes.findings import Probed, found_in, notes_of
 from harvest.studies.probes.rows import probe_rows
@@ -20,6 +19,7 @@ from recordings.conversations.conversation import Conversation
 from scoring.notation import parse
 from scoring.table import ScoreRow
 from simulators.probing.recorded import probes
+from tests.support.confidant import Character, truth_of_steps
 from tests.support.confiding import played, protocol, topics
 from tests.support.swan_steps import FAULTY, PERFECT, PLAN
 

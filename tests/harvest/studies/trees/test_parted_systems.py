@@ -12,12 +12,12 @@ import pytest
 from harvest.parrot.catalogue import load_catalogue
 from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
-from harvest.parrot.rehearsal import rehearse
 from harvest.studies.trees.parted_systems import parted_systems
 from harvest.studies.trees.parting_figures import parting_lines
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, Outcome
 from simulators.scripted import ScriptedUser
+from tests.support.rehearsal import rehearse
 from tests.support.tree_examples import conversation
 from topics.errors import InputError
 from topics.library import load_topics

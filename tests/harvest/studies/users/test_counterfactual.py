@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.parrot.rehearsal import converse
 from harvest.studies.users.counterfactual import counterfactual, follow
 from protocols.answer import Answer, Exchange
 from protocols.protocol import Protocol
@@ -25,6 +24,7 @@ from simulators.scenario import Scenario
 from simulators.scripted import ScriptedUser
 from simulators.streams import Streams
 from tests.support.command_line import harvest
+from tests.support.rehearsal import converse
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.library import load_topics

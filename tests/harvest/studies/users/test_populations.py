@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from harvest.audits.population import Member, MemberEntry, draw_member, read_population
-from harvest.parrot.rehearsal import converse
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import share_values
 from harvest.studies.users.populations import Figure, population_figures, system_figures
@@ -31,6 +30,7 @@ from simulators.enumeration import Response, expand
 from simulators.scenario import Scenario
 from simulators.user import EnumerableUser
 from tests.support.command_line import harvest
+from tests.support.rehearsal import converse
 from topics.document import parse_document
 from topics.errors import InputError
 from topics.identity import generator

@@ -1,7 +1,7 @@
 """A whole audit of a parrot in memory: no disk, no clock, no event loop, thousands of turns a second.
 
 It draws from the same streams as `harvest run`, so a rehearsal and a run with the same seed, names and profile hold
-the same words. It is what the estimates of `scoring` are checked with against `harvest.parrot.truth`.
+the same words. It is what the estimates of `scoring` are checked with against `tests.support.parrot_truth`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """A parrot's conversations as a tree of known probabilities: what a tree of trials must come close to.
 
-`harvest.parrot.truth.paths` enumerates the ways a conversation can go; here they are folded by a key, as trials are,
-but with their exact probabilities in place of counts. Scores over it (`scoring.stochastic`) are exact expectations.
+`parrot_truth.paths` enumerates the ways a conversation can go; here they are folded by a key, as trials are, but with
+their exact probabilities in place of counts. Scores over it (`scoring.stochastic`) are exact expectations.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harvest.parrot.truth import Path
+from tests.support.parrot_truth import Path
 
-# Stands for a user turn: the protocol decides it, given what came before.
+# The key of every user turn: the protocol decides it, given the turns before.
 USER = "user"
 
 
@@ -43,7 +43,7 @@ def behaviour_path(way: Path) -> tuple[str, ...]:
 
 
 def known_tree(ways: Sequence[Path], key: Callable[[Path], Sequence[str]] = label_path) -> KnownTree:
-    """The tree of all paths. Nodes of equal depth stand in the order of their keys, shallower ones first."""
+    """The tree of all paths. Nodes are sorted by depth, then by key."""
     if not ways:
         raise ValueError("no paths: there is no tree of them")
     keyed = [tuple(key(way)) for way in ways]
