@@ -10,7 +10,7 @@ an answer; it is taken off when it was answered, never before. Each decision goe
    it is answered before the agenda goes on: `inform` with the constraint or fact whose slot or value the question
    names, `unsure` if it names a slot that the user knows nothing of, else `inform` with the `fallback`, if there is
    one, else `no-preference`; with 1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but what
-   was said is not said again. Of several slots the one counts of which the question has the largest share of words.
+   was said is not said again. Of several slots, the one counts whose words make up most of the question.
 3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
    `initiative` the next constraint not yet said is added (`refine`), else the top is said again (`insist`).
 4. The top was answered, and is taken off. Each constraint not yet said is said with probability `initiative` (`refine`,
@@ -157,7 +157,7 @@ class AgendaMemory(Memory):
     facts: (slot, text). unknown: slots. changes: to come, as (turn, slot, words, text), the text "" for one dropped.
 
     without: turns in a row without an answer. asked: questions without an answer between them, where these are counted
-    apart. passed_over: questions of the system that got none. fallback: "" if there is none."""
+    apart. passed_over: questions of the system that got no answer. fallback: "" without one."""
 
     stack: tuple[tuple[str, str], ...]
     constraints: tuple[tuple[str, str], ...]

@@ -122,7 +122,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         question = clarifying_question(observation.answer)
         text = question.text if question else observation.answer.text
         share = share_of_words(memory.facet, text)
-        # What was covered by then stands in the last entry: no later one is smaller.
+        # The last entry holds what was covered by then: no later one is smaller.
         covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0
         lived = after(memory.experience, observation, covered if question else max(covered, share))
         speaks_of_it = share >= self.options.overlap

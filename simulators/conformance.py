@@ -30,7 +30,7 @@ from simulators.user import EnumerableUser, User
 if TYPE_CHECKING:
     import numpy
 
-# What the user gets to see, in all mixtures. Words that no user has stand in each, so that an echo is found.
+# What the user gets to see, in all mixtures. Each holds words that no user has, so that an echo is found.
 ANSWERS: tuple[Observation, ...] = (
     Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),
     Observation(Answer("Which year do you mean? qzanswertwo"), None),

@@ -26,7 +26,7 @@ def _stem(word: str) -> str:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Share in [0, 1] of the content words of `wanted` that stand in the first 200,000 characters of `text`; 0.0 where
+    """Share in [0, 1] of the content words of `wanted` that are in the first 200,000 characters of `text`; 0.0 where
     `wanted` has none."""
     words = content_words(wanted)
     return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0

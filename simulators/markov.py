@@ -164,12 +164,13 @@ def _check_stretches(turns: TurnTable, table: ActTable) -> None:
     for context in dict.fromkeys((*wanted, *found)):
         if +found.get(context, Counter()) != +wanted.get(context, Counter()):
             raise ValueError(
-                f"stretches: after {' '.join(context[0])} ({context[1]}) they count {_listed(found.get(context, {}))}, "
-                f"and counts {_listed(wanted.get(context, {}))}: put back what was changed, or remove stretches"
+                f"stretches: after {' '.join(context[0])} ({context[1]}) they count "
+                f"{_list_counts(found.get(context, {}))}, "
+                f"and counts {_list_counts(wanted.get(context, {}))}: put back what was changed, or remove stretches"
             )
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{act} {count}" for act, count in counts.items()) or "nothing"
 
 

@@ -25,7 +25,7 @@ from topics.topic import Topic
 
 M = TypeVar("M")
 
-# The key in JSON that says of which kind a memory is. No field of a dataclass can be called that.
+# The key in JSON that names the kind of a memory. No field of a dataclass can be called that.
 _KIND = "harvest-memory"
 
 _KINDS: dict[str, type] = {}

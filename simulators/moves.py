@@ -21,7 +21,7 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-# A probability so small is none: divided among wordings it would become 0.
+# Smaller probabilities count as 0: divided among wordings it would become 0.
 _LEAST = 1e-290
 
 

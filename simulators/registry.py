@@ -6,8 +6,8 @@ users:
 
 A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and what is
 written under `over` is the user it stands over; where `inner` has a default, `over` may be left out. `FILES`, where a
-module has it, names the options that are paths: they begin at the folder of the file they stand in. Other distributions
-add simulators by entry points of the group `harvest.simulators`, `name = "module:build"`.
+module has it, names the options that are paths: they begin at the folder of the file that names them. Other
+distributions add simulators by entry points of the group `harvest.simulators`, `name = "module:build"`.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ _MEND = "mend that simulator; simulators.conformance says what else it does not 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """options: what a file may say of it. build: makes the user. over: whether it stands over another user (`may` where
+    """options: what a file may set. build: makes the user. over: whether it wraps another user (`may` where
     that depends on its options). files: the options that are paths.
     """
 
@@ -82,7 +82,7 @@ def plug_ins() -> Mapping[str, EntryPoint]:
 
 
 def simulator(name: str) -> Simulator:
-    """The simulator `name`. Raises InputError for a name there is not, and for a plug-in that is none."""
+    """The simulator `name`. Raises InputError for an unknown name, and for a plug-in that does not fit."""
     others = plug_ins()
     if name in SIMULATORS:
         path = SIMULATORS[name]
@@ -171,7 +171,7 @@ def build_users(protocol: Protocol) -> dict[str, User]:
 
 
 def files_of(protocol: Protocol) -> dict[str, str]:
-    """What stands in the files that the protocol's users are made of: a hash for each, by user and option, for example
+    """What is in the files that the protocol's users are made of: a hash for each, by user and option, for example
     `visitor.file`. With other content in it the same name is another user.
     """
     named = ((name, user.document) for name, user in protocol.users.items())

@@ -102,7 +102,7 @@ class ReplayUser:
 
 
 class Options(StrictModel):
-    """A recorded run, of which each trial plays one conversation again."""
+    """A recorded run; each trial plays one of its conversations again."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; not given: all")

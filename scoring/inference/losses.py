@@ -29,7 +29,7 @@ _FEW = 0.05
 # Said of the method of an interval that holds what the lost attempts could have given.
 WITHIN = "within the bounds of what was lost"
 
-# Which end of its bounds a figure is taken at; None as it was recorded.
+# At which end of its bounds a figure is; None as it was recorded.
 End = Literal["low", "high"] | None
 
 
@@ -37,8 +37,8 @@ End = Literal["low", "high"] | None
 class Lost:
     """What a system lost. low, high: by trial that is not whole, the cells that it could have given at least and at
     most. valued: those of them that have a value all the same, of what is left of them. depends: whether no winner may
-    be named, because of `why`, a clause each. others: the systems beside which that is so, and `beside_others` what it
-    lost beside all others; None where it is so beside every one."""
+    be named, because of `why`, a clause each. others: the systems compared with which that is so, and
+    `beside_others` what it lost compared with all others; None if it is so for every one."""
 
     low: Mapping[Trial, Cell]
     high: Mapping[Trial, Cell]

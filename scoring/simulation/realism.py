@@ -235,7 +235,7 @@ def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> f
 @dataclass(frozen=True, slots=True)
 class TransitionDivergence:
     """value: in bits, in [0, 1], NaN where a side has no decision. rows: that occur on either side. alone: the weight
-    of those that occur on one side only, each of which counts as 1 bit."""
+    of those that occur on one side only; each of these counts as 1 bit."""
 
     value: float
     rows: int

@@ -64,7 +64,7 @@ _COURTEOUS = re.compile(
     r"|お願い|ありがとう|请|谢谢",
     re.IGNORECASE,
 )
-_FIRST = 20  # words of a dialogue, of which the variety is measured
+_FIRST = 20  # first words of a dialogue, whose variety is measured
 _LONGEST = 60  # words of a turn; longer ones count as this long
 _BUCKETS = 2**12  # into which words are hashed
 _FREQUENT, _SHORTEST = 5, 5  # times that a word is seen, letters that it has, for others to be slips of it
@@ -227,7 +227,7 @@ def _bucket(word: str) -> int:
 
 
 def _slips(counted: Mapping[str, int]) -> frozenset[str]:
-    """Words seen once, of which one letter less, more, other or swapped makes a frequent one."""
+    """Words seen once that one letter less, more, other or swapped makes a frequent one."""
     frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
     by_length: dict[int, list[str]] = {}
     for word in frequent:

@@ -103,7 +103,7 @@ class HiddenModel:
         return len(self.parts[0].classes)
 
     def begin(self, latent_class: int | None = None) -> Belief:
-        """The belief before the first act. latent_class: from 1; None: somebody of whom nothing is known."""
+        """The belief before the first act. latent_class: from 1; None: an unknown person."""
         found: list[float] = []
         for part in self.parts:
             weights = part.classes

@@ -7,7 +7,7 @@ plain rules on the words, and strict on purpose: refusing a good sample only cos
 let through is in the data. The policy's own words pass as they are: they are what is said when no sample does.
 
 The rules about voice know English, Japanese, Chinese, German, French and Spanish, each by its most usual phrases; the
-others hold in any language. What stands in the words the user was to say, or in its topic, is never held against a
+others hold in any language. Words that the user was to say, and those of its topic, are never held against a
 sample: a film may be called "Sorry to Bother You".
 """
 
@@ -212,7 +212,7 @@ def _without(text: str, granted: Iterable[str]) -> str:
 
 
 def _runs(said: str, other: str, granted: list[str]) -> bool:
-    """Whether a long run of `said` stands in `other` and in nothing that was granted."""
+    """Whether a long run of `said` is in `other` and in nothing that was granted."""
     if len(said) < _RUN or len(other) < _RUN:
         return False
     known = {other[at : at + _RUN] for at in range(len(other) - _RUN + 1)}

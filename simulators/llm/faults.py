@@ -86,7 +86,7 @@ def words_kept(turn: SaidTurn) -> float:
     its act is worded without the need (`more`, `insist`, …), those of them that the topic holds; of a free model, those
     of the need.
     """
-    wanted = _words_to_keep(turn) if turn.intended else _needed(turn)
+    wanted = _words_to_keep(turn) if turn.intended else _words_of_need(turn)
     if not wanted or _other_language(turn):
         return math.nan
     return share_kept(wanted, telling_words(turn.said))
@@ -219,7 +219,7 @@ def _tells(turn: SaidTurn) -> bool:
 
 def _loses(turn: SaidTurn) -> bool:
     """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
-    wanted = _words_to_keep(turn) if turn.intended or turn.earlier else _needed(turn)
+    wanted = _words_to_keep(turn) if turn.intended or turn.earlier else _words_of_need(turn)
     return len(wanted) >= 2 and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT
 
 
@@ -317,7 +317,7 @@ def _words_to_keep(turn: SaidTurn) -> frozenset[str]:
     return words
 
 
-def _needed(turn: SaidTurn) -> frozenset[str]:
+def _words_of_need(turn: SaidTurn) -> frozenset[str]:
     """The content words of the need, which a free model is to ask for: of its first text, the request."""
     return frozenset() if _is_translated(turn) else telling_words(next(iter(turn.need), "")) - _ASKING
 

@@ -1,7 +1,7 @@
 """What a model is told when it words a person's turn.
 
 The roles are turned round: the person is the `assistant`, as a model writes that part, and the words of the system
-under audit come as the `user`. Instructions stand in the system message alone, so that nothing the system says can pass
+under audit come as the `user`. Instructions are in the system message alone, so that nothing the system says can pass
 for one. An opening line in the role `user` comes first always: many chat templates take no conversation that begins
 otherwise.
 """

@@ -82,7 +82,7 @@ Language = Annotated[Words, AfterValidator(_known_language)]
 
 
 class Options(StrictModel):
-    """How a model is asked for words. Which model it is stands in the audit, under `endpoints`."""
+    """How a model is asked for words. The audit names the model, under `endpoints`."""
 
     endpoint: str = Field("words", description="which of the audit's `endpoints` words the turns", min_length=1)
     mode: Literal["policy", "free"] = Field("policy", description="`free`: the model decides what is done, and the end")

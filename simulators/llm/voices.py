@@ -95,7 +95,7 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 
-# Over text in small letters: words of which an order holds one, and the order. Most answers hold none of the words,
+# Over text in small letters: words that orders hold, and those orders. Most answers hold none of the words,
 # and to look for these first takes a tenth of the time.
 _COMMANDS: Final = tuple(
     (words, re.compile(pattern, re.MULTILINE))

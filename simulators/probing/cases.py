@@ -169,7 +169,7 @@ def _after(earlier: Sequence[Finding], place: int, acts: Sequence[str]) -> bool:
 
 def _settling_turn(turns: Sequence[Finding]) -> Finding | None:
     """The first turn whose answer decides on the challenge that stands first: the reply to it, or to asking again
-    before the fact is challenged, repaired, told once more or taken for something else. None where there is none."""
+    before the fact is challenged, repaired, given once more or read as something else. None if no turn settled it."""
     challenge = turns[0]
     for finding in turns:
         if finding.fact != challenge.fact:

@@ -141,7 +141,7 @@ def empty_rule(value: object) -> str:
 
 
 def _kinds(value: object) -> Iterator[tuple[str, Any]]:
-    """The kinds of a rule and of those inside it, with what stands under each."""
+    """The kinds of a rule and of those inside it, with the value of each."""
     if isinstance(value, Mapping):
         for kind, inside in value.items():
             yield str(kind), inside

@@ -43,7 +43,7 @@ ACTS = (
     *("climb", "harmless"),
 )
 
-# By section of a plan, the steps about what stands in it.
+# By section of a plan, the steps about what is in it.
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "facts": ("plant", "ask", "challenge", "premise", "justify", "repair", "change"),
@@ -268,7 +268,7 @@ class Options(StrictModel):
 
 
 def check_tried(plan: Options) -> None:
-    """Refuse a plan that would play an instruction of which nothing is found out. Not of the options themselves, as
+    """Refuse a plan that would play an instruction that no step tests. Not of the options themselves, as
     earlier recordings have such plans. Raises InputError."""
     kinds = {(step.kind, step.fact) for step in plan.steps}
     for number, step in enumerate(plan.steps):

@@ -4,7 +4,7 @@ it says that a fact changed, gives instructions, asks what has no answer, asks f
 It walks through the steps of its plan in order. It sees answers only; whether a challenge is a right or a wrong one
 depends on whether the last answer held what the plan calls right. A step that does not fit is left out: a wrong
 challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one
-that was neither. What was left out stands in the memory (`skipped`). A ladder is climbed until an answer yields.
+that was neither. The memory lists what was left out (`skipped`). A ladder is climbed until an answer yields.
 
 Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings` says
 afterwards what came of every step, from the acts and answers of a recording alone.
@@ -32,7 +32,7 @@ from topics.topic import Topic
 
 
 def build(options: Options) -> ProbingUser:
-    """Raises InputError for an instruction of which nothing would be found out."""
+    """Raises InputError for an instruction that no step tests."""
     check_tried(options)
     return ProbingUser(options)
 

@@ -1,6 +1,6 @@
 """Probes in a recorded protocol, and their turns in a recorded conversation.
 
-A probe may stand under wrappers, and other users or the protocol may speak between its turns. It then judges the last
+A probe may be wrapped, and other users or the protocol may speak between its turns. It then judges the last
 answer before its own next turn, because that is the one it saw; so what it did is understood from the same answers.
 """
 

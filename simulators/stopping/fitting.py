@@ -37,7 +37,7 @@ _NAN = float("nan")
 class Stay:
     """How long one user stayed. labels: of each answer, `o`, `x` or `-` (nobody judged). coverage: share of the need
     met by each answer, in [0, 1]; () where that is not known. ended: the user left after the last answer; False where
-    the recording was cut off there. user: whose it is; "" for somebody of whom there is no other stay."""
+    the recording was cut off there. user: whose it is; "" for somebody with no other stay."""
 
     labels: tuple[str, ...]
     coverage: tuple[float, ...] = ()

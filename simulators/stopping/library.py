@@ -76,7 +76,7 @@ class _Option(RootModel[StopOption]):
 
 
 def stop_model(value: object) -> StopOption:
-    """The stop model that `value` describes, a mapping as it stands in a file. Raises InputError."""
+    """The stop model that `value` describes, a mapping as in a file. Raises InputError."""
     return Document("stop model", _tuples(value), {}, {}).validated(_Option).root
 
 

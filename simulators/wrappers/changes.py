@@ -1,4 +1,4 @@
-"""The six ways in which a paraphrase changes a text, each a rule that can be read, none of which touches a guard.
+"""The six ways in which a paraphrase changes a text, each a rule that can be read. They never touch a guard.
 
 Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with a tally: how many units
 it could have changed, and how many it did. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,

@@ -88,7 +88,7 @@ def many_lost(system: str, material: Material) -> bool:
 
 
 def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
-    """A sentence about each of these systems of which something was lost, for figures that are bounded by it."""
+    """A sentence about each of these systems that lost something, for figures that are bounded by it."""
     for system in systems:
         if said := loss_words(system, material):
             yield (

@@ -40,7 +40,7 @@ from simulators.user import EnumerableUser
 from topics.errors import InputError
 from topics.topic import Topic
 
-# A probability so small is none; what rounding leaves over is no act.
+# Smaller probabilities count as 0: they are rounding errors and not acts.
 _SURE = 1e-9
 
 # What the streams of users are named after: the user that plays protocols.
@@ -60,7 +60,7 @@ class Unseen:
 @dataclass(frozen=True, slots=True)
 class Path:
     """One conversation as the other user would have it. weight: at least 0. unseen: the likeliest act that the played
-    users never do, None where there is none. cut: the user failed, so what it decided last is not known."""
+    users never do; None without such a decision. cut: the user failed, so what it decided last is not known."""
 
     weight: float
     unseen: Unseen | None = None
@@ -198,8 +198,8 @@ def follow(
     seed: int,
     traits: Mapping[str, object],
 ) -> Path:
-    """How likely the `target` is to take the path of a conversation, beside the users of whom one was drawn. seed: of
-    the run. Raises InputError where none of these can have taken it."""
+    """How likely the `target` is to take the path of a conversation, compared with the users that it was drawn
+    from. seed: of the run. Raises InputError if none of these can have taken it."""
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)

@@ -28,7 +28,7 @@ _LEGEND = (
 
 
 def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
-    """One table over all systems, and why there is no figure where there is none."""
+    """One table over all systems, and why a figure is missing."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold", min_width=10, max_width=26)
     for heading in (

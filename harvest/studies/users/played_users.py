@@ -193,7 +193,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
 def _or_nothing(fit: Fit) -> Fit:
     """In a fold where a stop model cannot be fitted, nothing is foreseen."""
 
-    def tried(training: Sequence[Dialogue]) -> Bits:
+    def fit_if_possible(training: Sequence[Dialogue]) -> Bits:
         try:
             made = fit(training)
         except InputError:
@@ -201,4 +201,4 @@ def _or_nothing(fit: Fit) -> Fit:
         assert callable(made)
         return made
 
-    return tried
+    return fit_if_possible

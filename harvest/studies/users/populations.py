@@ -235,7 +235,7 @@ def _weigh_members(
     alone = len(side) == 1
     for member, weight in side.items():
         told = members[member]
-        # A member that the seed drew nowhere is chance, as in any sample; one of whom all was lost is not.
+        # A member that the seed drew nowhere is chance, as in any sample; one that lost all its conversations is not.
         if weight > 0 and not told.valid and (alone or told.drawn or weight != told.share):
             why = f"all {told.drawn} trials of {member} were lost" if told.drawn else f"no trial met {member}"
             return Weighted(math.nan, no_interval(why), 0, 0.0, 0)

@@ -64,7 +64,7 @@ class CardRate:
 @dataclass(frozen=True, slots=True)
 class SystemCard:
     """turns: that a model was to word. rates: by fault, and by name in `user_differences`. refused: samples by
-    reason. unknown: turns of which refused samples are not recorded. effect: by how much more often turns with a fault
+    reason. unknown: turns without a record of refused samples. effect: by how much more often turns with a fault
     got a useful answer than others of the same topic and number did: above 0 faults helped the system, below they
     hindered it."""
 

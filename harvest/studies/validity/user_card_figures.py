@@ -1,4 +1,4 @@
-"""The card of the user as people see it: a line for each system of which there is something to say, and the whole."""
+"""The card of the user as people see it: a line for each system with something to report, and the whole."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -88,13 +88,13 @@ def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stra
             turn.key.topic,
             turn.key,
             f"{turn.number} {turn.heard}{turn.label or '-'}" if rate == LEFT else turn.place,
-            _happened(turn, rate, settled),
+            _event_in(turn, rate, settled),
         )
         for turn in turns
     )
 
 
-def _happened(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool | None:
+def _event_in(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool | None:
     match rate:
         case "samples refused":
             return None if turn.refused is None else any(turn.refused.values())
@@ -106,8 +106,8 @@ def _happened(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool
 
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
-    """By trial of a system whose users differ in the rate from those of another, the number of the first turn of which
-    it is not known what another user would have said: where the words differ, or after the last one if the user left.
+    """By trial of a system whose users differ in the rate from those of another, the number of the first turn at
+    which another user might have said something else: where the words differ, or after the last one if the user left.
     """
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
@@ -121,7 +121,7 @@ def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rat
         elif rate in WORDING:
             doubtful = not turn.fault and not turn.as_meant
         else:
-            doubtful = bool(_happened(turn, rate, settled))
+            doubtful = bool(_event_in(turn, rate, settled))
         if doubtful:
             # A user that left has heard the answer of its last turn: only what would have followed is lost.
             found.setdefault(turn.key, turn.number + (rate == LEFT))

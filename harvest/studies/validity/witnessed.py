@@ -28,7 +28,7 @@ class Witnessed:
     damaged: int = 0
 
 
-def witnessed(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
+def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
     """Judge what was kept of the wire in the conversations of one system; None where nothing was. folder: the run."""
     accounts: dict[tuple[str, int, int], Account] = {}
     damaged = 0
@@ -61,12 +61,12 @@ def witnessed(conversations: Sequence[Conversation], folder: Path) -> Witnessed 
 
 
 def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[tuple[str, Witnessed]]:
-    """What the wire says of each system of which anything was kept. folders: the run of each."""
+    """What the wire shows of each system with a record of it. folders: the run of each."""
     own: dict[str, list[Conversation]] = {}
     for one in conversations:
         own.setdefault(one.key.system, []).append(one)
     for system, held in own.items():
-        found = witnessed(held, folders[system]) if system in folders else None
+        found = judge_wire(held, folders[system]) if system in folders else None
         if found is not None:
             yield system, found
 

@@ -13,7 +13,7 @@ from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import Heard
 from harvest.report.document import make_report
 from harvest.studies.scores.scorecard import gather_material, score_material
-from harvest.studies.validity.witnessed import verdict_lines, witness_notes, witnessed
+from harvest.studies.validity.witnessed import judge_wire, verdict_lines, witness_notes
 from protocols.answer import Answer
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
@@ -70,7 +70,7 @@ def test_what_came_after_the_reading_is_told_by_the_next_turn(tmp_path: Path) ->
     late = account(REPLIES[0], REPLIES[0], "And one more thing.")
     second = account(REPLIES[1], REPLIES[1]).with_before(late)
     conversation = recorded(tmp_path, [(REPLIES[0], account(REPLIES[0], REPLIES[0])), (REPLIES[1], second)], 9)
-    found = witnessed([agreeing(tmp_path, 1), agreeing(tmp_path, 2), conversation], tmp_path)
+    found = judge_wire([agreeing(tmp_path, 1), agreeing(tmp_path, 2), conversation], tmp_path)
     assert found is not None
     verdict = found.verdicts["t9", 1, 1]
     assert (verdict.word, verdict.wire) == ("differs", ("And one more thing",))
@@ -82,7 +82,7 @@ def test_what_came_after_the_reading_is_told_by_the_next_turn(tmp_path: Path) ->
 
 def test_runs_without_a_second_witness_have_no_word_of_it(tmp_path: Path) -> None:
     without = recorded(tmp_path, [("Hello", None)])
-    assert witnessed([without], tmp_path) is None
+    assert judge_wire([without], tmp_path) is None
     assert list(witness_notes([without], {"page": tmp_path})) == []
     assert list(witness_notes([without], {})) == []
 
