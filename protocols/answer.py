@@ -24,9 +24,9 @@ PLACES = ("text", "beside", "folded", "card", "footnote")
 class Source:
     """What an answer rests on, as the system gave it.
 
-    href: its address; "" where the system names a document without one. title: "" where it gives none. start, end: the
+    href: its address; "" if the system names a document without one. title: "" if it gives none. start, end: the
     characters of the answer's text that it supports, where the system says which (on a page: those of its bubble); both
-    -1 where it does not. place: one of `PLACES`.
+    -1 if it does not. place: one of `PLACES`.
     """
 
     href: str
@@ -46,7 +46,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a user could press in place of typing. title: as shown. value: what pressing it sends or opens; "" where
+    """What a user could press in place of typing. title: as shown. value: what pressing it sends or opens; "" if
     that is not known. kind: `reply` (a suggestion), `button`, `card`, `link`, or the system's own word."""
 
     title: str
@@ -57,7 +57,7 @@ class Offer:
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file, picture or sound that came with the text. type: a media type, or the system's own word. size: in bytes;
-    None where it is not known."""
+    None if it is not known."""
 
     name: str
     type: str = ""

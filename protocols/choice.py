@@ -21,15 +21,15 @@ class Choice:
     """How likely the policy made what was done, and on what grounds. What is not known is absent.
 
     probability: of the act, or of leaving for this reason, in (0, 1], given all that went before: those of all other
-    acts and reasons make it up to 1. It is of the act, in whatever words. None where the policy cannot say.
+    acts and reasons make it up to 1. It is of the act, in whatever words. None if the policy cannot say.
     leaving: the probability of leaving here, by reason; together they are the hazard that was drawn against. Empty
     where the user could only stay.
     took: what the user took the answer before for: `question`; by its label `useful` or `not-useful`; without a label
     `answered`, or what else it is for this user. "" at the opening, and where the user does not look.
-    coverage: the share of its need that the user held to be met by then, in [0, 1]; None where it keeps no count.
+    coverage: the share of its need that the user held to be met by then, in [0, 1]; None if it keeps no count.
     noise: by kind of change to the words of this turn, how many units it fitted, and how many were changed.
     refused: samples of a model that were not sent in this turn, by the reason why. meant: the policy's words, where a
-    model said them in others; "" where the turn has them, and where no policy gave any.
+    model said them in others; "" if the turn has them, and if no policy gave any.
     """
 
     probability: float | None = None

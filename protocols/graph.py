@@ -54,7 +54,7 @@ def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
 
 
 def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
-    """The states of a loop that nothing but a turn limit ends, in order; None where there is none.
+    """The states of a loop that nothing but a turn limit ends, in order; None if there is none.
 
     A state that goes through the topic's turns is used up at some point and then only passes on. So loops are searched
     among the reachable states, in the graph as it is when every such state is used up: for topics with turns, and for

@@ -61,7 +61,7 @@ def advance(
 ) -> tuple[Say | Ask | Stop, Position]:
     """What follows after the last of `exchanges`, with the Route that led there.
 
-    exchanges: everything said and answered so far, one for each user turn. Raises ValueError where their number
+    exchanges: everything said and answered so far, one for each user turn. Raises ValueError if their number
     is not that of the position, or the conversation is over.
     """
     if not position.state:

@@ -93,7 +93,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 raise InputError(
                     f"protocol {protocol.name!r} does not fit topic {topic.id!r}: rule {rule!r} (in state {state!r}) "
                     f"{unfit}",
-                    advice="take another protocol, or give the topic type what the rule needs",
+                    advice="choose another protocol, or give the topic type what the rule needs",
                 )
         if protocol.most_turns(topic) == 0:
             raise InputError(

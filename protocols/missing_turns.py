@@ -6,7 +6,7 @@ turns with which the protocol, continued from that point, could have reached its
     fewest_turns_onward(protocol, topic, state, used, turn)              from `state`, by any edge that goes on
     fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` on to `target`, the state chosen
 
-- 0 where nothing goes on: in the last state of a protocol, and at its turn limit.
+- 0 if nothing goes on: in the last state of a protocol, and at its turn limit.
 - Where a simulated user speaks, it may leave instead of speaking again: of a user's turns only the next one counts.
 - A turn limit is a bound and no plan: where nothing else ends the protocol, only the next turn counts.
 """
@@ -27,7 +27,7 @@ def fewest_turns_onward(
     """User turns, at least 0, that were certain to follow user turn `turn`, which was said in `state`.
 
     used: how many of the topic's turns each state had said by then. target: the state that was chosen to speak next; ""
-    where none was, as in a breakdown: then by any edge of `state` that goes on. A state that the protocol does not have
+    if none was, as in a breakdown: then by any edge of `state` that goes on. A state that the protocol does not have
     (it was recorded with another one): 1.
     """
     if state not in protocol.states or (target and target not in protocol.states):

@@ -14,8 +14,8 @@ from topics.topic import Topic
 class Protocol:
     """What a user says, and how the next turn depends on the answer.
 
-    version: the author's number. turn_limit: user turns at most; None where the graph itself ends.
-    no_match: the label of an answer that no edge fits; None where that cannot happen. users: the simulated users that
+    version: the author's number. turn_limit: user turns at most; None if the graph itself ends.
+    no_match: the label of an answer that no edge fits; None if that cannot happen. users: the simulated users that
     speak in some of its states, by name.
     """
 

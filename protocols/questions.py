@@ -81,7 +81,7 @@ class Question:
 
 
 def clarifying_question(answer: Answer) -> Question | None:
-    """The clarifying question that the answer asks, by the rules above; None where it asks none."""
+    """The clarifying question that the answer asks, by the rules above; None if it asks none."""
     text = answer.text.strip()
     if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST or _BLOCK.search(text):
         return None

@@ -9,7 +9,7 @@ from protocols.choice import Choice
 class Evidence:
     """A piece of the answer a rule relied on.
 
-    start, end: character span in `Answer.text` (end exclusive); both -1 where the evidence is an absence
+    start, end: character span in `Answer.text` (end exclusive); both -1 if the evidence is an absence
     or stands outside the text. quote: the span itself, or what was missed. note: what the rule saw in it.
     """
 
@@ -42,8 +42,8 @@ class Say:
     """The user's next words. route: the decision on the previous answer (None for the opening turn).
 
     state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
-    protocol speaks, its name there and what it does with these words; both "" where the protocol itself does. worded:
-    why these are not the words of whoever was asked to word the turn; "" where they are, and where nobody was asked.
+    protocol speaks, its name there and what it does with these words; both "" if the protocol itself does. worded:
+    why these are not the words of whoever was asked to word the turn; "" if they are, and if nobody was asked.
     choice: what a simulated user chose among; two turns that differ in it alone are the same turn. new_session: the
     same person comes back: the words open a new session of the system, which has forgotten nothing that it keeps of a
     person, and heard nothing in this session yet.

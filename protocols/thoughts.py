@@ -41,17 +41,14 @@ def split_thoughts(text: str) -> tuple[str, int]:
         at = closed.end()
     elif not thoughts:
         return "", 0
-    return "\n\n".join(filter(None, thoughts)), _first_line(text, at)
-
-
-def _first_line(text: str, at: int) -> int:
-    """Where the first line that says something begins, with its indent if it is a line of its own."""
+    # The answer begins with its first line that says something, with its indent if it is a line of its own.
     begin = at
     while at < len(text) and text[at].isspace():
         at += 1
         if text[at - 1] in "\n\r":
             begin = at
-    return at if at == len(text) or begin == 0 or text[begin - 1] not in "\n\r" else begin
+    own_line = at < len(text) and begin > 0 and text[begin - 1] in "\n\r"
+    return "\n\n".join(filter(None, thoughts)), begin if own_line else at
 
 
 def _leading(text: str, at: int) -> tuple[int, int, int] | None:
@@ -68,7 +65,7 @@ def _leading(text: str, at: int) -> tuple[int, int, int] | None:
 
 
 def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
-    """The mark that closes what was opened before `at`, past the pairs within it; None where they do not come out even.
+    """The mark that closes what was opened before `at`, past the pairs within it; None if they do not come out even.
     A mark in backquotes is spoken of, and neither opens nor closes."""
     depth = 1
     for mark in either.finditer(text, at):

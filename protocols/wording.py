@@ -73,7 +73,7 @@ class Fault:
 
 
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
-    """What the state says about `topic` as user turn `turn` (from 1). Raises InputError where a word is missing
+    """What the state says about `topic` as user turn `turn` (from 1). Raises InputError if a word is missing
     or nothing is left to say; white space around the text is cut off."""
     if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
         return wording.template.strip()  # said as it stands

@@ -35,7 +35,7 @@ _LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a plac
 
 
 class Address(NamedTuple):
-    """An absolute http(s) URL taken apart, every part in its canonical form; port "" where it is the default."""
+    """An absolute http(s) URL taken apart, every part in its canonical form; port "" if it is the default."""
 
     scheme: str
     host: str
@@ -97,7 +97,7 @@ _cached_address = lru_cache(maxsize=4096)(_address)
 
 
 def canonical_host(text: str) -> str | None:
-    """The host in lower case and ASCII, an IPv6 address in its short form; None where it cannot be a host."""
+    """The host in lower case and ASCII, an IPv6 address in its short form; None if it cannot be a host."""
     return _host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 

@@ -33,7 +33,7 @@ class AttributeSet:
     gold: the shares the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their
     sum). bounds: for ordinal sets of numbers, one
     fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, …. mapping: `regions` turns names of
-    countries into groups. of: what is counted or read, in words. Raises ValueError where these do not agree.
+    countries into groups. of: what is counted or read, in words. Raises ValueError if these do not agree.
     """
 
     name: str
@@ -84,7 +84,7 @@ class AttributeSet:
         """The shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
 
         Several names are separated by `;` or `,` and share equally. Returns one share in [0, 1] per group, summing
-        to 1. Raises ValueError, saying what is wrong, where the value is not understood or could mean two groups.
+        to 1. Raises ValueError, saying what is wrong, if the value is not understood or could mean two groups.
         """
         text = raw.strip()
         if not text:

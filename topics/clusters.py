@@ -99,17 +99,15 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
     groups = nearly_same(topics)
     if not groups:
         return ""
-    shown = "; ".join(_list_topics(group) for group in groups[:_MOST_NAMED])
+    shown = "; ".join(
+        ", ".join(group[:4]) + (f" and {len(group) - 4} more" if len(group) > 4 else "")
+        for group in groups[:_MOST_NAMED]
+    )
     more = f"; and {pluralize(len(groups) - _MOST_NAMED, 'more group')}" if len(groups) > _MOST_NAMED else ""
     return (
         f"Topics that ask for nearly the same: {shown}{more}. They count as independent, and intervals for topics like "
         "these are then too narrow: give them a common `cluster` in the topic file."
     )
-
-
-def _list_topics(group: Sequence[str]) -> str:
-    first = group[:4]
-    return ", ".join(first) + (f" and {len(group) - len(first)} more" if len(group) > len(first) else "")
 
 
 def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:

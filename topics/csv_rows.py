@@ -85,7 +85,7 @@ def csv_line(cells: Iterable[str], separator: str = ",") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """head: the first row; () where there is none. rows: the others, without those in which no cell has a text."""
+    """head: the first row; () if there is none. rows: the others, without those in which no cell has a text."""
 
     head: tuple[Cell, ...]
     rows: Iterator[tuple[Cell, ...]]

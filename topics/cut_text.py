@@ -106,9 +106,15 @@ def commented(value: object, path: str, around: Surroundings) -> object:
     Raises InputError for a comment behind it that is not written as one.
     """
     if not isinstance(value, str):
-        if value is None:
-            _refuse_nothing_left(path, around)
-        return value
+        comments = _after(around)[0] if value is None else []
+        comment = comments[0] if comments else None
+        if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
+            return value
+        raise InputError(
+            f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the value",
+            place=Place(path, around.end.line + 1, around.end.column + 1 + len(comment.blank)),
+            advice=_ADVICE[""],
+        )
     cut = list(_cut(around))
     if not cut:
         return value
@@ -139,18 +145,6 @@ def comment_after(line: str, column: int) -> str:
     meant as the text."""
     found = re.match(r"[ \t]+(#.*)", f" {line[column - 1 :]}", re.DOTALL)
     return found[1] if found else ""
-
-
-def _refuse_nothing_left(path: str, around: Surroundings) -> None:
-    comments, _ = _after(around)
-    comment = comments[0] if comments else None
-    if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
-        return
-    raise InputError(
-        f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the value",
-        place=Place(path, around.end.line + 1, around.end.column + 1 + len(comment.blank)),
-        advice=_ADVICE[""],
-    )
 
 
 def _cut(around: Surroundings) -> Iterator[_Comment]:
@@ -225,7 +219,7 @@ def _comment_at(source: str, at: int, *, apart: bool = False) -> _Comment:
 
 
 def _line_of(source: str, at: int) -> int:
-    """Where the blanks right before a position begin."""
+    """The start of the blanks right before a position."""
     while at and source[at - 1] in " \t":
         at -= 1
     return at

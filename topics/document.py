@@ -109,7 +109,7 @@ class StrictModel(BaseModel):
 class Document:
     """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None.
 
-    source: the text that was parsed, for faults inside a value (a word in a template); "" where there was none.
+    source: the text that was parsed, for faults inside a value (a word in a template); "" if there was none.
     """
 
     path: str

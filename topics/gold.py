@@ -43,7 +43,7 @@ class GoldEntry:
 
     entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
     attribute set, without those that are not known. raw: the values the vectors were made from, kept for writing.
-    place: where its grade stands; None where it is not of a file.
+    place: where its grade stands; None if it is not of a file.
     """
 
     topic: str
@@ -59,7 +59,7 @@ class GoldTable:
     """Entries by topic and entity, in the order of their file.
 
     skipped: rows of the file for topics that were left out of the set. waiting: topic and entity of the rows without a
-    grade. Raises ValueError where two entries for
+    grade. Raises ValueError if two entries for
     one entity disagree in grade or group; entries that agree become one, and the first title stays.
     """
 
@@ -71,7 +71,7 @@ class GoldTable:
             self._add(entry)
 
     def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
-        """The entry for an entity, by its canonical key; None where it is not judged for this topic."""
+        """The entry for an entity, by its canonical key; None if it is not judged for this topic."""
         return self._topics.get(topic_id, {}).get(entity_key)
 
     def of(self, topic_id: str) -> Mapping[str, GoldEntry]:
@@ -79,7 +79,7 @@ class GoldTable:
         return self._topics.get(topic_id, _NOTHING)
 
     def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
-        """All entries for a topic; () where it has none."""
+        """All entries for a topic; () if it has none."""
         return tuple(self._topics.get(topic_id, {}).values())
 
     @property
@@ -293,9 +293,8 @@ def _write_memberships(entry: GoldEntry, attribute: AttributeSet) -> str:
 
 def written_vector(shares: tuple[float, ...]) -> str:
     """A membership vector as text, in fractions where they are exact: `(0,2/3,0,0,0,1/3,0,0)`."""
-    return f"({','.join(map(_written_share, shares))})"
-
-
-def _written_share(share: float) -> str:
-    simple = Fraction(share).limit_denominator(1000)
-    return str(simple) if float(simple) == share else format(Decimal(repr(share)), "f")
+    written = []
+    for share in shares:
+        simple = Fraction(share).limit_denominator(1000)
+        written.append(str(simple) if float(simple) == share else format(Decimal(repr(share)), "f"))
+    return f"({','.join(written)})"

@@ -245,7 +245,7 @@ def json_values(
 ) -> Iterator[JsonValue]:
     """The values in a text that is one JSON value, over as many lines as it likes, or has a value on each line.
 
-    bad, mend: as in `json_lines`. Raises InputError where nothing in the text is JSON.
+    bad, mend: as in `json_lines`. Raises InputError if nothing in the text is JSON.
     """
     text = _BOM_FIRST.sub(" ", text)  # of a file that was put after another one
     opening, _, rest = text.lstrip().partition("\n")

@@ -20,10 +20,10 @@ class UrlKind:
 
     name: `imdb-title`. hosts: registered names, each with all its subdomains (`imdb.com` covers `m.imdb.com`, not
     `imdb.com.evil.example`); `*` is any host that looks public. path: a regular expression for the whole path.
-    query: a regular expression for one whole `name=value` parameter, "" where the query does not matter.
+    query: a regular expression for one whole `name=value` parameter, "" if the query does not matter.
     identity: what the entity is known by, with `{id}` in it, filled from the group `(?P<id>…)` of path or query;
     "" takes the whole address (https, no trailing slash, otherwise as `canonical_url`).
-    also: other shapes of the same kind. Raises ValueError where a pattern is invalid, gives no id, or could take too
+    also: other shapes of the same kind. Raises ValueError if a pattern is invalid, gives no id, or could take too
     long (`topics.patterns`).
     """
 
@@ -50,7 +50,7 @@ class UrlKind:
         return hash((self.name, self.path))  # asked for with every URL: that of all fields takes longer than the answer
 
     def key(self, url: str) -> str | None:
-        """The canonical identity of the entity that `url` names; None where the URL is not of this kind, or is longer
+        """The canonical identity of the entity that `url` names; None if the URL is not of this kind, or is longer
         than 2,048 characters: such an address carries data and is not a name."""
         return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 

@@ -33,7 +33,7 @@ class _Identifier(Protocol):
 
 
 def language_of(text: str) -> str:
-    """The language of most of the text as a code of ISO 639-1, such as `de`; "" where it cannot be told: for too few
+    """The language of most of the text as a code of ISO 639-1, such as `de`; "" if it cannot be told: for too few
     words, and for a text that could be in several languages. Code and addresses do not count."""
     return _language(text[: 4 * _LOOKED_AT])
 

@@ -81,7 +81,7 @@ class Mention:
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
     """links: the first `MOST_LINKS` of a reply. left_out: how many times `http://` or `https://` stands in the rest of
-    the text, which was not looked at; 0 where it was looked at to its end.
+    the text, which was not looked at; 0 if it was looked at to its end.
     """
 
     links: tuple[Link, ...]
@@ -104,7 +104,7 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
 
 def url_ends(text: str) -> list[tuple[int, str]] | None:
     """Where each URL of `find_urls(text)` ends, and its href: in a fraction of the time where many texts hold the same
-    addresses. None where a URL cannot be told without what stands before it."""
+    addresses. None if a URL cannot be told without what stands before it."""
     found = []
     for run in _RUN.finditer(text):
         mark, stop = run.span()
@@ -119,7 +119,7 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 @lru_cache(maxsize=2**15)
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
-    """Ends and hrefs of the URLs in a run of characters without space; None where it depends on the text around it."""
+    """Ends and hrefs of the URLs in a run of characters without space; None if it depends on the text around it."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began long before
     return tuple((one.end, one.href) for one in find_urls(run))
@@ -174,7 +174,7 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
 
 
 def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
-    """Where a URL may begin, in order, and the URL; None where it is none. covered: stretches [start, end), ordered by
+    """Where a URL may begin, in order, and the URL; None if it is none. covered: stretches [start, end), ordered by
     their starts, in which no URL may begin."""
     i = reach = 0
     # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
@@ -308,7 +308,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
 
 
 def _destination(text: str, start: int, www: bool) -> tuple[int, str]:
-    """(end, href) of the `(url "title")` at `start`; href is "" where none stands there."""
+    """(end, href) of the `(url "title")` at `start`; href is "" if none stands there."""
     if not text.startswith("(", start):
         return -1, ""
     start += 1

@@ -20,7 +20,7 @@ _CUT = "the text breaks off before it is complete: write the file again, or take
 
 
 def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
-    """The text as valid JSON without the records that are not, and the fault of each, in their order; None where the
+    """The text as valid JSON without the records that are not, and the fault of each, in their order; None if the
     text is no list of records, and no object that holds one.
 
     line: the line of the file on which the text begins. is_record: whether a value is a whole record.
@@ -144,7 +144,7 @@ class _Mending:
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:
-        """Where the record after the bad one at `start` begins; -1 where none is found."""
+        """Where the record after the bad one at `start` begins; -1 if none is found."""
         text, opening = self.text, self.text[start]
         indent = text[text.rfind("\n", 0, start) + 1 : start]
         if indent.strip() in ("", "[", ",") and opening in "{[":  # each record begins a line, as deep as this one

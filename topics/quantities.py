@@ -37,7 +37,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     """All that `text` can mean; one range of one number in the plain case.
 
     A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
-    What is left open: `1.234` (one and a bit, or more than a thousand), `12,5`, `1,234K`. Raises ValueError where
+    What is left open: `1.234` (one and a bit, or more than a thousand), `12,5`, `1,234K`. Raises ValueError if
     the text is not a quantity.
     """
     plain = _SPACES.sub(" ", text.strip()).lower()

@@ -22,7 +22,7 @@ REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Mi
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country or territory. alpha2, alpha3: "" where there is no code; iso: whether ISO 3166-1 lists it now."""
+    """A country or territory. alpha2, alpha3: "" if there is no code; iso: whether ISO 3166-1 lists it now."""
 
     name: str
     alpha2: str

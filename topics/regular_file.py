@@ -21,7 +21,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
     """The bytes of the regular file at `path`, at most `most` of them (-1: all); symbolic links are followed.
 
-    Raises OSError, at once and with words for a person in `strerror`, where it is not there or no regular file.
+    Raises OSError, at once and with words for a person in `strerror`, if it is not there or no regular file.
     """
     with open_regular(path) as file:
         return file.read(most)
@@ -113,7 +113,7 @@ def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
     """The bytes of a file that a person named; kind names what it should be (`YAML text`).
 
-    largest: in bytes, -1 for any size; advice: what to do about a larger one. Raises InputError where it is not there,
+    largest: in bytes, -1 for any size; advice: what to do about a larger one. Raises InputError if it is not there,
     no regular file, larger than that, or its name is not a path.
     """
     place = Place.of(path)

@@ -17,7 +17,7 @@ def shown_name(name: str) -> str:
 
 
 def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """The first two names that are shown alike, in their order; None where all can be told apart."""
+    """The first two names that are shown alike, in their order; None if all can be told apart."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(shown_name(name), name)

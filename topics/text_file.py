@@ -23,7 +23,7 @@ _BINARY = {
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
     """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
 
-    largest: in bytes; advice: what to do about a larger one. Raises InputError, with line and column, where it is not
+    largest: in bytes; advice: what to do about a larger one. Raises InputError, with line and column, if it is not
     there, no regular file, larger than that, binary or not UTF-8.
     """
     return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)

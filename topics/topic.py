@@ -22,7 +22,7 @@ ID_LONGEST = 60
 
 
 def check_topic_id(name: str) -> None:
-    """Raises InputError where no topic file could hold a topic of that id."""
+    """Raises InputError if no topic file could hold a topic of that id."""
     if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN, name):
         shown = name if len(name) <= ID_LONGEST else f"{name[:ID_LONGEST]}…"
         raise InputError(
@@ -37,7 +37,7 @@ class TopicType:
     """A kind of topic, for example movies.
 
     name: `movie`. asks_for: what each line of an answer is asked to hold (`movie title, IMDb URL`).
-    url: the kind of URL that names an entity of this type; None where answers hold none.
+    url: the kind of URL that names an entity of this type; None if answers hold none.
     attributes: names of the attribute sets by which entities of this type are grouped.
     """
 
@@ -52,7 +52,7 @@ class Topic:
     """One thing that a user asks a system for.
 
     id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format.
-    subject: what the request is about, as a short phrase; "" where the file gives none.
+    subject: what the request is about, as a short phrase; "" if the file gives none.
     turns: seed turns, for protocols that say the same fixed turns to every system.
     fields: further texts by name, for protocol templates (`topic.fields.year`).
     format: what each line of an answer should hold, if this topic says it differently from its type; else "".

@@ -103,7 +103,7 @@ def read_topics(document: Document) -> TopicSet:
 
 
 def encode_topics(topics: TopicSet) -> dict[str, Any]:
-    """The set as a JSON value. Raises InputError where two topics have different types of one name."""
+    """The set as a JSON value. Raises InputError if two topics have different types of one name."""
     types: dict[str, TopicType] = {}
     for topic in topics.topics:
         if types.setdefault(topic.type.name, topic.type) != topic.type:

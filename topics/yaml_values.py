@@ -81,7 +81,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
-    """The node of a text by libyaml, which is ten times as fast; None where it is not there, or finds a fault: the
+    """The node of a text by libyaml, which is ten times as fast; None if it is not there, or finds a fault: the
     words and the place of a fault are PyYAML's own."""
     if not yaml.__with_libyaml__:
         return None

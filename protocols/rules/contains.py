@@ -101,12 +101,11 @@ def _compile_phrases(phrases: tuple[str, ...] | None, pattern: str | None, case:
     flags = re.NOFLAG if case else re.IGNORECASE
     if pattern is not None:
         return re.compile(pattern, flags | re.MULTILINE)
-    return re.compile("|".join(_phrase(phrase) for phrase in phrases or ()), flags)
-
-
-def _phrase(phrase: str) -> str:
-    words = phrase.split()
-    body = r"\s{1,50}".join(re.sub("['’ʼ´]", "['’ʼ´]", re.escape(word)) for word in words)
-    before = f"(?<!{SPACED})" if re.match(SPACED, words[0]) else ""
-    after = f"(?!{SPACED})" if re.match(SPACED, words[-1][-1]) else ""
-    return before + body + after
+    shapes = []
+    for phrase in phrases or ():
+        words = phrase.split()
+        body = r"\s{1,50}".join(re.sub("['’ʼ´]", "['’ʼ´]", re.escape(word)) for word in words)
+        before = f"(?<!{SPACED})" if re.match(SPACED, words[0]) else ""
+        after = f"(?!{SPACED})" if re.match(SPACED, words[-1][-1]) else ""
+        shapes.append(before + body + after)
+    return re.compile("|".join(shapes), flags)

@@ -51,14 +51,14 @@ def url_kind(name: str, topic: Topic) -> UrlKind | None:
 
 
 def kind_trouble(name: str, topic: Topic) -> str | None:
-    """Why `name` means nothing for this topic; None where it does."""
+    """Why `name` means nothing for this topic; None if it does."""
     if name == ASKED and topic.type.url is None:
         return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
     return None
 
 
 def looked_at(answer: Answer) -> str:
-    """How much of the answer was looked at, as the end of a sentence; "" where it was all of it."""
+    """How much of the answer was looked at, as the end of a sentence; "" if it was all of it."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
     links = len(answer.links) + answer.links_left_out
@@ -108,7 +108,7 @@ def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> It
 
 
 def _place(text: str, anchor: str, cursor: int) -> int:
-    """Where the anchor stands in the text as whole words, from `cursor` on; -1 where it does not."""
+    """Where the anchor stands in the text as whole words, from `cursor` on; -1 if it does not."""
     for _ in range(_MOST_TRIED):
         start = text.find(anchor, cursor)
         if start < 0:

@@ -27,7 +27,7 @@ def without_emphasis(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class PlainText:
     """text: as it is searched. places: of each of its characters, where that begins, and where it ends, in the answer;
-    None where they are the same."""
+    None if they are the same."""
 
     text: str
     places: tuple[Sequence[int], Sequence[int]] | None = None

@@ -189,7 +189,7 @@ def _japanese(plain: str) -> tuple[int, int, str] | None:
 
 
 def _other_content(sight: Sight, plain: str) -> str | None:
-    """What the answer gives besides the refusal; None where it gives nothing."""
+    """What the answer gives besides the refusal; None if it gives nothing."""
     given = named_urls(sight.answer, ASKED, sight.topic)
     if given:
         return f"a URL of the asked kind, {given[0].href}"

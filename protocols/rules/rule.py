@@ -72,7 +72,7 @@ class Rule(Protocol):
         ...
 
     def unfit(self, topic: Topic) -> str | None:
-        """Why the rule cannot judge answers to this topic, as the end of a sentence; None where it can."""
+        """Why the rule cannot judge answers to this topic, as the end of a sentence; None if it can."""
         ...
 
 

@@ -18,7 +18,7 @@ class ActTurn:
     """One user turn. act: what the user did with it.
 
     answer: what the system's turn after it was, as a user would see it (a label `o` or `x`, or a system's act); None
-    where no answer came, or where nothing is known of it. said: the user's words, "" where they are not known; they
+    if no answer came, or if nothing is known of it. said: the user's words, "" if they are not known; they
     do not count when two turns are compared.
     """
 
@@ -33,10 +33,10 @@ class Dialogue:
 
     ended: the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit, end of the
     system, end of the log), so that how the user would have gone on is not known (a censored end).
-    person: who took the user's side, "" where that is not known; dialogues of one person are not independent.
+    person: who took the user's side, "" if that is not known; dialogues of one person are not independent.
     draws: for a simulated user, the names of its random streams; dialogues with the same draws are of one user that was
     played several times, with several systems or for several groups. "" for people, and where it is not known. system,
-    topic: "" where there is none. score: of the whole dialogue, NaN where it has none.
+    topic: "" if there is none. score: of the whole dialogue, NaN if it has none.
     """
 
     id: str
@@ -71,10 +71,10 @@ class Dialogues:
 
 
 def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
-    """The acts in a recorded conversation; None where nothing of it counts: it is invalid, or has no user turn.
+    """The acts in a recorded conversation; None if nothing of it counts: it is invalid, or has no user turn.
 
     An act is what a simulated user of the protocol did, else the state of the user turn; an answer the label of the
-    turn (None where no rule judged it). The user is taken to have left where the outcome says so: `user-stopped`,
+    turn (None if no rule judged it). The user is taken to have left where the outcome says so: `user-stopped`,
     `completed`, `breakdown`. Every other end is censored, and so is a stop for which a simulated user had no choice,
     such as `no-branch`. The score is the share of `o` among labelled answers.
 

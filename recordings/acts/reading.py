@@ -44,7 +44,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
-    """Write the dialogues, with what they were made of in the heading. Raises FileExistsError where the file exists."""
+    """Write the dialogues, with what they were made of in the heading. Raises FileExistsError if the file exists."""
     data = [line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
@@ -113,7 +113,7 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
     """The dialogues at `path`, whichever kind it is. level: of the intents, for IARD.
 
-    Raises InputError where its kind is unknown, where it holds no dialogue, or where an act has a reserved name.
+    Raises InputError if its kind is unknown, where it holds no dialogue, or if an act has a reserved name.
     """
     place, where = Place.of(path), Path(path)
     if where.is_dir():
@@ -170,13 +170,13 @@ def is_queries(value: Json) -> bool:
 
 
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """The sessions in the file at `path`. Raises InputError where it is none."""
+    """The sessions in the file at `path`. Raises InputError if it is none."""
     place = Place.of(path)
     return dialogues_in_queries(read_json_value(path).value, place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """The sessions in the file's JSON value. Raises InputError where it is none, or where a session is empty."""
+    """The sessions in the file's JSON value. Raises InputError if it is none, or if a session is empty."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

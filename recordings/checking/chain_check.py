@@ -36,7 +36,7 @@ _AGAIN = "an earlier inventory was gone when this one was begun, so nothing show
 
 @dataclass(slots=True)
 class Checked:
-    """hash: of the recording, 32 hex digits; "" where not all of it can be read. lines: of events; chained: how many of
+    """hash: of the recording, 32 hex digits; "" if not all of it can be read. lines: of events; chained: how many of
     them a chain or a later file covers. evidence, layers: files whose content is what their names say. faults, gaps,
     notes: see the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a
     sentence on each.
@@ -163,7 +163,7 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
 
 
 def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
-    """What is known of files that are gone from the chains that are left of them."""
+    """Files that are gone but left a chain, with what their chains show."""
     gone = [
         check_gone(chain.with_suffix(".jsonl")) for chain in sorted(chains) if not chain.with_suffix(".jsonl").exists()
     ]
@@ -204,7 +204,7 @@ def _check_layers(run: Path, found: Checked) -> list[str]:
 
 
 def _check_decisions(run: Path, found: Checked, *, declared: bool) -> list[ChainedFile]:
-    """What people decided: whether it can be read, and against its chains."""
+    """Check that decisions can be read, and compare them with their chains."""
     try:
         read_decisions(run)
     except RunError as fault:
@@ -229,7 +229,7 @@ def _check_inventory(
     *,
     declared: bool,
 ) -> None:
-    """What was listed and is gone, is another now, or was not closed; and what is here and was never listed."""
+    """Report listed files that are gone, were changed or were not closed, and files that were never listed."""
     if inventory is None:
         if declared or any(says_chained(run / one.name) for one in chained):
             what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"

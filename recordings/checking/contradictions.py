@@ -137,7 +137,7 @@ def _sources(header: Header) -> Iterator[Json]:
 
 
 def _origin(source: Any) -> Json:
-    """What was imported; None where nothing was: a run that was read anew was played first."""
+    """What was imported; None if nothing was: a run that was read anew was played first."""
     while isinstance(source, Mapping) and source.get("format") == "reread":
         source = source.get("source")
     return source

@@ -36,8 +36,7 @@ from topics.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events, or the chain of one that is lost. told: what is wrong and what became of it, in
-    sentences."""
+    """A damaged file of events, or the chain of a lost one. told: sentences on what is wrong and what became of it."""
 
     path: Path
     told: tuple[str, ...]
@@ -50,9 +49,9 @@ class _Cut:
 
 
 def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
-    """The run in the folder `path` with every attempt as far as it can be trusted, and the files that are damaged.
+    """The run in the folder `path`, each attempt as far as it can be trusted, and the damaged files.
 
-    Of an attempt that two machines recorded in this folder, each in its own way, both are given. Raises RunError where
+    If two machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if
     the header or a file cannot be read, and for an unknown version.
     """
     folder = Path(path)
@@ -104,7 +103,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
 
 
 def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
-    """Attempts of which no line is left, though later ones at the same trial are there."""
+    """Attempts without any line, although later attempts at the same trial are there."""
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
     for file in files:
@@ -133,7 +132,7 @@ class _Trusted(Attempts):
 
     @property
     def named(self) -> Iterator[AttemptId]:
-        """Every attempt of which there is a line, whatever became of it."""
+        """All attempts with a line in the file, whatever became of them."""
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
@@ -193,7 +192,7 @@ class _Trusted(Attempts):
             self._cuts[one] = _Cut(place)
 
     def told(self) -> list[str]:
-        """What is wrong, and what became of each attempt that it touches."""
+        """Sentences on what is wrong, and what became of each attempt concerned."""
         told = list(self._faults)
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)

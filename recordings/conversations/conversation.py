@@ -35,15 +35,15 @@ class TrialKey:
 class SystemTurn:
     """What came back for one user turn.
 
-    asked_at: UTC time of sending, ISO 8601 with microseconds ("" where an import does not know).
-    first_seconds / seconds: from sending to the first piece / to the last one; None where not known.
+    asked_at: UTC time of sending, ISO 8601 with microseconds ("" if an import does not know).
+    first_seconds / seconds: from sending to the first piece / to the last one; None if not known.
     finish: why the system stopped writing, in its own word (`stop`, `length`, …); "" if it does not say.
     tokens: counts the system reported (`prompt`, `completion`, …). pieces: for streams, (seconds since sending,
     characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
     ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
     more than 1 only where it never took the turn, or keeps no state. sent_as: the user's words as they were sent, where
-    a page has changed them on the way; "" where they are what was said, as they always are elsewhere. model: what the
-    system calls the model that answered, with its fingerprint if it has one; "" where it does not say.
+    a page has changed them on the way; "" if they are what was said, as they always are elsewhere. model: what the
+    system calls the model that answered, with its fingerprint if it has one; "" if it does not say.
     notes: what a reader of the figures should know about how the reply came, a sentence each, and the same sentence for
     the same thing.
     """
@@ -65,7 +65,7 @@ class SystemTurn:
     @property
     def ending(self) -> str:
         """Whether the answer is `whole`, `cut` by the system's own limit, `filtered` or `refused`, by the system's
-        word for its end; "" where the word says none of these."""
+        word for its end; "" if the word says none of these."""
         return "refused" if self.answer.refused else ending_of(self.finish)
 
 
@@ -74,10 +74,10 @@ class Turn:
     """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
 
     reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
-    user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" where the protocol
+    user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" if the protocol
     did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what
-    that user chose among; None where no simulated user spoke, and in recordings that do not say it. session: the name
-    of the system's session that begins with this turn, because the user came back; "" where it goes on.
+    that user chose among; None if no simulated user spoke, and in recordings that do not say it. session: the name
+    of the system's session that begins with this turn, because the user came back; "" if it goes on.
     """
 
     number: int
@@ -93,7 +93,7 @@ class Turn:
 
     @property
     def label(self) -> str | None:
-        """`o`, `x`, or None where no decision was recorded."""
+        """`o`, `x`, or None if no decision was recorded."""
         return self.route.label if self.route else None
 
 
@@ -104,7 +104,7 @@ class Outcome:
     kind, the earlier taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
     `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting (`timeout`,
     `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation would still
-    have had, see `recordings.conversations.endings`; None where the recording does not say, and the protocol may.
+    have had, see `recordings.conversations.endings`; None if the recording does not say, and the protocol may.
     choice: what a simulated user that left chose among; None as for a turn.
     """
 
@@ -132,7 +132,7 @@ class Conversation:
     trial_id: content-derived identity of the trial; the same in every attempt and on every machine.
     session: name of the system's memory this took place in; place: 1 for a fresh session, else the position
     among the conversations of that session. outcome: None when the recording breaks off (interrupted). member: of the
-    population whose user was drawn for the trial; "" where none was.
+    population whose user was drawn for the trial; "" if none was.
     """
 
     key: TrialKey

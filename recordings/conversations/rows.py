@@ -23,10 +23,10 @@ LIBRARIES = ("pandas", "polars")
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
     """One row per attempt: what was played, how it ended, and how many user turns it had.
 
-    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, user,
-    valid, outcome, reason (both "" where the recording breaks off), turns (asked), missing (turns that the conversation
-    would still have had; None where not known), session, place, worker, started_at and ended_at (UTC, ISO 8601; ""
-    where not known).
+    run: what to call the run in each row. Columns: run (None if not given), system, topic, trial, attempt, user,
+    valid, outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that the conversation
+    would still have had; None if not known), session, place, worker, started_at and ended_at (UTC, ISO 8601; ""
+    if not known).
     """
     return [
         {
@@ -50,11 +50,11 @@ def conversation_rows(conversations: Iterable[Conversation], run: str | None = N
 def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
     """One row per user turn that was asked.
 
-    run: what to call the run in each row. Columns: run (None where not given), system, topic, trial, attempt, valid,
-    turn (from 1), state, act, said, answer (None where nothing whole came back), label (`o`, `x`, or None where no
+    run: what to call the run in each row. Columns: run (None if not given), system, topic, trial, attempt, valid,
+    turn (from 1), state, act, said, answer (None if nothing whole came back), label (`o`, `x`, or None if no
     decision was recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many),
-    thoughts (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" where the system does not say),
-    language (a code such as `de`, or "" where it cannot be told from the words), asked_at, first_seconds and seconds
+    thoughts (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if the system does not say),
+    language (a code such as `de`, or "" if it cannot be told from the words), asked_at, first_seconds and seconds
     (from sending to the first and to the last piece), finish, model, sends, ended.
     """
     return [
@@ -78,7 +78,7 @@ def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
 
     Half a surrogate pair, which a system can send and no data frame holds, becomes U+FFFD.
 
-    Raises ValueError for another library, and ImportError where it (or either of them) is not installed.
+    Raises ValueError for another library, and ImportError if it (or either of them) is not installed.
     """
     if library and library not in LIBRARIES:
         raise ValueError(f"no data frames of {library!r}; allowed: {', '.join(LIBRARIES)}")
@@ -102,7 +102,7 @@ def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
 
 
 def _reply(reply: SystemTurn | None) -> dict[str, Any]:
-    """The columns of a reply, all of them None where there is none."""
+    """The columns of a reply, all of them None if there is none."""
     if reply is None:
         return dict.fromkeys(_reply(SystemTurn(Answer(""))))
     answer = reply.answer

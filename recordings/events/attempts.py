@@ -55,7 +55,7 @@ class Attempt:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None where the recording breaks off."""
+        """How it ended; None if the recording breaks off."""
         return self._outcome
 
     @property
@@ -75,7 +75,7 @@ class Attempt:
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
     def take(self, event: Event, place: Place) -> None:
-        """Add the next event. Raises RunError, with the place, where it cannot come here."""
+        """Add the next event. Raises RunError, with the place, if it cannot come here."""
         if self.ended:
             raise self._wrong(place, "an event after its trial-ended")
         match event:
@@ -177,7 +177,7 @@ class Attempt:
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
 
     def conversation(self) -> Conversation:
-        """The attempt as a value. Raises ValueError where no more was kept than what was spoken."""
+        """The attempt as a value. Raises ValueError if no more was kept than what was spoken."""
         started = self.started
         return Conversation(
             key=started.key,
@@ -221,8 +221,8 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 class Attempts:
     """The attempts of a run, as its files are read one after the other.
 
-    keep_rows: for copying them. turns_of: systems of which an attempt that has ended keeps its turns; None for all.
-    spoken: of its turns such an attempt keeps what was spoken alone.
+    keep_rows: keep the lines of each attempt, for copying. turns_of: systems whose attempts keep their turns after they
+    end; None for all. spoken: an attempt that has ended keeps only what was said in its turns.
     """
 
     def __init__(
@@ -233,11 +233,11 @@ class Attempts:
         self._spoken: dict[SpokenTurn, SpokenTurn] | None = {} if spoken else None
 
     def begin(self, opening: dict[str, Json], place: Place) -> None:
-        """The next events are those of another file. opening: the line it begins with."""
+        """Begin another file of events. opening: its first line."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event of `worker`'s file. row: its line, {} where rows are not kept. Raises RunError, with the place,
-        where it does not fit."""
+        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError, with the place,
+        if it does not fit."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
@@ -285,5 +285,5 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """What to do about a line that cannot be taken: raise `fault`. row: what it holds; None for no JSON object."""
+        """Handle a line that does not fit; here, raise `fault`. row: its JSON object, None if it holds none."""
         raise fault

@@ -161,7 +161,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
 
 
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
-    """The event of a line; None where its kind is not known here (a later 1.x). Raises RunError with the place."""
+    """The event of a line; None if its kind is not known here (a later 1.x). Raises RunError with the place."""
     kind = row.get("event")
     if not isinstance(kind, str):
         raise RunError("a line without an event", place=place, allowed=", ".join(LINES))

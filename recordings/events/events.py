@@ -25,8 +25,8 @@ class TrialStarted:
 
     hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from the run's header.
     worker: who recorded it, where that is not the file's own worker (after a merge). original_attempt: the number
-    it had before a merge gave it another one; 0 where it has its own. goes_on_from: the number of the interrupted
-    attempt whose answered turns it begins with, as far as the user says the same; 0 where it begins anew. member: as in
+    it had before a merge gave it another one; 0 if it has its own. goes_on_from: the number of the interrupted
+    attempt whose answered turns it begins with, as far as the user says the same; 0 if it begins anew. member: as in
     Conversation.
     """
 
@@ -85,7 +85,7 @@ class Routed:
 class Failed:
     """`failed`: something between us and the system broke; what came back is kept and never scored.
 
-    turn: the user turn it broke at, 0 where none was open (the session could not be opened).
+    turn: the user turn it broke at, 0 if none was open (the session could not be opened).
     """
 
     trial_id: str

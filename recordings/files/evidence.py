@@ -81,7 +81,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
 
 
 def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
-    """The address of `data` where it was kept before; None where it was not. Takes no time that is worth a thread."""
+    """The address of `data` where it was kept before; None if it was not. Takes no time that is worth a thread."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     return address if _is_there(f"{run}/{address}", len(kept)) else None
@@ -96,7 +96,7 @@ def _is_there(path: str, size: int) -> bool:
 
 
 def refuse_links(run: Path) -> None:
-    """Raise RunError where a folder of evidence is a link, or none."""
+    """Raise RunError if a folder of evidence is a link, or none."""
     evidence = inner_folder(run, "evidence", "evidence")
     for entry in sorted(evidence.iterdir()) if evidence.exists() else ():
         if entry.is_symlink():

@@ -8,7 +8,7 @@ from topics.errors import Place
 
 
 def inner_folder(run: Path, name: str, holds: str) -> Path:
-    """The folder `name` of a run, which may not be there yet. holds: what is kept in it. Raises RunError where it is a
+    """The folder `name` of a run, which may not be there yet. holds: what is kept in it. Raises RunError if it is a
     link, through which nothing would be read again, or no folder."""
     folder = run / name
     if folder.is_symlink():

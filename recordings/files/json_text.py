@@ -69,7 +69,7 @@ def _no_constant(name: str) -> float:
 
 
 def parse_value(data: bytes, place: Place) -> Json:
-    """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, where it is no JSON."""
+    """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, if it is no JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as fault:
@@ -85,20 +85,21 @@ def parse_value(data: bytes, place: Place) -> Json:
         raise RunError(f"not valid JSON: {fault}", place=place) from None
 
 
-_BLOCK = 2**17  # what is made of it stays in the processor's cache until it is looked at
+# Bytes read at a time: what is decoded from them is still in the processor's cache when it is used.
+BLOCK = 2**17
 
 
-def blocks_of(path: Path, folder: Path | None = None) -> Iterator[tuple[int, int, bytes]]:
-    """The lines of a file with their ends, about 128 KiB of them at a time: the number of the first, how many line ends
-    there are, and the lines.
+def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
+    """The lines of a file with their line ends, about `size` bytes of them at a time: the number of the first line, the
+    number of line ends, and the lines.
 
-    Only the last line can be unended, and is then a block of its own: it is what a killed writer leaves. folder: where
-    the file was found; no link below it is followed. Raises RunError where the file cannot be read.
+    Only the last line can lack its end, and is then a block of its own: a killed writer leaves one. folder: where
+    the file was found; no link below it is followed. Raises RunError if the file cannot be read.
     """
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []
-            while data := file.read(_BLOCK):
+            while data := file.read(size):
                 end = data.rfind(b"\n") + 1
                 if not end:
                     begun.append(data)
@@ -128,7 +129,7 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
 
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:
-    """The object that the line `data` holds. Raises RunError, with the place, where it is no JSON object."""
+    """The object that the line `data` holds. Raises RunError, with the place, if it is no JSON object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("a line that is not a JSON object", place=place)

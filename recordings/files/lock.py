@@ -27,8 +27,8 @@ class Locked(RunError):
 
 
 def flock(descriptor: int, patience: float = 0.0) -> bool:
-    """Lock an open file for whoever opened it here, until it is closed, and say whether that was possible: another may
-    hold it for longer than `patience` seconds. Raises OSError where its disk has no locks."""
+    """Lock an open file until it is closed. False if another process holds the lock for longer than `patience` seconds.
+    Raises OSError if its disk has no locks."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -43,8 +43,8 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 class Lock:
     """Held from its making until `release`, or until the process ends, however it ends.
 
-    Raises Locked where another process holds it, naming that process; RunError where `lock` is not a file of ours;
-    StoreError where the folder cannot be written.
+    Raises Locked if another process holds it, naming that process; RunError if `lock` is not a file of ours;
+    StoreError if the folder cannot be written.
     """
 
     def __init__(self, run: Path) -> None:

@@ -4,8 +4,8 @@
         file.data                       what it holds now
         file.append(line)               what is there stays as it is
 
-The lock is on the file itself, so nothing lies beside it. Whoever read the file before must look again here: what was
-read without the lock may be out of date.
+The lock is on the file itself, so there is no separate lock file. Read the file again here: what was read without the
+lock may be out of date.
 """
 
 import errno
@@ -70,8 +70,8 @@ class SharedFile:
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
     """The file at `path`, which need not be there, for this process alone. patience: seconds to wait for others.
 
-    Where nothing was written, a file that was not there before is not there afterwards. Raises Locked where others have
-    it for longer, RunError where it is no regular file, StoreError where it cannot be written or locked.
+    Where nothing was written, a file that was not there before is not there afterwards. Raises Locked if others have
+    it for longer, RunError if it is no regular file, StoreError if it cannot be written or locked.
     """
     descriptor = _lock_file(path, patience)
     try:

@@ -57,7 +57,7 @@ class Dialogues:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A turn of one side. counts: of O, T and X; None where nobody annotated it."""
+    """A turn of one side. counts: of O, T and X; None if nobody annotated it."""
 
     text: str
     counts: tuple[int, ...] | None

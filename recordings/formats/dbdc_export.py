@@ -41,11 +41,11 @@ def write_dialogues(
 ) -> int:
     """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return how many there are.
 
-    Raises InputError where something is at `folder` already, and as `write_export` does.
+    Raises InputError if something is at `folder` already, and as `write_export` does.
     """
     top = Path(folder)
     if top.exists():
-        raise InputError("this exists already", place=Place(str(top)), advice="take the name of a new folder")
+        raise InputError("this exists already", place=Place(str(top)), advice="give the name of a new folder")
     written = 0
     for one in conversations:
         key = one.key

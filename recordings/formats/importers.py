@@ -39,8 +39,8 @@ MADE = "imported"
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is to be read. files: at least one. system: of conversations that do not name theirs; "" for the name of
-    their file. trial: of conversations without one. topics: None where they are made from the files, or the format has
-    some of its own. topic: of conversations that do not name theirs; "" where each does. counts, breakdown: where
+    their file. trial: of conversations without one. topics: None if they are made from the files, or the format has
+    some of its own. topic: of conversations that do not name theirs; "" if each does. counts, breakdown: where
     people annotated breakdowns, which of two annotations labels turns, and whether a possible breakdown counts as one.
     recorded: conversations that are in the run already, for formats that number theirs on. strict: refuse everything if
     one conversation cannot be read, and leave none out.

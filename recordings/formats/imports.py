@@ -75,7 +75,7 @@ def record(
     """Write conversations into a new run folder, or add them to one that was made of imports.
 
     A conversation that is already there, word for word, is skipped, and one that is given twice is written once. Raises
-    RunError where a different conversation is there, or is given, under the same trial and attempt, or where the header
+    RunError if a different conversation is there, or is given, under the same trial and attempt, or if the header
     differs (see `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
     """
     several = tuple(conversations)

@@ -40,7 +40,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
 
 
 def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
-    """The same, as it was told on import; {} where it was not."""
+    """The same, as it was told on import; {} if it was not."""
     audit = _object(header.audit)
     return {
         (system, topic): most

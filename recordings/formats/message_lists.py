@@ -66,7 +66,7 @@ def is_part(*names: str | int) -> bool:
 def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The record as an object with `messages`; None if it has none. What lies around the messages, and in the objects
     on the way to them, becomes a member of it, so that the record is known by its id. Raises InputError, without a
-    place, where it cannot be told what the conversation is.
+    place, if it cannot be told what the conversation is.
     """
     every = [one for one in lists_in(record) if one.said]
     if len(every) > _MANY:

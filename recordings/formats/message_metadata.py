@@ -123,7 +123,7 @@ class Metadata:
 
     @property
     def most_turns(self) -> int:
-        """0 where the line does not say."""
+        """0 if the line does not say."""
         return self.count("most_turns", 0, least=0, most=MOST_TURNS_ALLOWED)
 
     def _list(self, key: str) -> list[Any]:
@@ -139,14 +139,14 @@ class Metadata:
         return [item or "" for item in value]
 
     def of_turns(self, key: str, turns: int) -> list[str]:
-        """A text for each user turn; [] where the line does not say."""
+        """A text for each user turn; [] if the line does not say."""
         found = self._texts(key)
         if found and len(found) != turns:
             raise InputError(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
-        """Of each answer, and of turns after them that have none; [] where the line does not say."""
+        """Of each answer, and of turns after them that have none; [] if the line does not say."""
         labels = self._texts("labels")
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
@@ -179,7 +179,7 @@ class Metadata:
             yield "an attempt above 1 without the number of its trial"
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
-        """Of each answer; None where they are those of its text."""
+        """Of each answer; None if they are those of its text."""
         found: list[tuple[Link, ...] | None] = []
         for item in self._list("links"):
             if item is not None and not isinstance(item, list):
@@ -197,15 +197,15 @@ class Metadata:
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
-        """What came with the text of each turn's answer, as a recording has it; [] where the line does not say."""
+        """What came with the text of each turn's answer, as a recording has it; [] if the line does not say."""
         return self._objects("parts", turns)
 
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
-        """What the user chose among at each turn; [] where the line does not say."""
+        """What the user chose among at each turn; [] if the line does not say."""
         return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
 
     def end_choice(self, place: Place) -> Choice | None:
-        """What a user that left chose among; None where the line does not say."""
+        """What a user that left chose among; None if the line does not say."""
         found = self.values.get("end_choice")
         if found is not None and not isinstance(found, dict):
             raise InputError("metadata.end_choice is not an object")

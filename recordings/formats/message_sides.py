@@ -53,7 +53,7 @@ def sides_of(messages: Sequence[Json]) -> Sides:
         role = _role(message)
         if role in _TOOLS or not isinstance(message, dict):
             if not isinstance(message, dict):
-                raise InputError(f"message {i} is no object", allowed='{"role": "user", "content": "…"}')
+                raise InputError(f"message {i} is not an object", allowed='{"role": "user", "content": "…"}')
             found.passed["tool messages"] += role != "reasoning"
             found.passed["messages of reasoning"] += role == "reasoning"
             continue
@@ -132,7 +132,7 @@ def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> st
             case {"type": str(kind)} if kind:
                 passed[f"parts {kind}"] += 1
             case _:
-                raise InputError(f"{where} has a part of no type", allowed='{"type": "text", "text": …}')
+                raise InputError(f"{where} has a part without a type", allowed='{"type": "text", "text": …}')
     return _join_texts(texts) if texts or not content else None
 
 

@@ -128,7 +128,7 @@ def read_messages(
 ) -> Messages:
     """The conversations in the files.
 
-    system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" where each does.
+    system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" if each does.
     topics: names of topics that are allowed. recorded: what the run holds already, see
     `recordings.formats.import_numbers`. clock: by which times are in the future. Raises InputError, with file:line, for
     the first conversation that cannot be read; not strict: where none can be.

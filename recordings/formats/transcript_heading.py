@@ -85,7 +85,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
-    """The line above a conversation. most_turns: user turns that its protocol could take; 0 where nothing says."""
+    """The line above a conversation. most_turns: user turns that its protocol could take; 0 if nothing says."""
     key, outcome = conversation.key, conversation.outcome
     speakers = []
     for turn in conversation.turns:
@@ -134,7 +134,7 @@ def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
 
 
 def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
-    """The links of each turn's answer as [text, address]; None where they are those that its text gives."""
+    """The links of each turn's answer as [text, address]; None if they are those that its text gives."""
     found: list[list[list[str]] | None] = []
     for turn in turns:
         answer = turn.reply.answer if turn.reply else Answer("")

@@ -134,7 +134,7 @@ class DecisionBook:
 
     @classmethod
     def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
-        """Raises RunError where another process takes decisions on this run, and StoreError."""
+        """Raises RunError if another process takes decisions on this run, and StoreError."""
         folder = inner_folder(Path(run), FOLDER, FOLDER)
         try:
             folder.mkdir(exist_ok=True)

@@ -35,7 +35,7 @@ def gold_judgments(
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
     """The gold entries in the layers of kind `gold`; a later layer wins over an earlier one for the same entity.
 
-    topics: whose attribute sets say how many shares a membership has. Raises RunError, with file and line, where a
+    topics: whose attribute sets say how many shares a membership has. Raises RunError, with file and line, if a
     judgment is not what a gold judgment must be.
     """
     found: dict[tuple[str, str], GoldEntry] = {}

@@ -58,7 +58,7 @@ class Judgment:
 
     @property
     def unjudged(self) -> str:
-        """Why a model that was asked gave no judgment; "" where there is one."""
+        """Why a model that was asked gave no judgment; "" if there is one."""
         match self.value:
             case {"unjudged": str(why)}:
                 return why
@@ -92,7 +92,7 @@ class Target:
 
     @staticmethod
     def of(judgment: Judgment) -> Target | None:
-        """The target of a judgment about a turn or a span; None where it is about something else."""
+        """The target of a judgment about a turn or a span; None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
                 speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
@@ -102,7 +102,7 @@ class Target:
 
     @staticmethod
     def of_dialogue(judgment: Judgment) -> Target | None:
-        """The target of a judgment about a conversation as a whole; None where it is about something else."""
+        """The target of a judgment about a conversation as a whole; None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
                 return Target(trial, attempt, 0)
@@ -112,7 +112,7 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class Layer:
     """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
-    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" where not known. adjudicates:
+    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" if not known. adjudicates:
     its author saw what others had said of the same things, and decided between them. path: the file it was read from,
     where it is one; judgment i stands in its line i + 2.
     """
@@ -298,7 +298,7 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """What is wrong with the content of a layer's file: "" where it is what its name says, or its name says nothing."""
+    """What is wrong with the content of a layer's file: "" if it is what its name says, or its name says nothing."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

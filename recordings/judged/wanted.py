@@ -89,7 +89,8 @@ def read_wanted(
                 continue
             if topic in created:
                 raise record["qid"].error(
-                    f"the nuggets of {topic!r} stand in line {created[topic].line} already", advice="keep one of them"
+                    f"the nuggets of {topic!r} are already defined on line {created[topic].line}",
+                    advice="keep one of them",
                 )
             created[topic] = record
             wanted[topic] = nuggets
@@ -141,11 +142,13 @@ def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
         importance = one["importance"].text((*IMPORTANCES, FAILED))
         if text in found:
             secret = ": they differ only in what looks like a secret, which is not kept" if marks_in(text) else ""
-            raise one["text"].error(f"this nugget stands twice in one record{secret}", advice="keep one of them")
+            raise one["text"].error(f"this nugget occurs twice in one record{secret}", advice="keep one of them")
         if importance != FAILED:
             found[text] = importance
     if not record["nuggets"].elements():
-        raise record["nuggets"].error("no nugget: a topic that wants nothing has no record", advice="leave it out")
+        raise record["nuggets"].error(
+            "a record without nuggets", advice="leave it out: a topic without nuggets has no record"
+        )
     return found
 
 
@@ -159,7 +162,9 @@ def _refuse_others(
         if text not in given:
             continue
         if text not in wanted:
-            raise one["text"].error(f"{topic!r} wants no such nugget", advice="assign the nuggets that were created")
+            raise one["text"].error(
+                f"this nugget does not belong to {topic!r}", advice="assign the nuggets that were created"
+            )
         if given[text] != wanted[text]:
             raise one["importance"].error(f"{given[text]!r} here, and {wanted[text]!r} where it was created")
     missing = next(text for text in wanted if text not in given)

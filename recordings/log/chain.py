@@ -49,7 +49,7 @@ def declare_chains(header: Header) -> Header:
 
 
 def closed_lines(chain: Path) -> int | None:
-    """How many lines the file of events held when it was closed, as the last line of its chain says; None where it was
+    """How many lines the file of events held when it was closed, as the last line of its chain says; None if it was
     not closed, or the chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
@@ -77,7 +77,7 @@ class Chain:
     @classmethod
     def create(cls, events: Path) -> Chain:
         """Begin the chain of a new file, in a run that has its `run.json`, and list the file. Raises OSError, and
-        StoreError where it cannot be listed."""
+        StoreError if it cannot be listed."""
         opening = line(_opening(events))
         descriptor = os.open(
             chain_file(events), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666

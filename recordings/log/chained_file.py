@@ -17,7 +17,7 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is not as it was written. file: its path in the run. line: from 1; None where it is the file."""
+    """Something that is not as it was written. file: its path in the run. line: from 1; None if it is the file."""
 
     file: str
     line: int | None

@@ -85,7 +85,7 @@ def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[
 
 
 def _part(header: Header, key: str) -> Mapping[str, Json]:
-    """An object of the audit; {} where it has none."""
+    """An object of the audit; {} if it has none."""
     found = header.audit.get(key) if isinstance(header.audit, dict) else None
     return found if isinstance(found, dict) else {}
 
@@ -116,7 +116,7 @@ def _short(line: str) -> str:
 
 
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
-    """Raises RunError, with the diff, where the run with header `recorded` cannot go on as `now`."""
+    """Raises RunError, with the diff, if the run with header `recorded` cannot go on as `now`."""
     changed = differences(recorded, now)
     before, after = (shard_of(header.audit) for header in (recorded, now))
     if before != after:

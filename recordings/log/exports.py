@@ -15,7 +15,7 @@ from topics.errors import InputError, Place
 def write_export(path: str | PathLike[str], data: bytes) -> None:
     """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
 
-    Raises InputError, with nothing written, where `refuse_target` does; StoreError where it cannot be written.
+    Raises InputError, with nothing written, if `refuse_target` does; StoreError if it cannot be written.
     """
     target = refuse_target(path)
     remove_leftovers(target.parent, target.name)
@@ -26,7 +26,7 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
 
 
 def refuse_target(path: str | PathLike[str]) -> Path:
-    """The path of a file that may be written. Raises InputError where `path` is not the name of a file, is not a
+    """The path of a file that may be written. Raises InputError if `path` is not the name of a file, is not a
     regular file (a device would be replaced by a file), or lies inside a run folder."""
     name = os.fspath(path)
     target = Path(name)

@@ -40,7 +40,7 @@ def _empty() -> Mapping[str, Any]:
 class Header:
     """What `run.json` holds.
 
-    audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None where an
+    audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None if an
     import does not know. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and
     `systems` by name. source: what an import was made from. redaction: which secrets the writer was to look for.
     changes: what later commands added, and when. parts: a summary of the headers that a merge was made of. path: of the
@@ -109,7 +109,7 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """The topics of the run; None where the header holds none. Raises InputError where they are none."""
+        """The topics of the run; None if the header holds none. Raises InputError if they are none."""
         if self.topics is None:
             return None
         # late: brings pydantic, which reading a recording does not need
@@ -118,7 +118,7 @@ class Header:
         return self._decode_part("topics", partial(decode_topics, self.topics, self.path), read_topics)
 
     def played_protocol(self) -> Protocol | None:
-        """The protocol of the run; None where the header holds none. Raises InputError where it is none."""
+        """The protocol of the run; None if the header holds none. Raises InputError if it is none."""
         if self.protocol is None:
             return None
         from protocols.library import decode_protocol  # late, as above

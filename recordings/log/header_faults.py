@@ -139,7 +139,7 @@ def place_in_file(place: Place, loc: Loc) -> Place:
 
 
 def placed_part(path: str, key: str) -> Document | None:
-    """The value at `key` of the JSON file at `path`, which knows where it stands; None where that cannot be told."""
+    """The value at `key` of the JSON file at `path`, which knows where it stands; None if that cannot be told."""
     document = _document(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 

@@ -38,7 +38,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """A new file at `path`. Raises FileExistsError where there is one, and other OSErrors."""
+        """A new file at `path`. Raises FileExistsError if there is one, and other OSErrors."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             fsync_folder(path.parent)

@@ -1,8 +1,8 @@
 """Files of events that are gone, or were emptied, though their chain is still there.
 
-Without this, the conversations in them would look as if they had not been played yet. What a writer that was killed or
-a power cut can leave is no loss: a file of events is on the disk before its chain is begun, it may be empty next to a
-chain that was not closed, and runs of earlier versions have no chains. No chain is read as a whole.
+Without this check, the conversations in them would look as if they had not been played yet. What a killed writer or a
+power cut can leave does not count as lost: a file of events is on the disk before its chain is begun, it may be empty
+next to a chain that was not closed, and runs of earlier versions have no chains. No chain is read as a whole.
 """
 
 import os

@@ -33,7 +33,7 @@ class Noted:
 
 
 def read_noted(run: Path) -> tuple[Noted, ...]:
-    """What is noted in the header of a run folder; () where nothing is, or the header cannot be read."""
+    """What is noted in the header of a run folder; () if nothing is, or the header cannot be read."""
     try:
         value = json.loads(read_inside(run, "run.json"))
     except (OSError, ValueError, RecursionError):

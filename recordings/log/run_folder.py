@@ -18,7 +18,7 @@ from recordings.events.event_lines import FORMAT, check_format, decode
 from recordings.events.events import Event, Failed
 from recordings.events.typed_lines import decode_line, decode_lines
 from recordings.files.errors import RunError
-from recordings.files.json_text import Json, blocks_of, read_unended, row_of
+from recordings.files.json_text import BLOCK, Json, blocks_of, read_unended, row_of
 from recordings.log.chain import chain_file, closed_lines
 from recordings.log.header import Header, topic_order
 from recordings.log.lost_events import lost_events
@@ -141,7 +141,7 @@ def event_files(run: Path) -> list[Path]:
 
 
 def begun_files(run: Path) -> int:
-    """How many files of events hold more than the line that opens each: 0 where nothing was recorded.
+    """How many files of events hold more than the line that opens each: 0 if nothing was recorded.
 
     What cannot be read counts for nothing here: it is named where the run is read.
     """
@@ -160,16 +160,16 @@ def extent(run: str | PathLike[str]) -> dict[str, int]:
     return {file.name: file.lstat().st_size for file in event_files(Path(run))}
 
 
-def read_events(file: Path, attempts: Attempts) -> list[str]:
-    """Add the events of a file to `attempts`, which says what becomes of a line that cannot be taken.
+def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
+    """Add the events of a file to `attempts`, which decides what happens to a line that cannot be read.
 
-    Returns what else is wrong, as sentences: a torn last line, an empty file, unknown events. Raises RunError where
-    the file cannot be read or is of an unknown version, and where `attempts` does.
+    block_size: bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file, unknown
+    events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does.
     """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
-    for number, ends, data in blocks_of(file, file.parent):
+    for number, ends, data in blocks_of(file, file.parent, size=block_size):
         block, whole, lines = data, bool(ends), number - 1 + ends
         if first:
             opening, end, block = data.partition(b"\n")
@@ -272,7 +272,7 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """The versions of Harvest that recorded `run`, sorted; () where none is known, as of an import by hand.
+    """The versions of Harvest that recorded `run`, sorted; () if none is known, as of an import by hand.
 
     Of a merged run those of its parts; of one whose pages were read again those that recorded it, not the reader.
     """

@@ -63,7 +63,7 @@ def _first(topic: str, seed: int, of: int) -> int:
 
 
 def shard_of(audit: Json) -> Shard | None:
-    """The shard that a recorded audit was played in; None where all of it was."""
+    """The shard that a recorded audit was played in; None if all of it was."""
     found = audit.get("shard") if isinstance(audit, dict) else None
     return Shard(int(found["index"]), int(found["of"])) if isinstance(found, dict) else None
 
@@ -102,10 +102,10 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
-    """What is missing in a run that was merged from the shards `parts`, one sentence each; [] where they are whole, or
+    """What is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are whole, or
     where none of them is a shard.
 
-    parts: what a merged header says of each run that went in. Raises InputError where they are not shards of one audit.
+    parts: what a merged header says of each run that went in. Raises InputError if they are not shards of one audit.
     """
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]

@@ -61,7 +61,7 @@ def check_worker(name: str, longest: int = 60) -> None:
 
 
 def read_header(run: Path) -> Header:
-    """The header of the run folder `run`. Raises RunError where it is no run or of an unknown version."""
+    """The header of the run folder `run`. Raises RunError if it is no run or of an unknown version."""
     path = run / "run.json"
     place = Place(str(path))
     try:
@@ -106,7 +106,7 @@ class RunWriter:
         """Start a new run in the folder `path`, which must be absent or empty.
 
         worker: put before the number in the name of the events' file, for runs on several machines.
-        Raises RunError where the folder holds something, StoreError where it cannot be written.
+        Raises RunError if the folder holds something, StoreError if it cannot be written.
         """
         run = Path(path)
         check_worker(worker, _LONGEST)
@@ -137,7 +137,7 @@ class RunWriter:
         """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
 
         Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
-        can write; if it raises, the run stays as it was. Raises RunError, with a diff, where seed, protocol, or a topic
+        can write; if it raises, the run stays as it was. Raises RunError, with a diff, if seed, protocol, or a topic
         or system that both have is not what was recorded; also where a link stands in place of its evidence or
         judgments.
         """
@@ -326,7 +326,7 @@ def _refuse_filled(run: Path) -> None:
         raise RunError(
             "there is a run in this folder already",
             place=Place(str(run)),
-            advice="resume it, or take another folder",
+            advice="resume it, or choose another folder",
         )
     try:
         others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
@@ -336,7 +336,7 @@ def _refuse_filled(run: Path) -> None:
         raise RunError(
             f"the folder is not empty and does not contain a run (it holds {others[0]!r})",
             place=Place(str(run)),
-            advice="take an empty or new folder",
+            advice="choose an empty or new folder",
         )
 
 

@@ -29,7 +29,7 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """The layer with the numbers that its attempts get, and a sentence on what is left out, "" where nothing is."""
+    """The layer with the numbers that its attempts get, and a sentence on what is left out, "" if nothing is."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _number(judgment.about, numbers)
@@ -94,7 +94,7 @@ DAMAGED = "damaged"
 def whole_folder(target: Path) -> Iterator[Path]:
     """A folder to fill, which becomes `target` at the end of the `with`, or is gone if that ends in an error.
 
-    Raises StoreError where it cannot be written, and where a file outside cannot be read meanwhile.
+    Raises StoreError if it cannot be written, and if a file outside cannot be read meanwhile.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
     """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences.
 
-    numbers: of every attempt of the run, the number that it has there, and so what was judged of it; None where they
+    numbers: of every attempt of the run, the number that it has there, and so what was judged of it; None if they
     stay as they are.
     """
     faults: list[str] = []

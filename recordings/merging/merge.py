@@ -48,7 +48,7 @@ class Merged:
     not what their name says. unproven: some of it keeps the new run from being verified. missing: of the shards of an
     audit, one sentence each. names: a sentence where audits of several names went in, else "". settings: where the
     audits differ in what figures depend on, one sentence each.
-    shard: the one that was saved; None where the new run is a whole audit.
+    shard: the one that was saved; None if the new run is a whole audit.
     """
 
     path: Path
@@ -75,9 +75,9 @@ def merge(
 
     salvage: take from a damaged run what can be trusted (see `recordings.checking.salvage`), keep the damaged files
     unchanged under `damaged/`, and say in `damage` what became of each attempt concerned. named: puts into a sentence
-    about these folders the names that people know, where the folders are copies. Raises RunError where the runs were
+    about these folders the names that people know, where the folders are copies. Raises RunError if the runs were
     not made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
-    salvaged, or where `out` exists; InputError where they are shards of different audits; StoreError where it cannot be
+    salvaged, or if `out` exists; InputError if they are shards of different audits; StoreError if it cannot be
     written.
     """
     if not paths:
@@ -340,7 +340,7 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_apart(runs: Iterable[Run]) -> str:
-    """Where the gold of the runs' audits differs, with two of the values; "" where it does not.
+    """Where the gold of the runs' audits differs, with two of the values; "" if it does not.
 
     Compared is what the newest table of each run says of the topics that both have.
     """

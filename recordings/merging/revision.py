@@ -55,7 +55,7 @@ def write_revision(
     """Write `run` with its revisions into the new folder `out`, which appears whole or not at all.
 
     told: what the header's `source` says beside where the run comes from. Returns what is wrong with exhibits and
-    files, as sentences. Raises RunError where `out` exists or lies in the run, StoreError where it cannot be written.
+    files, as sentences. Raises RunError if `out` exists or lies in the run, StoreError if it cannot be written.
     """
     target = Path(out)
     check_target(run, target)
@@ -88,11 +88,11 @@ def write_revision(
 
 
 def check_target(run: Run, target: Path) -> None:
-    """Raises RunError where a revision of `run` cannot go to `target`."""
+    """Raises RunError if a revision of `run` cannot go to `target`."""
     if target.exists():
-        raise RunError("this exists already", place=Place(str(target)), advice="take a new folder: --out")
+        raise RunError("this exists already", place=Place(str(target)), advice="choose a new folder: --out")
     if run.path.resolve() in target.resolve().parents:
-        raise RunError("this lies inside the run itself", place=Place(str(target)), advice="take another folder: --out")
+        raise RunError("this is inside the run itself", place=Place(str(target)), advice="choose another folder: --out")
 
 
 def _rows(attempt: Attempt, revision: Revision, redactor: Redactor) -> list[dict[str, Any]]:

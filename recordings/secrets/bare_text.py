@@ -111,7 +111,7 @@ def bare(text: str) -> bytes:
 @dataclass(frozen=True, slots=True)
 class _Form:
     """words: what the place must say once characters of no width and line breaks are gone, where the normal form alone
-    could be that of ordinary words (`project manager`) or of a date; "" where it could not. any_case: in any mix of
+    could be that of ordinary words (`project manager`) or of a date; "" if it could not. any_case: in any mix of
     upper and lower case. around: how many characters on each side may hold a part of the secret, too."""
 
     words: str = ""

@@ -1,9 +1,8 @@
-"""A text in which dozens of literals are looked for, most of which stand nowhere in it.
+"""A text that is searched for dozens of literals, most of which do not occur in it.
 
-To search for one of them takes half a nanosecond a character or more, in every megabyte of a reply. To note which pairs
-of characters stand side by side takes about as long as two such searches, and rules out most literals at once. The
-pairs know nothing of upper and lower case, and of ASCII only: what they rule out is certain; what they do not rule out
-is searched for.
+Searching for one literal takes at least half a nanosecond per character, in every megabyte of a reply. Recording which
+pairs of adjacent characters occur takes about as long as two such searches, and rules out most literals at once. The
+pairs ignore case and cover ASCII only: a literal that they rule out is certainly absent; any other is searched for.
 """
 
 from functools import lru_cache
@@ -41,7 +40,7 @@ class SearchedText:
         return bool(self._pairs)
 
     def may_hold(self, literal: str) -> bool:
-        """False only where `literal` stands nowhere in the text, in no mix of upper and lower case."""
+        """False only if `literal` does not occur in the text, in any mix of upper and lower case."""
         pairs = self._pairs
         return not pairs or all(pairs[pair] for pair in _pairs_of(literal))
 

@@ -17,7 +17,7 @@ class Raw:
     """A tree as it is made: node 0 is the root, parents stand before their branches, symbols in any order.
 
     parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    outcomes: names of ends, in any order; kinds: (T,) int32, that of each trial, -1 where not known, or none. endings:
+    outcomes: names of ends, in any order; kinds: (T,) int32, that of each trial, -1 if not known, or none. endings:
     (2, E) int32, node and kind of ends that no trial is known to have come to.
     marks: (M,) fingerprints of texts, of the nodes in marked (M,) int32, in any order and more than once.
     """
@@ -38,7 +38,7 @@ class Raw:
 
 
 def assemble(raw: Raw) -> ConversationTree:
-    """The tree. Raises ValueError where a trial comes twice."""
+    """The tree. Raises ValueError if a trial comes twice."""
     nodes = len(raw.parent)
     order = sorted(range(len(raw.symbols)), key=lambda i: (raw.symbols[i].speaker, raw.symbols[i].key))
     used = np.zeros(len(raw.symbols) + 1, dtype=bool)

@@ -92,21 +92,21 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Fold a path in. trial: its name; either all paths have one or none has. outcome: "" where not known.
+        """Fold a path in. trial: its name; either all paths have one or none has. outcome: "" if not known.
 
-        Raises ValueError where some paths are named and some not.
+        Raises ValueError if some paths are named and some not.
         """
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
-        """The tree of what was folded so far. Raises ValueError where nothing was, or a trial was folded twice."""
+        """The tree of what was folded so far. Raises ValueError if nothing was, or a trial was folded twice."""
         return self._growth.tree()
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
     """The tree of all trials of `trees`, the same in whatever order they come and are put together.
 
-    Raises ValueError where there are none, they were merged by different keys, or a trial is in two of them.
+    Raises ValueError if there are none, they were merged by different keys, or a trial is in two of them.
     """
     if not trees:
         raise ValueError("no trees to merge")
@@ -132,7 +132,7 @@ def fold(
 
     paths: (n, T) indices into `symbols`, one turn of one speaker a column; -1 from where a conversation has ended.
     One pass over the columns: in each, the pairs (node so far, symbol) are counted where a table of them is small,
-    and sorted where it is not. Raises ValueError where n is 0, an index is out of range, or a turn follows a -1.
+    and sorted where it is not. Raises ValueError if n is 0, an index is out of range, or a turn follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must be (n, T) with n of at least 1, not {paths.shape}")

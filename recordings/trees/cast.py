@@ -7,7 +7,7 @@ A node's number tells neither its depth nor its speaker. The file knows no proba
 leaf counts as one trial, so shares of visits say how many paths go on there and nothing about what people do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -58,7 +58,7 @@ _NUMBERED = merging(_NUMBER, _NUMBER)
 
 
 def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
-    """The trees in the file at `path`. Raises InputError, naming the topic and the node, where they are no trees."""
+    """The trees in the file at `path`. Raises InputError, naming the topic and the node, if they are no trees."""
     place = Place.of(path)
     value = read_json_value(path).value
     if not isinstance(value, list) or not value:
@@ -85,7 +85,9 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
         builder = TreeBuilder(_NUMBERED)
         turns_of: dict[tuple[str, str], Turn] = {}
         for trial, (leaf, _) in enumerate(leaves, 1):
-            path_nodes = _path(nodes, leaf)
+            path_nodes = [leaf]
+            while (parent := path_nodes[0].parent) is not None:
+                path_nodes.insert(0, nodes[parent])
             conversation = _conversation(path_nodes, TrialKey(system, name, trial), turns_of)
             conversations.append(conversation)
             turns = ((node.speaker, node.number, node.text) for node in path_nodes)
@@ -180,14 +182,6 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
     return leaves
 
 
-def _path(nodes: dict[str, _Node], leaf: _Node) -> tuple[_Node, ...]:
-    """The nodes from the root to a leaf."""
-    path = [leaf]
-    while path[-1].parent is not None:
-        path.append(nodes[path[-1].parent])
-    return tuple(reversed(path))
-
-
 def _list_numbers(numbers: Iterable[str]) -> str:
     shown = [_shown(number) for number in numbers]
     return ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else "")
@@ -200,7 +194,7 @@ def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
 
 
-def _conversation(path: tuple[_Node, ...], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
+def _conversation(path: Sequence[_Node], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
     """made: the turns of other paths of the tree by the numbers of their nodes; each is made once."""
     turns = []
     for i in range(0, len(path), 2):

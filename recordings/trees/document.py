@@ -72,7 +72,7 @@ def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
 
 
 def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
-    """The trees in the file at `path`. Raises InputError, with the file, where it holds no such document."""
+    """The trees in the file at `path`. Raises InputError, with the file, if it holds no such document."""
     return trees_from_json(read_json_value(path).value, Place.of(path))
 
 

@@ -63,22 +63,20 @@ def as_graph(
             )
             if node:
                 parent = int(tree.parent[node])
+                values = {name: column[node] for name, column in further.items()}
+                known = {
+                    name: value.item() if isinstance(value, np.generic) else value
+                    for name, value in values.items()
+                    if value is not None and not (isinstance(value, float) and isnan(value))
+                }
                 graph.add_edge(
                     node_name(i, parent),
                     node_name(i, node),
                     visits=int(tree.visits[node]),
                     probability=float(tree.visits[node] / tree.visits[parent]),
-                    **{name: _plain(column[node]) for name, column in further.items() if _known(column[node])},
+                    **known,
                 )
     return graph
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _known(value: object) -> bool:
-    return value is not None and not (isinstance(value, float) and isnan(value))
 
 
 def graphml(

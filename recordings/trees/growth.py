@@ -64,7 +64,7 @@ class Growth:
         return number
 
     def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
-        """Add a trial. Raises ValueError where some trials have names and some have none."""
+        """Add a trial. Raises ValueError if some trials have names and some have none."""
         if self.folded and (trial is not None) != bool(self.trials):
             raise ValueError("either all trials of a tree have names, or none has")
         before = len(self._codes)
@@ -112,7 +112,7 @@ class Growth:
             raise ValueError("either all trials of a tree have names, or none has")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
-        """The tree so far. Raises ValueError where it has no trial, or one comes twice."""
+        """The tree so far. Raises ValueError if it has no trial, or one comes twice."""
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
             raise ValueError(f"a tree needs at least one complete trial; {left}")

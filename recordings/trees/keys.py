@@ -59,27 +59,18 @@ def exact_form(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def _said(turn: Turn) -> str:
-    return exact_form(turn.said)
-
-
-def _answer_key(turn: Turn) -> str:
-    return exact_form(turn.reply.answer.text) if turn.reply is not None else ""
-
-
-def _label(turn: Turn) -> str:
-    return turn.label or "?"
-
-
-def _state(turn: Turn) -> str:
-    return turn.state
-
-
 _SAME_WORDS = "the same words (NFC, white space collapsed, nothing else)"
-EXACT_SAID = MergeKey("exact", "1", _said, _SAME_WORDS)
-EXACT_TEXT = MergeKey("exact", "1", _answer_key, _SAME_WORDS)
-LABEL_KEY = MergeKey("label", "1", _label, "a rule gave the answers the same label (o useful, x not useful, ? none)")
-STATE = MergeKey("state", "1", _state, "said in the same state of the protocol")
+EXACT_SAID = MergeKey("exact", "1", lambda turn: exact_form(turn.said), _SAME_WORDS)
+EXACT_TEXT = MergeKey(
+    "exact", "1", lambda turn: exact_form(turn.reply.answer.text) if turn.reply is not None else "", _SAME_WORDS
+)
+LABEL_KEY = MergeKey(
+    "label",
+    "1",
+    lambda turn: turn.label or "?",
+    "a rule gave the answers the same label (o useful, x not useful, ? none)",
+)
+STATE = MergeKey("state", "1", lambda turn: turn.state, "said in the same state of the protocol")
 
 EXACT = Merging("exact", EXACT_SAID, EXACT_TEXT)
 LABEL = Merging("label", STATE, LABEL_KEY, pools=True)

@@ -31,7 +31,7 @@ SPEAKERS = ("system", "user")
 class Symbol:
     """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
 
-    text: one example as recorded: the least in code point order, which no order of trials changes; "" where none is
+    text: one example as recorded: the least in code point order, which no order of trials changes; "" if none is
     kept.
     """
 
@@ -82,14 +82,6 @@ class Scope:
         )
 
 
-def _no_endings() -> npt.NDArray[np.int64]:
-    return np.zeros((0, 0), dtype=np.int64)
-
-
-def _no_kinds() -> npt.NDArray[np.int32]:
-    return np.zeros(0, dtype=np.int32)
-
-
 @dataclass(frozen=True, eq=False)
 class ConversationTree:
     """N nodes in pre-order, node 0 is the root, before anything is said. A node is one turn of one speaker.
@@ -98,16 +90,16 @@ class ConversationTree:
     and key, each used by some node. parent: (N,) int32, -1 for the root, always smaller than the node's own index.
     symbol: (N,) int32 index into `symbols`, -1 for the root. visits: (N,) int64, trials that pass through or end here.
     stops: (N,) int64, trials that end here: visits = stops + sum of the children's visits. ends: (T,) int32, the node
-    each trial ends at. trials: the T trials, sorted; () where they have no names: `ends` is then in the order in which
+    each trial ends at. trials: the T trials, sorted; () if they have no names: `ends` is then in the order in which
     they were given, which no comparison of trees looks at. outcomes: names of ends
     (`recordings.conversations.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials that end
     here ended; its rows sum to at most `stops` (to less where outcomes were not given). kinds: (T,) int32 index into
-    `outcomes` of each trial, in the order of `ends`; -1 where it is not known. Not given: known of the trials that end
+    `outcomes` of each trial, in the order of `ends`; -1 if it is not known. Not given: known of the trials that end
     where all ended alike. fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different
-    texts put together there; () where no text was given.
+    texts put together there; () if no text was given.
 
     Children stand in the order of visits descending, then speaker, then key: equal sets of trials give equal trees,
-    whatever the order they came in. Raises ValueError where the arrays are no such tree.
+    whatever the order they came in. Raises ValueError if the arrays are no such tree.
     """
 
     merge: str
@@ -121,9 +113,9 @@ class ConversationTree:
     keys: tuple[DeclaredKey, ...] = ()
     scope: Scope = field(default_factory=Scope)
     outcomes: tuple[str, ...] = ()
-    endings: npt.NDArray[np.int64] = field(default_factory=_no_endings)
+    endings: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     fingerprints: Sequence[tuple[int, ...]] = ()
-    kinds: npt.NDArray[np.int32] = field(default_factory=_no_kinds)
+    kinds: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
         if not self.outcomes and not self.endings.size:
@@ -206,7 +198,7 @@ class ConversationTree:
         return self.symbols[int(self.symbol[node])]
 
     def child(self, node: int, speaker: str, key: str) -> int | None:
-        """The branch with this speaker and key; None where no trial took it."""
+        """The branch with this speaker and key; None if no trial took it."""
         for branch in self.children(node):
             symbol = self.symbols[int(self.symbol[branch])]
             if (symbol.speaker, symbol.key) == (speaker, key):
@@ -222,7 +214,7 @@ class ConversationTree:
         return tuple(reversed(found))
 
     def end_names(self) -> list[str]:
-        """(T,) how each trial ended, in the order of `ends`; "" where it is not known."""
+        """(T,) how each trial ended, in the order of `ends`; "" if it is not known."""
         names = (*self.outcomes, "")
         return [names[kind] for kind in self.kinds.tolist()]
 
@@ -262,7 +254,7 @@ class ConversationTree:
 
     @cached_property
     def texts(self) -> npt.NDArray[np.int32]:
-        """(N,) how many different texts were put together at a node, 64 for 64 or more; 0 where none was given."""
+        """(N,) how many different texts were put together at a node, 64 for 64 or more; 0 if none was given."""
         return self.marks.counts
 
     def merging(self, node: int) -> str:
@@ -279,7 +271,7 @@ class ConversationTree:
 
 
 def _fault(tree: ConversationTree) -> str:
-    """What is wrong with the arrays; "" where they are a tree."""
+    """What is wrong with the arrays; "" if they are a tree."""
     nodes = len(tree.parent)
     shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
         ("parent", np.int32, (nodes,)),
@@ -332,7 +324,7 @@ def _fault(tree: ConversationTree) -> str:
 
 
 def _disorder(tree: ConversationTree) -> str:
-    """What is out of order; "" where nodes, symbols and trials stand as they must."""
+    """What is out of order; "" if nodes, symbols and trials stand as they must."""
     if any(one >= two for one, two in zip(tree.trials, tree.trials[1:])):
         return "trials must be sorted, each once"
     named = [(one.speaker, one.key) for one in tree.symbols]

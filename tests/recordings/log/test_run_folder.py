@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from recordings.conversations.conversation import Outcome, TrialKey
+from recordings.events.attempts import Attempts
 from recordings.events.events import Asked, Failed, TrialEnded, TrialStarted
 from recordings.events.typed_lines import LINES
-from recordings.files import json_text
 from recordings.files.errors import RunError
 from recordings.log.chain import chain_file
-from recordings.log.run_folder import is_run, read
+from recordings.log.run_folder import is_run, read, read_events
 from recordings.log.store import RunWriter
 from tests.recordings.log.test_store import header, play, started
 
@@ -228,15 +228,13 @@ def test_the_events_of_this_test_are_all_there_are() -> None:
 
 
 @pytest.mark.parametrize("block", [1, 7, 100, 1000, 2**20])
-async def test_however_much_of_a_file_is_read_at_a_time_the_run_is_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
-) -> None:
+async def test_however_much_of_a_file_is_read_at_a_time_the_run_is_the_same(tmp_path: Path, block: int) -> None:
     file = await recorded(tmp_path / "run", trials=3)
     file.write_bytes(file.read_bytes() + b'{"event": "trial-st')
-    whole = read(tmp_path / "run")
-    monkeypatch.setattr(json_text, "_BLOCK", block)
-    again = read(tmp_path / "run")
-    assert (again.conversations, again.damage) == (whole.conversations, whole.damage)
+    whole, attempts = read(tmp_path / "run"), Attempts()
+    damage = read_events(file, attempts, block_size=block)
+    found = tuple(one.conversation() for one in attempts.found.values())
+    assert (sorted(found, key=lambda one: one.key), tuple(damage)) == (list(whole.conversations), whole.damage)
     edited(file, lambda lines: [*lines[:7], b"\n", *lines[7:]])
     with pytest.raises(RunError, match=re.escape(f"{file}:8:1: not valid JSON")):
-        read(tmp_path / "run")
+        read_events(file, Attempts(), block_size=block)
