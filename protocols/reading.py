@@ -102,7 +102,7 @@ def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable
 
 
 def _user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
-    """What the file says of a user; its options are for the simulator to check, when it is built."""
+    """A simulated user of the file. The simulator checks its options when it is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
         meant = nearest("simulator", options)

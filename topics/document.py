@@ -157,7 +157,7 @@ class Document:
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
-        """What is wrong where the file is not of the kind that is read here, by what it says of its format."""
+        """An error if the `format` of the file names another kind of file than is read here, else None."""
         wanted = model.model_fields.get("format")
         allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)] if wanted else []
         return self.another_format(*allowed)

@@ -173,7 +173,7 @@ def json_lines(
     torn: list[Place] | None = None,
     mend: Mend | None = None,
 ) -> Iterator[JsonValue]:
-    """The values in a text of one value a line; empty lines are passed over. Raises InputError.
+    """The values in a text of one value a line; empty lines are skipped. Raises InputError.
 
     bad: gets the fault of each line that is not JSON, and the lines after it are read; without it, the first is raised.
     torn: takes the places of lines that are only the beginning of an object, as a writer leaves one that is stopped;

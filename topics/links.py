@@ -174,8 +174,10 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
 
 
 def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
-    """Where a URL may begin, in order, and the URL; None if it is none. covered: stretches [start, end), ordered by
-    their starts, in which no URL may begin."""
+    """Where a URL may begin, in order, and the URL, or None if none begins there.
+
+    covered: stretches [start, end) in which no URL may begin, ordered by their starts.
+    """
     i = reach = 0
     # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
     if www:

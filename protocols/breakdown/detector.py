@@ -138,7 +138,7 @@ class Detector:
 
 
 def load_detector(path: Path | None = None) -> Detector:
-    """The detector in a file, or the one that comes with Harvest. Raises InputError for a file that is none."""
+    """The detector in a file, or the one that comes with Harvest. Raises InputError for any other file."""
     return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 

@@ -101,7 +101,7 @@ def _others() -> Mapping[str, EntryPoint]:
 
 @cache
 def _model(kind: str) -> type[StrictModel]:
-    """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is none."""
+    """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is not one."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
     return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)

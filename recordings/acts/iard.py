@@ -1,4 +1,4 @@
-"""IARD: dialogues of two people about films, of which one recommends, with the intents of both sides annotated.
+"""IARD: dialogues of two people about films, one of whom recommends, with the intents of both sides annotated.
 
     {"474": {"accepted_recommendation": [13], "dialogue_info": {
         "S1": {"role": "seeker", "worker_id": 1, "top-level intent/action": ["AskForRec"], "sub-intent/action": …}, …}}}

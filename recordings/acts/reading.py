@@ -170,13 +170,13 @@ def is_queries(value: Json) -> bool:
 
 
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """The sessions in the file at `path`. Raises InputError if it is none."""
+    """The sessions in the file at `path`. Raises InputError for another kind of file."""
     place = Place.of(path)
     return dialogues_in_queries(read_json_value(path).value, place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """The sessions in the file's JSON value. Raises InputError if it is none, or if a session is empty."""
+    """The sessions in the file's JSON value. Raises InputError for another kind of value, or if a session is empty."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

@@ -1,4 +1,4 @@
-"""The hashes by which a run is known again: of whole files, and of lines each of which depends on all before it."""
+"""The hashes that identify a run: of whole files, and of lines, where each depends on all before it."""
 
 import hashlib
 import json

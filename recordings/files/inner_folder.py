@@ -1,4 +1,4 @@
-"""The folders inside a run, none of which may be a link: links in a run are not followed when it is read."""
+"""The folders inside a run. None may be a link, because links in a run are not followed when it is read."""
 
 import os
 from pathlib import Path

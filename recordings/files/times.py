@@ -38,7 +38,7 @@ def stamp(time: datetime) -> str:
 
 
 def moment(written: str) -> float:
-    """Seconds since 1970 of an instant in ISO 8601, in UTC where it names no zone; -inf for a text that is none."""
+    """Seconds since 1970 of an instant in ISO 8601, in UTC where it names no zone; -inf for any other text."""
     try:
         found = datetime.fromisoformat(written)
     except ValueError:
@@ -47,7 +47,7 @@ def moment(written: str) -> float:
 
 
 def instant(written: str) -> str:
-    """The same instant as `stamp` writes it, in UTC where it names no zone; the text itself if it is none."""
+    """The same instant as `stamp` writes it, in UTC where it names no zone; any other text unchanged."""
     try:
         found = datetime.fromisoformat(written)
         return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))

@@ -124,7 +124,7 @@ def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
 
 
 def _has_lost_its_message(node: Mapping[str, Any]) -> bool:
-    """A root has none in most exports. A message that nobody wrote is none either."""
+    """True if the message of a node is missing or has no author; a root has none in most exports."""
     message = node.get("message")
     if not message:
         return bool(node["parent"])

@@ -137,7 +137,7 @@ def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
 
 def _beginnings(words: Words) -> Iterator[Words]:
     """What these words may have been when less of them had been said, the longest first. At least one answer: a
-    question alone says of no conversation that it is the same."""
+    question alone identifies no conversation."""
     for end in range(len(words), 0, -1):
         if end < len(words):
             yield words[:end]

@@ -85,7 +85,7 @@ Read: TypeAlias = Callable[[Request], Found]
 @dataclass(frozen=True, slots=True)
 class Importer:
     """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`; "" takes
-    the first line of what `read` says of itself. unused: what a caller may ask for that would have no effect here
+    the first line of the docstring of `read`. unused: what a caller may ask for that would have no effect here
     (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
     """
 

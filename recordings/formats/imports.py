@@ -40,7 +40,7 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """The header of a run of imported conversations: no protocol, and systems of which only the name is known.
+    """The header of a run of imported conversations: no protocol, and only the names of the systems.
 
     topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
     at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have, because a

@@ -1,4 +1,4 @@
-"""What a line of messages says of its conversation besides the messages: checked, because every figure rests on it."""
+"""The metadata of a conversation in a line of messages, checked because every figure rests on it."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Metadata:
         return labels
 
     def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
-        """What the line says of labels and ends that its messages contradict, as it is named to people."""
+        """Labels and ends that the messages of the line contradict, as phrases for people."""
         if MISSING in labels[:answers] and not self.text("outcome"):
             yield f"labels with {MISSING} (no such turn) for answers that are there, which count as not labelled"
         if self.text("outcome") == "completed" and not answers:
@@ -249,7 +249,7 @@ def _plain(key: str) -> str:
 
 
 def _name(value: object) -> str:
-    """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for what is none."""
+    """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for anything else."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing

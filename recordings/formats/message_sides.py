@@ -1,7 +1,7 @@
-"""Who said what in the messages of a log: the turns of two sides, and what is passed over because it is no text.
+"""Who said what in the messages of a log: the turns of two sides. What is not text is left out.
 
 Logs of assistants with tools hold more than what was said: calls of tools, what came back, reasoning, pictures. A user
-sees none of the first three as an answer. They are passed over and counted, by kind.
+sees none of the first three as an answer. They are left out and counted, by kind.
 """
 
 from collections import Counter

@@ -69,7 +69,7 @@ class Decisions:
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
     """All decisions of a run, also while some are being made. A line that a killed process left torn was never
-    acknowledged, and is passed over. Raises RunError, with file and line, for what is no decision.
+    acknowledged, and is ignored. Raises RunError, with file and line, for an invalid decision.
     """
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}

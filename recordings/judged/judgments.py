@@ -1,4 +1,4 @@
-"""Layers of judgments in a run's `judgments/` folder: what people, rules or models say of a nugget or a turn.
+"""Layers of judgments in a run's `judgments/` folder: opinions of people, rules or models on a nugget or a turn.
 
 A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
 one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name

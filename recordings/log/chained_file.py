@@ -54,7 +54,7 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """By name of a file, what the chains of later files of its folder say of it: {} of one that was closed when the
+    """By name of a file, what the chains of later files in its folder report about it: {} if it was closed when the
     later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
@@ -76,7 +76,7 @@ def _number(file: Path) -> int:
 def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
-    """A file of events or of decisions, and its whole lines. accounts: what chains of later files say of it, see
+    """A file of events or of decisions, and its whole lines. accounts: what chains of later files report, see
     `later_accounts`. declared: the run says that all its files have chains. Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _chain_of(file)
@@ -108,7 +108,7 @@ def check_file(
 
 
 def check_gone(file: Path) -> ChainedFile:
-    """A file that is gone, of which the chain is left. Raises OSError."""
+    """A file that is gone but left its chain. Raises OSError."""
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
     what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
     found.gaps.append(Fault(found.name, None, what))

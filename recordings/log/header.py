@@ -109,7 +109,7 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """The topics of the run; None if the header holds none. Raises InputError if they are none."""
+        """The topics of the run; None if the header holds none. Raises InputError if they are invalid."""
         if self.topics is None:
             return None
         # late: brings pydantic, which reading a recording does not need
@@ -118,7 +118,7 @@ class Header:
         return self._decode_part("topics", partial(decode_topics, self.topics, self.path), read_topics)
 
     def played_protocol(self) -> Protocol | None:
-        """The protocol of the run; None if the header holds none. Raises InputError if it is none."""
+        """The protocol of the run; None if the header holds none. Raises InputError if it is invalid."""
         if self.protocol is None:
             return None
         from protocols.library import decode_protocol  # late, as above

@@ -1,6 +1,6 @@
 """What is of the wrong kind in the value of a `run.json`, and where it stands in the file.
 
-Keys that are not known here are passed over, as everywhere in a recording. What an audit says of scoring is for those
+Unknown keys are ignored, as everywhere in a recording. What an audit says of scoring is for those
 who score; here it is held to be an object.
 """
 

@@ -23,7 +23,7 @@ from topics.regular_file import entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
 FORMAT = "harvest-inventory/1"
-# The key in the first line of a file that says: a chain stands beside it, and an inventory lists it. In `run.json` it
+# The key in the first line of a file that says: it has a chain, and an inventory lists it. In `run.json` it
 # says so of every file of the run, whatever is left of them.
 CHAINED = "chain"
 
@@ -177,7 +177,7 @@ def _growing(run: Path) -> list[Path]:
 
 
 def says_chained(file: Path) -> bool:
-    """Whether the first line of a file of events or decisions says that a chain stands beside it."""
+    """Whether the first line of a file of events or decisions says that it has a chain."""
     try:
         first = read_inside(file.parent, file.name, _OPENING).partition(b"\n")[0]
     except OSError:

@@ -244,7 +244,7 @@ class _Reading:
             attempts.refuse(fault, row)
 
     def take_event(self, event: Event, place: Place) -> None:
-        """Add what a line holds of which no row is kept."""
+        """Add the event of a line whose row is not kept."""
         try:
             self._attempts.take(event, {}, self.worker, place)
         except RunError as fault:

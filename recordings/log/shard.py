@@ -105,7 +105,7 @@ def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[C
     """What is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are whole, or
     where none of them is a shard.
 
-    parts: what a merged header says of each run that went in. Raises InputError if they are not shards of one audit.
+    parts: what a merged header keeps of each run that went in. Raises InputError if they are not shards of one audit.
     """
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
@@ -143,7 +143,7 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
 
 
 def other_audits(differing: str) -> InputError:
-    """What to raise for shards of which `differing` says what keeps them apart."""
+    """The error for shards of different audits. differing: the difference, in words."""
     return InputError(
         f"these are shards of different audits: {differing}",
         advice="merge the shards of one audit; if it was changed meanwhile, give all machines the same files, and run "

@@ -24,7 +24,7 @@ from recordings.log.run_folder import Run
 from topics.counting import pluralize
 from topics.regular_file import entries, read_inside
 
-# The number that each attempt of one run gets; without attempts of which a number does not say which it means.
+# The number that each attempt of a run gets; attempts whose number is ambiguous are left out.
 Numbers = Mapping[AttemptId, int]
 
 

@@ -130,7 +130,7 @@ def merge(
 
 def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
     """What is not as it was written, or cannot be shown to be, though it can be read: for people, and for the new run,
-    which gets chains of its own. damaged: files of which that was told. left_out: what was not copied."""
+    which gets chains of its own. damaged: files already reported. left_out: what was not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
@@ -342,7 +342,7 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 def gold_apart(runs: Iterable[Run]) -> str:
     """Where the gold of the runs' audits differs, with two of the values; "" if it does not.
 
-    Compared is what the newest table of each run says of the topics that both have.
+    Compares the newest table of each run, for the topics that both have.
     """
     tables = [(set(run.header.hashes.get("topics", {})), *_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):

@@ -1,4 +1,4 @@
-"""A text of which letters and digits alone are left, and known secrets that are looked for in it.
+"""A text reduced to its letters and digits, and the search for known secrets in it.
 
 A secret may come back with anything between its characters: a line break, characters of no width, variation selectors,
 blanks or colons between the bytes of its hex; or in other letters for the same, as those of full width. Each of these
@@ -34,7 +34,7 @@ _GRAM = 4  # characters by which candidates are looked up
 
 @cache
 def _plain(character: str) -> str:
-    """The character of ASCII for which another stands, as é and 𝐞 do for e; itself where there is none."""
+    """The ASCII character that another one stands for, as é and 𝐞 do for e; itself if there is none."""
     code = ord(character)
     for first, last, begin in _SETS:
         if first <= code <= last:

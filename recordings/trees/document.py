@@ -13,7 +13,7 @@
 Nodes stand in pre-order, node 0 is the root. `texts` holds the fingerprints (hex) of the different texts that were put
 together at a node, at most 64. A tree of trials without names has `ends`, a node for each, in place of `trials`. A
 trial without `outcome` is one of which it is not known how it ended, or the file is from before trials had one. Other
-keys (`statistics`, …) are for readers, and are passed over when a tree is read back.
+keys (`statistics`, …) are for readers, and are ignored when a tree is read back.
 """
 
 import re

@@ -94,7 +94,7 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves side by side, turns downwards."""
+    """Coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, turns downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0
     for i, tree in enumerate(trees):

@@ -172,7 +172,7 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
         (changed(lambda row: row["nuggets"][0].update(importance="okay")), "'okay' here, and 'vital'"),
         (changed(lambda row: row["nuggets"][0].update(assignment="maybe")), "'maybe' is not known here"),
         (changed(lambda row: row["nuggets"].append(row["nuggets"][0])), "this nugget occurs twice"),
-        (changed(lambda row: row.update(nuggets=[])), "no nugget"),
+        (changed(lambda row: row.update(nuggets=[])), "a record without nuggets"),
         ([*assigned(), assigned()[0]], "in.jsonl:5:"),
         ([*created(), created()[0]], "in.jsonl:3:"),
     ],
