@@ -1,8 +1,8 @@
 """Whose change it was, for people and as rows."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import RenderableType
@@ -11,15 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.attribute.attribution import LOST, AttributedSystem, AttributionStudy
+from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
-from harvest.tables.long_rows import LongRow
+from harvest.tables.long_rows import LongRow, interval_cells, unit_of
+from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
+from recordings.log.run_folder import Run
 from scoring.inference.attribution import SOURCES, Attribution
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, significant
 
-FORMAT = "harvest-attribution/1"
+FORMAT = "harvest-attribution/2"
 
 _WHAT = {
     "system": "the same words got other answers",
@@ -140,59 +143,60 @@ def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
         )
 
 
-def attribution_rows(study: AttributionStudy) -> Iterator[dict[str, Any]]:
-    """Every row has the same keys; undefined numbers are null. Shares of a measure add up to its difference."""
+def attribution_form(study: AttributionStudy, runs: Sequence[Run]) -> StudyForm:
+    """runs: the two of the study."""
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "settings": study.settings.as_json(),
+            "differences": [one.as_json() for one in study.contrasts],
+            "harness": {name: list(pair) for name, pair in study.harness.items()},
+            "coverage": {
+                one.system: [{"planned": side.planned, "valid": side.valid, "lost": side.lost} for side in one.coverage]
+                for one in study.systems
+            },
+        },
+        rows=lambda: attribution_rows(study),
+        tables=lambda _: _tables(study),
+        sources=sources(runs),
+    )
+
+
+def _tables(study: AttributionStudy) -> Iterator[RenderableType]:
+    for contrast in study.contrasts:
+        yield Text(printable(f"the runs differ: {contrast.said}", line=True), style="yellow")
+    yield from attribution_tables(study)
+    yield from attribution_legend(study)
+
+
+def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
+    """Of each system and measure the figure before and after, their difference, and its shares, which add up to it."""
     for system in study.systems:
         for (measure, turn), one in system.each.items():
-            base = {"system": system.system, "measure": measure, "turn": turn, "topics": one.topics}
-            for figure, value in (("before", one.before), ("after", one.after), ("difference", one.difference)):
-                yield {**base, "figure": figure, "value": _plain(value), **_NO_INTERVAL}
+            base = LongRow(
+                study="attribution",
+                run=", ".join(study.runs),
+                figure="before",
+                unit=unit_of(is_percentage(measure)),
+                measure=measure,
+                turn=turn,
+                system=system.system,
+                estimand="these",
+                estimate=one.before,
+                topics=one.topics,
+            )
+            yield base
+            yield replace(base, figure="after", estimate=one.after)
+            yield replace(base, figure="difference", estimate=one.difference)
             for source in SOURCES:
                 interval = one.intervals[source]
-                ends = {"low": _plain(interval.low), "high": _plain(interval.high)}
-                known = ends["low"] is not None
-                yield {
-                    **base,
-                    "figure": f"share of {source}",
-                    "value": _plain(one.shares[source]),
-                    **ends,
-                    "level": study.settings.level if known else None,
-                    "interval": interval.method or None,
-                    "note": interval.note,
-                }
-
-
-_NO_INTERVAL = {"low": None, "high": None, "level": None, "interval": None, "note": ""}
-
-
-def long_attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
-    """The same in the long form of all studies."""
-    for row in attribution_rows(study):
-        yield LongRow(
-            study="attribution",
-            run=", ".join(study.runs),
-            figure=row["figure"],
-            unit="share" if is_percentage(row["measure"]) else "value",
-            measure=row["measure"],
-            turn=row["turn"],
-            system=row["system"],
-            estimand="like-these" if row["level"] else "these",
-            estimate=_number(row["value"]),
-            low=_number(row["low"]),
-            high=_number(row["high"]),
-            level=row["level"],
-            interval=row["interval"] or "",
-            topics=row["topics"],
-            note=row["note"],
-        )
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _plain(value: float) -> float | None:
-    return value + 0.0 if math.isfinite(value) else None
+                yield replace(
+                    base,
+                    figure=f"share of {source}",
+                    estimand="like-these" if interval.printed else "these",
+                    estimate=one.shares[source],
+                    **interval_cells(interval, study.settings.level),
+                )
 
 
 def _sign(value: float, key: Key) -> str:

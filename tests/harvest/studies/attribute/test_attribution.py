@@ -121,10 +121,8 @@ def test_rows_have_the_same_keys_and_every_form_the_same_figures(
     with pytest.raises(SystemExit):
         main(["attribute", *runs, "--json"])
     document = json.loads(capsys.readouterr().out)
-    assert document["format"] == "harvest-attribution/1"
-    rows = document["rows"]
-    assert len({tuple(row) for row in rows}) == 1
-    values = {(row["measure"], row["figure"]): row["value"] for row in rows}
+    assert document["format"] == "harvest-attribution/2"
+    values = {(row["measure"], row["figure"]): row["estimate"] for row in document["long"]}
     for measure in ("%useful", "ave%useful"):
         shares = [values[measure, f"share of {source}"] for source in SOURCES]
         assert math.fsum(shares) == pytest.approx(values[measure, "difference"], abs=1e-9)
