@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
 
 from rich import box
 from rich.console import RenderableType
@@ -12,15 +12,23 @@ from rich.text import Text
 from harvest.judging.sheets.pair_sheet import UNCHECKED
 from harvest.studies.pairs.preferences import PreferenceStudy, Preferred, Side
 from harvest.tables.comparison_words import p_text
-from harvest.tables.long_rows import LongRow
+from harvest.tables.long_rows import LongRow, interval_cells
+from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
-from recordings.log.provenance import software
 from scoring.inference.interval import Interval
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-FORMAT = "harvest-preferences/1"
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+FORMAT = "harvest-preferences/2"
+_DETAILS = (
+    "preferred in a topic",
+    "judgments for the first",
+    "ties",
+    "judgments against the first",
+    "judgments unsure",
+    "judgments of one pair that are the same",
+    "Krippendorff's alpha",
+)
 
 
 def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
@@ -127,85 +135,63 @@ def _agreement(found: PreferenceStudy) -> str:
     )
 
 
-def preference_document(found: PreferenceStudy) -> dict[str, Any]:
-    """A JSON value; undefined numbers are null."""
-    return {
-        "format": FORMAT,
-        "level": found.level,
-        "seed": found.seed,
-        "people": list(found.people),
-        "pairs": {"handed_out": found.handed_out, "unjudged": found.unjudged},
-        "rows": [row.as_json() for row in preference_rows(found)],
-        "by_topic": [
-            {"system": one.first, "other": one.second, "topic": topic, "value": round(value, _DIGITS)}
-            for one in found.systems
-            for topic, value in one.by_topic.items()
-        ],
-        "judgments": [
-            {
-                "system": one.first,
-                "other": one.second,
-                "for": one.wins,
-                "ties": one.ties,
-                "against": one.losses,
-                "unsure": one.unsure,
-                "preferred": (one.first if one.value > 0.5 else one.second) if one.told else None,
-                "clusters": one.clusters,
-            }
-            for one in found.systems
-        ],
-        "agreement": {
-            "pairs": found.agreement.things,
-            "equal": _plain(found.agreement.equal),
-            "alpha": _plain(found.agreement.alpha),
-            "low": _plain(found.agreement.interval.low),
-            "high": _plain(found.agreement.interval.high),
-            "note": found.agreement.interval.note or None,
+def preference_form(found: PreferenceStudy) -> StudyForm:
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "level": found.level,
+            "seed": found.seed,
+            "people": list(found.people),
+            "pairs": {"handed_out": found.handed_out, "unjudged": found.unjudged},
+            "clusters": [{"system": one.first, "other": one.second, "clusters": one.clusters} for one in found.systems],
         },
-        "sources": [dict(run) for run in found.key.runs],
-        "software": software(),
-    }
+        rows=lambda: _rows(found),
+        tables=lambda _: preference_tables(found),
+        sources=found.key.runs,
+        details=_DETAILS,
+    )
 
 
-def preference_rows(found: PreferenceStudy) -> Iterator[LongRow]:
-    """A row for each two systems, and one for the side of each person and of all."""
-    run = ", ".join(str(one.get("run", "")) for one in found.key.runs)
+def _rows(found: PreferenceStudy) -> Iterator[LongRow]:
+    """Of each two systems how far the first is preferred, in all topics and in each, and by how many judgments; then
+    the side of each person and of all, and how far people agree."""
+    base = LongRow(
+        study="preferences",
+        run=", ".join(str(one.get("run", "")) for one in found.key.runs),
+        figure="preferred",
+        unit="share",
+    )
     for one in found.systems:
-        yield LongRow(
-            study="preferences",
-            run=run,
-            figure="preferred",
-            unit="share",
-            system=one.first,
-            other=one.second,
+        pair = replace(base, system=one.first, other=one.second)
+        yield replace(
+            pair,
             estimand="like-these",
             estimate=one.value,
-            low=one.interval.low,
-            high=one.interval.high,
-            level=found.level,
-            interval=one.interval.method,
+            **interval_cells(one.interval, found.level),
             p=one.p,
             p_corrected=one.p_corrected,
+            verdict=("better" if one.value > 0.5 else "worse") if one.told else "cannot tell",
             topics=one.topics,
             trials=one.pairs,
-            note=one.interval.note,
         )
+        for topic, value in one.by_topic.items():
+            yield replace(pair, figure=_DETAILS[0], topic=topic, estimate=value)
+        for figure, count in zip(_DETAILS[1:5], (one.wins, one.ties, one.losses, one.unsure), strict=True):
+            yield replace(pair, figure=figure, unit="count", estimate=float(count))
     for side in found.sides:
-        yield LongRow(
-            study="preferences",
-            run=run,
+        yield replace(
+            base,
             figure="left one preferred",
-            unit="share",
             estimate=side.share,
-            low=side.interval.low,
-            high=side.interval.high,
-            level=found.level,
-            interval=side.interval.method,
+            **{
+                **interval_cells(side.interval, found.level),
+                "note": "; ".join(filter(None, (side.who, side.interval.note))),
+            },
             p=side.p,
             trials=side.decided,
-            note="; ".join(filter(None, (side.who, side.interval.note))),
         )
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, _DIGITS)
+    agreed = found.agreement
+    over = replace(base, trials=agreed.things)
+    yield replace(over, figure=_DETAILS[5], estimate=agreed.equal)
+    alpha = interval_cells(agreed.interval, found.level)
+    yield replace(over, figure=_DETAILS[6], unit="ratio", estimate=agreed.alpha, **alpha)

@@ -358,8 +358,9 @@ def test_blind_pairs_are_chosen_side_by_side_and_counted_as_those_of_a_sheet(
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["people"], document["pairs"]) == (["anna", "ben"], {"handed_out": 6, "unjudged": 0})
-    (between,) = document["judgments"]
-    assert (between["ties"], between["for"] + between["against"], between["unsure"]) == (4, 8, 0)
+    counts = {row["figure"]: row["estimate"] for row in document["long"] if row["unit"] == "count"}
+    decided = counts["judgments for the first"] + counts["judgments against the first"]
+    assert (counts["ties"], decided, counts["judgments unsure"]) == (4, 8, 0)
     other = harvest("annotate", audited, "--pairs", sheet, "--serve", "--author", "anna", "--seed", "9")
     assert (other.returncode, "these pairs were drawn in another way" in other.stderr) == (2, True)
 

@@ -26,6 +26,7 @@ from recordings.log.header import make_header
 from recordings.log.run_folder import read
 from tests.support.rare_worlds import PREFERRED, preferred_system
 from tests.support.scoring_examples import conversation
+from tests.support.study_rows import figures
 from topics.errors import InputError
 
 TOPICS, TRIALS = 9, 4
@@ -122,14 +123,15 @@ def test_what_two_people_chose_comes_back_as_preferences(run: Path, tmp_path: Pa
     assert done.exit_code == 0, done.exception
     found = json.loads(done.stdout)
     assert found["people"] == ["Ben", "anna"]
-    (one,) = [row for row in found["rows"] if row["figure"] == "preferred"]
+    (one,) = figures(found, "preferred")
     assert (one["system"], one["other"], one["topics"], one["trials"]) == ("mine-2", "yours", TOPICS, TOPICS * TRIALS)
-    by_topic = {row["topic"]: row["value"] for row in found["by_topic"]}
+    by_topic = {row["topic"]: row["estimate"] for row in figures(found, "preferred in a topic")}
     assert all(value == 1 for topic, value in by_topic.items() if topic != "T1")
     assert 0.7 <= by_topic["T1"] < 0.9
     assert one["estimate"] == pytest.approx(sum(by_topic.values()) / TOPICS)
     assert one["p"] == pytest.approx(2 / 2**TOPICS)
-    assert found["judgments"][0]["unsure"] == 1
+    assert [row["estimate"] for row in figures(found, "judgments unsure")] == [1]
+    assert one["verdict"] == "better"
     people = CliRunner().invoke(prefer, [*map(str, filled), "--key", str(key)], env={"COLUMNS": "80"})
     assert "mine-2 and yours: mine-2 is preferred (9" in people.stdout
     assert max(map(len, people.stdout.splitlines())) <= 80
