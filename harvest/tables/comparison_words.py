@@ -4,6 +4,7 @@ import math
 
 from harvest.terminal import printable
 from scoring.comparison.result import MeasureComparison, Pair
+from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import change
@@ -22,6 +23,23 @@ def signed(measure: MeasureComparison, value: float) -> str:
 def p_text(value: float) -> str:
     """`.023`, `<.001`, `n/a`."""
     return "n/a" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def interval_words(interval: Interval, *, share: bool) -> str:
+    """`[-1.0, +3.5]`, of percentages in points; "" if there is none."""
+    if not interval.printed:
+        return ""
+    return f"[{change(interval.low, share=share)}, {change(interval.high, share=share)}]"
+
+
+def difference_words(one: Difference, *, share: bool) -> str:
+    """A difference with its interval; `n/a` without a pair."""
+    return f"{change(one.value, share=share)} {interval_words(one.interval, share=share)}".rstrip() if one.n else "n/a"
+
+
+def found_word(one: Difference) -> str:
+    """Whether a difference is more than chance: `yes`, `no`, `?` if that cannot be said, `n/a` without a pair."""
+    return {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
 
 
 def bounds_words(one: Difference, *, share: bool) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from harvest.studies.groups.group_comparison import Comparison
 from harvest.studies.scores.trial_values import Key, key_name
-from harvest.tables.comparison_words import bounds_words, p_text
+from harvest.tables.comparison_words import bounds_words, difference_words, found_word, p_text
 from harvest.terminal import printable
 from scoring.inference.interval import FEWEST, METHOD
 from scoring.inference.matched import Difference
@@ -19,7 +19,7 @@ from scoring.library import single
 from scoring.measures.relevance import RELEVANCE
 from scoring.table import is_percentage
 from topics.counting import pluralize
-from topics.decimals import change, decimal
+from topics.decimals import decimal
 
 FORMAT = "harvest-groups/1"
 
@@ -85,25 +85,20 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
         if group == found.base:
             yield (*head, "base", "", "", "")
         elif null is not None:
-            yield (*head, _shown(key, null), str(null.n), "", "null pair")
+            yield (*head, difference_words(null, share=is_percentage(key[0])), str(null.n), "", "null pair")
         elif one is not None:
-            said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
-            yield (*head, _shown(key, one), str(one.n), p_text(one.adjusted), said)
+            yield (
+                *head,
+                difference_words(one, share=is_percentage(key[0])),
+                str(one.n),
+                p_text(one.adjusted),
+                found_word(one),
+            )
     for (of, first, second), null in found.nulls.items():
         if of == key and first != found.base:
             # Broken here, so that no column breaks it at a place of its own.
             name = f"  {printable(second, line=True)}\n    to {printable(first, line=True)}"
-            yield (name, "", "", _shown(key, null), str(null.n), "", "null pair")
-
-
-def _shown(key: Key, one: Difference) -> str:
-    if not one.n:
-        return "n/a"
-    share = is_percentage(key[0])
-    value = change(one.value, share=share)
-    if one.interval.low != one.interval.low:
-        return value
-    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
+            yield (name, "", "", difference_words(null, share=is_percentage(key[0])), str(null.n), "", "null pair")
 
 
 def _warnings(found: Comparison) -> Iterator[str]:

@@ -4,42 +4,86 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harvest.studies.robustness.factor_figures import factor_rows, long_factor_rows
+from rich.console import RenderableType
+from rich.text import Text
+
+from harvest.studies.robustness.chart import robustness_chart
+from harvest.studies.robustness.factor_figures import factor_legend, factor_rows, factor_tables
 from harvest.studies.robustness.factors import FactorStudy
-from harvest.studies.robustness.figures import FORMAT, robustness_rows
+from harvest.studies.robustness.figures import robustness_legend, robustness_tables
 from harvest.studies.robustness.ranking_by_user import RankedPair
-from harvest.studies.robustness.ranking_figures import long_ranking_rows, ranking_rows
+from harvest.studies.robustness.ranking_figures import ranking_heads, ranking_legend, ranking_rows, ranking_tables
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
-from harvest.tables.long_rows import LongRow, unit_of
-from recordings.log.provenance import software
+from harvest.tables.long_rows import LongRow, difference_cells, interval_cells, unit_of
+from harvest.tables.study_form import StudyForm
 from scoring.table import is_percentage
 
+FORMAT = "harvest-robustness/2"
 
-def robustness_document(
+
+def robustness_form(
     found: Sequence[Robustness],
     ranked: Sequence[RankedPair],
     factors: FactorStudy | None,
     seed: int,
     unranked: Sequence[str] = (),
-) -> dict[str, Any]:
-    """A JSON value: of one run, its systems in order, then every two of them. unranked: why there is nothing of the
-    pairs that are not ranked."""
+) -> StudyForm:
+    """Of one run its systems in order, then every two of them. unranked: why there is nothing of the pairs that are not
+    ranked."""
+    notes = list(dict.fromkeys(note for one in found for note in one.notes))
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "settings": found[0].settings.as_json(),
+            "notes": notes,
+            "comparisons": found[0].family,
+            "systems": [_system_head(one) for one in found],
+            "rankings": list(ranking_heads(ranked)),
+            "unranked": list(unranked),
+            "factors": {name: list(levels) for name, levels in factors.levels.items()} if factors is not None else None,
+            "seed": seed,
+        },
+        rows=lambda: robustness_rows(found, ranked, factors),
+        tables=lambda _: _tables(found, ranked, factors, unranked, notes),
+        sources=found[0].sources,
+        chart=lambda: robustness_chart(found),
+    )
+
+
+def _system_head(found: Robustness) -> dict[str, Any]:
+    """Of a system what is not a figure: its worst arms, the topics that turn round, and what is in no figure."""
     return {
-        "format": FORMAT,
-        "settings": found[0].settings.as_json(),
-        "notes": list(dict.fromkeys(note for one in found for note in one.notes)),
-        "rows": [row for one in found for row in robustness_rows(one)],
-        "rankings": list(ranking_rows(ranked)),
-        **({"unranked": list(unranked)} if unranked else {}),
-        **({"factors": list(factor_rows(factors))} if factors is not None else {}),
-        "long": [row.as_json() for row in long_robustness_rows(found, ranked, factors)],
-        "seed": seed,
-        "sources": [dict(one) for one in found[0].sources],
-        "software": software(),
+        "system": found.system.name,
+        "control": found.system.control,
+        "worst": [{"measure": one.key[0], "turn": one.key[1], "arm": one.worst or None} for one in found.measures],
+        "turned_round": {arm: list(flips.names) for arm, flips in found.flips.items()},
+        "invalid": dict(found.invalid),
+        "left_out": [
+            {"measure": one.key[0], "turn": one.key[1], "arm": arm, "invalid": own.invalid, "undefined": own.undefined}
+            for one in found.measures
+            for arm, own in one.differences.items()
+        ],
     }
 
 
-def long_robustness_rows(
+def _tables(
+    found: Sequence[Robustness],
+    ranked: Sequence[RankedPair],
+    factors: FactorStudy | None,
+    unranked: Sequence[str],
+    notes: Sequence[str],
+) -> Iterator[RenderableType]:
+    for one in found:
+        yield from robustness_tables(one)
+    yield from ranking_tables(ranked, found, unranked)
+    yield from factor_tables(factors)
+    yield from robustness_legend(found)
+    yield from ranking_legend(ranked)
+    yield from factor_legend(factors)
+    yield from (Text(f"note: {note}") for note in notes)
+
+
+def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
     """Of each measure the mean of each arm and its difference from the control, and how far arms spread; then what an
@@ -48,8 +92,8 @@ def long_robustness_rows(
         for measure in one.measures:
             yield from _of_measure(one, measure)
         yield from _of_arms(one)
-    yield from long_ranking_rows(ranked, str(found[0].sources[0]["run"]), found[0].trials)
-    yield from long_factor_rows(factors, str(found[0].sources[0]["run"]), found[0].trials)
+    yield from ranking_rows(ranked, str(found[0].sources[0]["run"]), found[0].trials)
+    yield from factor_rows(factors, str(found[0].sources[0]["run"]), found[0].trials)
 
 
 def _arm_name(found: Robustness, arm: str) -> str:
@@ -75,23 +119,13 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
             within = {**common, "unit": unit, "topics": one.topics}
             yield LongRow(**within, figure="arm, in common", system=named, other=control, estimate=one.other)
             yield LongRow(**within, figure="control, in common", system=control, other=named, estimate=one.base)
-        has_interval = not math.isnan(one.interval.low)
         yield LongRow(
             **common,
             figure="difference from control",
             unit=unit,
             system=_arm_name(found, arm),
             other=_arm_name(found, found.system.control),
-            estimand="like-these",
-            estimate=one.value,
-            low=one.interval.low,
-            high=one.interval.high,
-            level=found.settings.level if has_interval else None,
-            interval=one.interval.method,
-            p=one.p,
-            p_corrected=one.adjusted,
-            topics=one.topics,
-            note=one.interval.note,
+            **difference_cells(one, found.settings.level),
         )
     spread = measure.spread
     yield LongRow(
@@ -101,13 +135,21 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
         system=found.system.name,
         estimand="like-these",
         estimate=spread.value,
-        low=spread.interval.low,
-        high=spread.interval.high,
-        level=None if math.isnan(spread.interval.low) else found.settings.level,
-        interval=spread.interval.method,
         topics=max(measure.topics.values(), default=0),
-        note=spread.interval.note,
+        **interval_cells(spread.interval, found.settings.level),
     )
+    if measure.worst in measure.differences:
+        yield LongRow(
+            **common,
+            figure="worst arm, difference from control",
+            unit=unit,
+            system=_arm_name(found, measure.worst),
+            other=_arm_name(found, found.system.control),
+            estimand="like-these",
+            estimate=measure.apart,
+            topics=measure.differences[measure.worst].topics,
+            **interval_cells(measure.interval, found.settings.level),
+        )
 
 
 def _of_arms(found: Robustness) -> Iterator[LongRow]:
@@ -115,8 +157,8 @@ def _of_arms(found: Robustness) -> Iterator[LongRow]:
         flips = found.flips[arm]
         common = {**_common(found), "system": _arm_name(found, arm), "other": _arm_name(found, found.system.control)}
         share = changed.other / changed.openings if changed.openings else math.nan
-        yield LongRow(**common, figure="openings changed", unit="share", estimate=share)
-        yield LongRow(**common, figure="words changed", unit="share", estimate=changed.words)
+        yield LongRow(**common, figure="openings changed", unit="share", estimate=share, pairs=changed.openings)
+        yield LongRow(**common, figure="words changed", unit="share", estimate=changed.words, pairs=changed.openings)
         by_chance = "" if math.isnan(flips.by_chance) else f"by chance: {flips.by_chance:.1f}"
         yield LongRow(
             **common,
@@ -127,8 +169,10 @@ def _of_arms(found: Robustness) -> Iterator[LongRow]:
             topics=flips.topics,
             note=by_chance,
         )
+        expected = {**common, "estimand": "these", "topics": flips.topics}
+        yield LongRow(**expected, figure="topics turned round by chance", unit="count", estimate=flips.by_chance)
     for arm, one in found.behaviour.items():
-        common = {**_common(found), "system": _arm_name(found, arm)}
+        common = {**_common(found), "system": _arm_name(found, arm), "pairs": one.conversations}
         yield LongRow(**common, figure="user turns", unit="count", estimate=one.turns)
         for figure, shares in (("act", one.acts), ("end", one.ends)):
             for name, share in shares.items():

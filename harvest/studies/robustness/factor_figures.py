@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from rich import box
 from rich.console import RenderableType
@@ -10,14 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.robustness.factors import FactorEffects, FactorStudy
-from harvest.tables.comparison_words import bounds_words, p_text
-from harvest.tables.long_rows import LongRow, unit_of
+from harvest.tables.comparison_words import bounds_words, difference_words, found_word, interval_words, p_text
+from harvest.tables.long_rows import LongRow, difference_cells, unit_of
 from harvest.terminal import printable
-from scoring.inference.matched import Difference
 from scoring.table import is_percentage
 from topics.decimals import change
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _MOST = 4  # effects in a sentence
 Effect = tuple[tuple[str, str], ...]
 
@@ -36,7 +33,7 @@ def factor_sentence(one: FactorEffects, study: FactorStudy) -> str:
     if not found:
         return f"cannot tell whether {_either(list(study.levels))} matters"
     told = [
-        f"{effect_name(effect)}: {change(own.value, share=share)} {_interval(own, share=share)}"
+        f"{effect_name(effect)}: {change(own.value, share=share)} {interval_words(own.interval, share=share)}"
         f"{' more than their effects add up to' if len(effect) > 1 else f' beside {study.levels[effect[0][0]][0]}'}"
         for effect, own in found[:_MOST]
     ]
@@ -71,9 +68,10 @@ def _table(one: FactorEffects) -> Table:
     for heading in ("[low, high]\ntopics like these", "trials", "p", "found"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for effect, own in one.effects.items():
-        said = {True: "yes", False: "no", None: "?"}[own.beyond] if own.n else "n/a"
-        value = f"{change(own.value, share=share)} {_interval(own, share=share)}".rstrip() if own.n else "n/a"
-        table.add_row(printable(effect_name(effect), line=True), value, str(own.n), p_text(own.adjusted), said)
+        value = difference_words(own, share=share)
+        table.add_row(
+            printable(effect_name(effect), line=True), value, str(own.n), p_text(own.adjusted), found_word(own)
+        )
     return table
 
 
@@ -91,38 +89,13 @@ def factor_legend(study: FactorStudy | None) -> Iterator[Text]:
     )
 
 
-def factor_rows(study: FactorStudy | None) -> Iterator[dict[str, Any]]:
-    """One row for each effect; undefined numbers are null."""
-    for one in study.effects if study is not None else ():
-        for effect, own in one.effects.items():
-            yield {
-                "system": one.system,
-                "other": one.other or None,
-                "measure": one.key[0],
-                "turn": one.key[1],
-                "figure": "interaction" if len(effect) > 1 else "main effect",
-                "levels": dict(effect),
-                "value": _json(own.value),
-                "low": _json(own.interval.low),
-                "high": _json(own.interval.high),
-                "level": study.level if study is not None and own.interval.method else None,
-                "interval": own.interval.method or None,
-                "of": "topics like these",
-                "pairs": own.n,
-                "topics": own.topics,
-                "p": _json(own.p),
-                "p_corrected": _json(own.adjusted),
-                "found": own.beyond,
-                "note": own.interval.note,
-            }
-
-
-def long_factor_rows(study: FactorStudy | None, run: str, trials: int) -> Iterator[LongRow]:
-    """The effects in the long form of all studies."""
-    for one in study.effects if study is not None else ():
+def factor_rows(study: FactorStudy | None, run: str, trials: int) -> Iterator[LongRow]:
+    """The effects in the long form of all studies; nothing without factors."""
+    if study is None:
+        return
+    for one in study.effects:
         name, turn = one.key
         for effect, own in one.effects.items():
-            there = not math.isnan(own.interval.low)
             yield LongRow(
                 study="robustness",
                 run=run,
@@ -133,24 +106,5 @@ def long_factor_rows(study: FactorStudy | None, run: str, trials: int) -> Iterat
                 unit=unit_of(is_percentage(name)),
                 system=one.system,
                 other=one.other,
-                estimand="like-these",
-                estimate=own.value,
-                low=own.interval.low,
-                high=own.interval.high,
-                level=study.level if study is not None and there else None,
-                interval=own.interval.method,
-                p=own.p,
-                p_corrected=own.adjusted,
-                topics=own.topics,
-                note=own.interval.note,
+                **difference_cells(own, study.level),
             )
-
-
-def _interval(one: Difference, *, share: bool) -> str:
-    if math.isnan(one.interval.low):
-        return ""
-    return f"[{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

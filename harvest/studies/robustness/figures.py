@@ -1,28 +1,22 @@
-"""The arms of an audit beside their control, for people and as long-form rows."""
+"""The arms of an audit next to their control, for people."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.robustness.robustness import Changed, MeasureOverArms, Robustness
-from harvest.tables.comparison_words import bounds_words, p_text
+from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
+from harvest.tables.comparison_words import bounds_words, difference_words, found_word, p_text
 from harvest.terminal import printable
 from scoring.inference.interval import METHOD
-from scoring.inference.matched import Difference
 from scoring.measures.usefulness import RECOVERY
-from scoring.statistics.flips import Flips
 from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import change, decimal
 
-FORMAT = "harvest-robustness/1"
-
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _MOST_NAMES = 8  # in a sentence; of the others, how many
 _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _LEGEND_OF_COMMON = (
@@ -147,12 +141,12 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
         if one is None:
             table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
             continue
-        said = {True: "yes", False: "no", None: "?"}[one.beyond] if one.n else "n/a"
+        said = found_word(one)
         both = (
             ", ".join(_figure(value, share=share) for value in (one.other, one.base)) if measure.elsewhere(arm) else ""
         )
         beside = [both] if common else []
-        table.add_row(name, figure, *beside, _difference(one, share=share), str(one.n), p_text(one.adjusted), said)
+        table.add_row(name, figure, *beside, difference_words(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
 
 
@@ -237,90 +231,3 @@ def _size(value: float, *, share: bool) -> str:
 
 def _share(value: float) -> str:
     return "n/a" if math.isnan(value) else f"{100 * value:.0f}%"
-
-
-def _difference(one: Difference, *, share: bool) -> str:
-    if not one.n:
-        return "n/a"
-    value = change(one.value, share=share)
-    if math.isnan(one.interval.low):
-        return value
-    return f"{value} [{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
-
-
-def robustness_rows(found: Robustness) -> Iterator[dict[str, Any]]:
-    """One row for each figure; undefined numbers are null. `of` says what the interval speaks of."""
-    level, system = found.settings.level, found.system.name
-    for measure in found.measures:
-        base = {"system": system, "measure": measure.key[0], "turn": measure.key[1]}
-        for arm, value in measure.figures.items():
-            yield {**base, "arm": arm, "figure": "mean", "value": _json(value), "topics": measure.topics[arm]}
-        for arm, one in measure.differences.items():
-            yield {**base, "arm": arm, "figure": "difference from control", **_of_difference(one, level, found.family)}
-        low, high = _ends(measure)
-        spread = {"value": _json(measure.spread.value), "low": _json(low), "high": _json(high)}
-        spread |= {"level": level if measure.spread.interval.printed else None}
-        note = {"of": "topics like these", "note": measure.spread.interval.note}
-        yield {**base, "arm": None, "figure": "variance between arms", **spread, **note}
-        yield {**base, "arm": measure.worst or None, "figure": "worst arm", "value": _json(_worst(measure))}
-        yield {
-            **base,
-            "arm": measure.worst or None,
-            "figure": "worst arm, difference from control",
-            "value": _json(measure.apart),
-            "low": _json(measure.interval.low),
-            "high": _json(measure.interval.high),
-            "level": level if measure.interval.method else None,
-            "interval": measure.interval.method or None,
-            "of": "topics like these",
-            "topics": measure.differences[measure.worst].topics if measure.worst in measure.differences else None,
-            "note": measure.interval.note,
-        }
-    for arm in found.changed:
-        yield from _of_arm(system, arm, found.changed[arm], found.flips[arm])
-    for arm, did in found.behaviour.items():
-        base = {"system": system, "measure": None, "turn": None, "arm": arm, "conversations": did.conversations}
-        yield {**base, "figure": "user turns", "value": _json(did.turns)}
-        for figure, shares in (("act", did.acts), ("end", did.ends)):
-            for name, share in shares.items():
-                yield {**base, "figure": figure, "name": name, "value": _json(share)}
-
-
-def _of_difference(one: Difference, level: float, family: int) -> dict[str, Any]:
-    interval = one.interval
-    return {
-        "value": _json(one.value),
-        "low": _json(interval.low),
-        "high": _json(interval.high),
-        "level": level if interval.method else None,
-        "interval": interval.method or None,
-        "of": "topics like these",
-        "arm_in_common": _json(one.other),
-        "control_in_common": _json(one.base),
-        "pairs": one.n,
-        "topics": one.topics,
-        "p": _json(one.p),
-        "p_corrected": _json(one.adjusted),
-        "comparisons": family,
-        "found": one.beyond,
-        "invalid": one.invalid,
-        "undefined": one.undefined,
-        **({"bounds": [_json(end) for end in one.bounds]} if one.bounds is not None else {}),
-        "note": interval.note or one.withheld,
-    }
-
-
-def _worst(measure: MeasureOverArms) -> float:
-    return measure.figures[measure.worst] if measure.worst else math.nan
-
-
-def _of_arm(system: str, arm: str, changed: Changed, flips: Flips) -> Iterator[dict[str, Any]]:
-    base = {"system": system, "measure": None, "turn": None, "arm": arm}
-    yield {**base, "figure": "openings changed", "value": changed.other, "openings": changed.openings}
-    yield {**base, "figure": "words changed", "value": _json(changed.words), "openings": changed.openings}
-    turned = {"value": len(flips.names), "topics": flips.topics, "names": list(flips.names), "of": "these topics"}
-    yield {**base, "figure": "topics turned round", **turned, "by_chance": _json(flips.by_chance)}
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -11,17 +11,16 @@ from rich.text import Text
 
 from harvest.studies.robustness.ranking_by_user import RankedPair
 from harvest.studies.robustness.robustness import Robustness
-from harvest.tables.comparison_words import p_text
-from harvest.tables.long_rows import LongRow, unit_of
+from harvest.tables.comparison_words import difference_words, found_word, interval_words, p_text
+from harvest.tables.long_rows import LongRow, difference_cells, unit_of
 from harvest.terminal import printable
 from scoring.inference.matched import Difference
+from scoring.inference.paired import ESTIMANDS, Estimand
 from scoring.simulation.reliability import kendall_tau
 from scoring.table import is_percentage
 from topics.decimals import change, decimal
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _MOST_ARMS = 3  # named in a sentence
-_OF = {"like-these": "topics like these", "these": "these topics"}
 
 
 def ranking_sentence(one: RankedPair) -> str:
@@ -35,11 +34,11 @@ def ranking_sentence(one: RankedPair) -> str:
             f"{'prefers' if len(arms) == 1 else 'prefer'} {system}"
             for system, arms in ((first, one.first), (second, one.second))
         )
-        return f"which {better} depends on the user: {most} ({_OF[one.estimand]})"
+        return f"which {better} depends on the user: {most} ({ESTIMANDS[one.estimand]})"
     if one.depends == "how much":
         share, apart = is_percentage(one.key[0]), one.found.interactions
         told = [
-            f"by {change(own.value, share=share)} {_interval(own, share=share)} in {arm}"
+            f"by {change(own.value, share=share)} {interval_words(own.interval, share=share)} in {arm}"
             for arm, own in apart.items()
             if own.beyond
         ]
@@ -91,14 +90,13 @@ def _arms(one: RankedPair) -> Table:
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for arm, apart in one.found.apart.items():
         beside = one.found.interactions.get(arm)
-        row = [printable(arm, line=True), _difference(apart, share=share)]
+        row = [printable(arm, line=True), difference_words(apart, share=share)]
         if arm == one.found.control:
             row += ["control", "", ""]
         elif beside is None:
             row += ["n/a", "", ""]
         else:
-            said = {True: "yes", False: "no", None: "?"}[beside.beyond] if beside.n else "n/a"
-            row += [_difference(beside, share=share), p_text(beside.adjusted), said]
+            row += [difference_words(beside, share=share), p_text(beside.adjusted), found_word(beside)]
         table.add_row(*row)
     return table
 
@@ -125,58 +123,33 @@ def _size(one: RankedPair, arm: str) -> str:
     return f"by {value}{unit} [{low}, {high}]"
 
 
-def _difference(one: Difference, *, share: bool) -> str:
-    if not one.n:
-        return "n/a"
-    value = change(one.value, share=share)
-    return f"{value} {_interval(one, share=share)}".rstrip()
-
-
-def _interval(one: Difference, *, share: bool) -> str:
-    if math.isnan(one.interval.low):
-        return ""
-    return f"[{change(one.interval.low, share=share)}, {change(one.interval.high, share=share)}]"
-
-
-def ranking_rows(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """One row for each figure of a pair; undefined numbers are null. `of` says what the interval speaks of."""
+def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
+    """Of each pair what is not a figure: whether the better one depends on the user, and which arms prefer which."""
     for one in pairs:
-        base = {"system": one.found.first, "other": one.found.second, "measure": one.key[0], "turn": one.key[1]}
-        for of, each in (("topics like these", one.found.apart), ("these topics", one.found.these)):
-            for arm, own in each.items():
-                yield {**base, "arm": arm, "figure": "difference between systems", "of": of, **_values(own, one.level)}
-        for arm, own in one.found.interactions.items():
-            tested = {"p_corrected": _json(own.adjusted), "found": own.beyond}
-            figure = {"figure": "difference between systems, against the control", "of": "topics like these"}
-            yield {**base, "arm": arm, **figure, **_values(own, one.level), **tested}
-        prefers: Mapping[str, Any] = {"prefer_system": list(one.first), "prefer_other": list(one.second)}
-        what = {"figure": "depends on the user", "value": one.depends or None, "of": _OF[one.estimand]}
-        yield {**base, "arm": None, **what, **prefers, "sentence": ranking_sentence(one)}
+        yield {
+            "system": one.found.first,
+            "other": one.found.second,
+            "measure": one.key[0],
+            "turn": one.key[1],
+            "depends": one.depends or None,
+            "estimand": one.estimand,
+            "prefer_system": list(one.first),
+            "prefer_other": list(one.second),
+            "sentence": ranking_sentence(one),
+        }
 
 
-def _values(one: Difference, level: float) -> dict[str, Any]:
-    return {
-        "value": _json(one.value),
-        "low": _json(one.interval.low),
-        "high": _json(one.interval.high),
-        "level": level if one.interval.method else None,
-        "interval": one.interval.method or None,
-        "pairs": one.n,
-        "topics": one.topics,
-        "p": _json(one.p),
-        "note": one.interval.note,
-    }
-
-
-def long_ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
-    """Differences between systems by arm, and against the control."""
+def ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
+    """Differences between systems by arm, for topics like these and for these, and against the control."""
     for one in pairs:
         name, turn = one.key
         common: dict[str, Any] = {"study": "robustness", "run": run, "trials": trials, "measure": name, "turn": turn}
-        for figure, each in (
-            ("difference between systems", one.found.apart),
-            ("difference between systems, against the control", one.found.interactions),
-        ):
+        kinds: tuple[tuple[str, Estimand, Mapping[str, Difference]], ...] = (
+            ("difference between systems", "like-these", one.found.apart),
+            ("difference between systems", "these", one.found.these),
+            ("difference between systems, against the control", "like-these", one.found.interactions),
+        )
+        for figure, estimand, each in kinds:
             for arm, own in each.items():
                 yield LongRow(
                     **common,
@@ -184,18 +157,5 @@ def long_ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Ite
                     unit=unit_of(is_percentage(name)),
                     system=f"{one.found.first}, {arm}",
                     other=f"{one.found.second}, {arm}",
-                    estimand="like-these",
-                    estimate=own.value,
-                    low=own.interval.low,
-                    high=own.interval.high,
-                    level=None if math.isnan(own.interval.low) else one.level,
-                    interval=own.interval.method,
-                    p=own.p,
-                    p_corrected=own.adjusted,
-                    topics=own.topics,
-                    note=own.interval.note,
+                    **{**difference_cells(own, one.level), "estimand": estimand},
                 )
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -140,12 +140,13 @@ def test_the_command_prints_effects_and_rows(run: Run, monkeypatch: pytest.Monke
     assert "p corrected over all 9 effects shown (Holm)" in shown
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     document = json.loads(harvest("robustness", run.path, "--json").stdout)
-    rows = [row for row in document["factors"] if row["system"] == "A" and row["other"] is None]
-    assert [(row["figure"], row["levels"], row["found"]) for row in rows] == [
-        ("main effect", {"manners": "polite"}, False),
-        ("main effect", {"form": "keywords"}, True),
-        ("interaction", {"manners": "polite", "form": "keywords"}, False),
+    rows = [row for row in document["long"] if row["figure"].startswith(("main", "inter")) and row["system"] == "A"]
+    assert [(row["figure"], row["verdict"]) for row in rows if row["other"] is None] == [
+        ("main effect: manners polite", "not found"),
+        ("main effect: form keywords", "found"),
+        ("interaction: manners polite x form keywords", "not found"),
     ]
+    assert set(document["factors"]) == {"manners", "form"}
     csv = harvest("robustness", run.path, "--csv").stdout
     assert "main effect: form keywords" in csv
     assert len(document["long"]) == len(csv.splitlines()) - 1

@@ -24,6 +24,7 @@ from scoring.inference.spreads import Range
 from scoring.notation import parse
 from tests.harvest.audits.test_arms import audit_file
 from tests.support.command_line import harvest
+from tests.support.study_rows import figures
 from topics.errors import InputError
 
 ARMS = {"as written": {}, "same": {"wording": {"typos": 0}}, "keywords": {"wording": {"keywords": 1}}}
@@ -97,12 +98,16 @@ def test_what_was_really_changed_and_turned_round_is_told(found: Robustness) -> 
 
 def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     document = json.loads(harvest("robustness", run.path, "--json").stdout)
-    assert document["format"] == "harvest-robustness/1"
-    figures = {(row["arm"], row["figure"]) for row in document["rows"]}
-    assert ("keywords", "difference from control") in figures
-    assert ("keywords", "topics turned round") in figures
-    assert ("same", "words changed") in figures
-    assert (None, "variance between arms") in figures
+    assert document["format"] == "harvest-robustness/2"
+    told = {(row["system"], row["figure"]) for row in document["long"]}
+    assert ("A, keywords", "difference from control") in told
+    assert ("A, keywords", "topics turned round") in told
+    assert ("A, same", "words changed") in told
+    assert ("A", "variance between arms") in told
+    (system,) = (one for one in document["systems"] if one["system"] == "A")
+    assert {one["arm"] for one in system["worst"]} == {"keywords"}
+    (turned,) = figures(document, "topics turned round", system="A, keywords")
+    assert turned["estimate"] == len(system["turned_round"]["keywords"])
     monkeypatch.setenv("COLUMNS", "80")
     shown = harvest("robustness", run.path)
     assert shown.returncode == 0
@@ -163,8 +168,8 @@ def test_which_system_is_better_may_depend_on_the_user(tmp_path: Path, monkeypat
     assert "prefers A and keywords (by 100.0 points [" in flat
     assert "order of the systems beside that in the control, tau-b: keywords -1.00" in flat
     document = json.loads(harvest("robustness", run.path, "-m", "%useful S1", "--json").stdout)
-    (told,) = (row for row in document["rankings"] if row["figure"] == "depends on the user" and row["other"] == "B")
-    assert (told["value"], told["prefer_system"], told["prefer_other"]) == ("which", ["as written"], ["keywords"])
+    (told,) = (one for one in document["rankings"] if one["other"] == "B")
+    assert (told["depends"], told["prefer_system"], told["prefer_other"]) == ("which", ["as written"], ["keywords"])
     rows = list(csv.DictReader(io.StringIO(harvest("robustness", run.path, "--csv").stdout)))
     assert {row["figure"] for row in rows} >= {
         "difference between systems",
@@ -206,9 +211,9 @@ def test_arms_of_users_show_turns_acts_and_ends_in_place_of_words(
     scored = harvest("score", played.path).stdout
     assert "note: Users left after" in scored, "what no figure charges is said beside the figures"
     document = json.loads(harvest("robustness", played.path, "--json").stdout)
-    told = {(row["arm"], row["figure"], row.get("name")): row["value"] for row in document["rows"]}
-    assert told["hasty", "user turns", None] == pytest.approx(found.behaviour["hasty"].turns)
-    assert told["hasty", "end", "user-stopped (left)"] == pytest.approx(
+    told = {(row["system"], row["figure"], row["note"]): row["estimate"] for row in document["long"]}
+    assert told["A, hasty", "user turns", None] == pytest.approx(found.behaviour["hasty"].turns)
+    assert told["A, hasty", "end", "user-stopped (left)"] == pytest.approx(
         found.behaviour["hasty"].ends["user-stopped (left)"]
     )
 
