@@ -34,6 +34,8 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thresh
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """module: with a `command`; or, of a study of recorded runs alone, with a function `study_form`."""
+
     module: str
     summary: str
 
@@ -119,7 +121,12 @@ class _LateCommands(click.Group):
         entry = COMMANDS.get(name)
         if entry is None:
             return None
-        command = importlib.import_module(entry.module).command
+        module = importlib.import_module(entry.module)
+        if hasattr(module, "study_form"):
+            from harvest.cli.study_command import study_command  # late, as every command
+
+            return study_command(module.study_form)
+        command = module.command
         assert isinstance(command, click.Command)
         return command
 

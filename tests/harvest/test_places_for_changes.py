@@ -1,7 +1,7 @@
 """One obvious place for each change: each row of the table in docs/extending.md, made in a copy of the tree.
 
 A change may touch the files that its row names and no others, and the new thing then works through the command line.
-Three of them, each of another kind, are made in `make test`, all in `make soak`.
+Four of them, each of another kind, are made in `make test`, all in `make soak`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,14 @@ class House:
         )
         added, changed = now.keys() - before.keys(), {name for name in before if now.get(name) != before[name]}
         assert changed == set(edits)
-        assert {str(Path(name).parent) for name in added} == {str(Path(model).parent) for model in models}
-        assert len(added) == len(models)
+        parents = {Path(name).parent for name in added}
+        if any(Path(model).name == "__init__.py" for model in models):
+            (folder,) = parents
+            assert not (ROOT / folder).exists()
+            assert [folder.parent] == [Path(model).parents[1] for model in models]
+        else:
+            assert parents == {Path(model).parent for model in models}
+            assert len(added) == len(models)
 
 
 def sources(tree: Path) -> Iterator[Path]:
@@ -732,6 +738,99 @@ def command() -> None:
     )
     assert house.harvest("hello") == "hello\n"
     assert "Say hello." in house.harvest("--help")
+
+
+STUDY = '''\
+"""How long conversations are."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from harvest.studies.runs.sources import sources
+from harvest.tables.long_rows import LongRow
+from harvest.tables.study_form import StudyForm
+from recordings.log.run_folder import Run
+
+
+def study_form(runs: Sequence[Run]) -> StudyForm:
+    """Count the turns of conversations."""
+    return StudyForm(
+        head={"format": "harvest-lengths/1"},
+        rows=lambda: _rows(runs),
+        tables=lambda _: (Text(f"{row.run}: {row.estimate:.0f} turns") for row in _rows(runs)),
+        sources=sources(runs),
+        chart=lambda: "<svg xmlns='http://www.w3.org/2000/svg'/>",
+    )
+
+
+def _rows(runs: Sequence[Run]) -> Iterator[LongRow]:
+    for run in runs:
+        turns = sum(len(one.turns) for one in run.finished)
+        yield LongRow(study="lengths", run=run.path.name, figure="turns", unit="count", estimate=float(turns))
+'''
+
+
+def test_a_study(build: Build) -> None:
+    house = build("a study")
+    folder = house.tree / "harvest/studies/lengths"
+    folder.mkdir()
+    (folder / "__init__.py").write_text('"""How long conversations are."""\n')
+    (folder / "lengths.py").write_text(STUDY)
+    house.edit(
+        (
+            '        "doctor": _Entry(',
+            '        "lengths": _Entry("harvest.studies.lengths.lengths", "Count the turns of conversations."),\n'
+            '        "doctor": _Entry(',
+        )
+    )
+    house.harvest("run", "audit.yaml", "--out", "run")
+    document = json.loads(house.harvest("lengths", "run", "--json", "--figure", "lengths.svg"))
+    ((row,), (source,)) = (document["long"], document["sources"])
+    assert (document["format"], row["figure"], source["run"]) == ("harvest-lengths/1", "turns", "run")
+    assert house.harvest("lengths", "run") == f"run: {row['estimate']:.0f} turns\n"
+    assert house.harvest("lengths", "run", "--csv").startswith("study,run,figure")
+    assert "tabular" in house.harvest("lengths", "run", "--latex")
+    assert (house.folder / "lengths.svg").read_text().startswith("<svg")
+    assert "Count the turns of conversations." in house.harvest("--help")
+
+
+@pytest.mark.soak
+def test_a_figure_of_a_study(build: Build) -> None:
+    house = build("a figure of a study")
+    house.edit(
+        (
+            '    yield _component_row(counted, "ICC(1)", "ratio", split.icc, level)\n',
+            '    yield _component_row(counted, "ICC(1)", "ratio", split.icc, level)\n'
+            '    yield replace(counted, figure="trials counted", unit="count", estimate=float(split.trials))\n',
+        )
+    )
+    house.harvest("run", "audit.yaml", "--out", "run")
+    document = json.loads(house.harvest("variance", "run", "--json"))
+    counted = [row for row in document["long"] if row["figure"] == "trials counted"]
+    assert counted
+    assert all(row["estimate"] == row["trials"] for row in counted)
+    assert house.harvest("variance", "run", "--csv").count(",trials counted,") == len(counted)
+    assert "trials counted" in house.harvest("variance", "run", "--latex")
+
+
+@pytest.mark.soak
+def test_a_form_of_output_of_studies(build: Build) -> None:
+    house = build("a form of output of studies")
+    house.edit(
+        (
+            '        "csv": Form(',
+            '        "names": Form("The names of all figures.", lambda study: "".join(\n'
+            '            f"{name}\\n" for name in dict.fromkeys(row.figure for row in study.rows())\n'
+            "        )),\n"
+            '        "csv": Form(',
+        )
+    )
+    house.harvest("run", "audit.yaml", "--out", "run")
+    assert "The names of all figures." in house.harvest("compare", "--help")
+    assert "ICC(1)\n" in house.harvest("variance", "run", "--names")
+    said = house.harvest("compare", "run", "--names", "--csv", code=2)
+    assert "--json, --names, --csv and --latex exclude each other" in said
 
 
 @pytest.mark.soak

@@ -1,0 +1,24 @@
+"""The command of a study that is made from recorded runs and nothing else: it needs no module here."""
+
+from collections.abc import Callable, Sequence
+from inspect import cleandoc
+from pathlib import Path
+
+import click
+
+from harvest.cli.path import GivenPath
+from harvest.cli.study_output import Output, output_options
+from harvest.tables.study_form import StudyForm
+from recordings.log.run_folder import Run, read
+
+
+def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
+    """`harvest NAME RUN…` with every form of output. study: its docstring is the help of the command."""
+
+    @click.command(help=cleandoc(study.__doc__ or ""))
+    @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+    @output_options
+    def command(runs: tuple[Path, ...], output: Output) -> None:
+        output.show(study([read(run) for run in runs]))
+
+    return command
