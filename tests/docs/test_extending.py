@@ -22,6 +22,8 @@ REGISTRIES = {
     "harvest/cli/main.py": "COMMANDS",
     "harvest/cli/notifying.py": "_FILES",
     "scoring/swan/rules/registry.py": "RULES",
+    "harvest/studies/variance/rows.py": "def variance_rows",
+    "harvest/tables/study_form.py": "FORMS",
 }
 
 
