@@ -45,7 +45,7 @@ class ShareValues:
 def share_values(above: Floats, below: Floats, lost: Flags, whole: npt.ArrayLike, *, pooled: bool) -> ShareValues:
     """Shares where every unit is one trial, or every trial one unit: those of `scoring.measures.usefulness.share`.
 
-    above, below: (parts, units) useful answers and answers, NaN where there is none. lost: (parts, units) trials that
+    above, below: (parts, units) useful answers and answers, NaN without an answer. lost: (parts, units) trials that
     never became valid; whole: answers that were lost in each.
     """
     seen = ~(np.isnan(above) | np.isnan(below))

@@ -50,7 +50,7 @@ def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Conversations of topics of one type of which it is known what a good answer contains, under the same settings,
+    """Conversations of judged topics of one type (it is known what a good answer contains), under the same settings,
     with their relevant nuggets in one sequence.
 
     at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. limit: (n,)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # each of these stands on measures
 
 __all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
-# What has a value: one conversation; one turn or nugget of it, which stands in rows alone; trials together; a measure
+# What has a value: one conversation; one turn or nugget of it, which has rows only; trials together; a measure
 # of conversations, over all of them; a ranked list; whoever predicts what annotators say.
 Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
 

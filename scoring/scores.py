@@ -220,8 +220,7 @@ def _of_sessions(systems: Sequence[str]) -> Iterator[str]:
 
 
 def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
-    """What positions and lengths count, for each system of which they do not count what they do by default in English:
-    words."""
+    """What positions and lengths count, for each system for which they do not count words, the default in English."""
     units: dict[str, Counter[tuple[Unit, Unit]]] = {}
     for one in conversations:
         units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1

@@ -81,7 +81,7 @@ class SystemScores:
     figures, `lose` once for each trial that never became valid.
     answers: the labels so far. valid: (topics, trials) so far. cells: by measure.
     unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
-    before the protocol's last turn. unknown_ends: the same of which the recording does not know how they ended.
+    before the protocol's last turn. unknown_ends: those whose recording does not say how they ended.
     """
 
     def __init__(
@@ -347,7 +347,7 @@ class SystemScores:
         return found is not None and found.event
 
     def _belongs(self, measure: str, part: Part) -> bool:
-        """Whether any topic of the part can have the measure: GF(HINDEX) is none of a movie's."""
+        """Whether any topic of the part can have the measure: a movie has no GF(HINDEX)."""
         return bool(self.having(measure, part.topics).any())
 
     def having(self, measure: str, topics: Sequence[int]) -> npt.NDArray[np.bool_]:

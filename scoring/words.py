@@ -21,7 +21,7 @@ def word_count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One side of one turn, and where its words, or characters, stand in the conversation.
+    """One side of one turn, and where its words, or characters, are in the conversation.
 
     turn: number from 1. speaker: `user` or `system`. unit: of the conversation. before: words, or characters, of the
     conversation ahead of it. words: its own, in that unit.

@@ -148,7 +148,7 @@ def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tup
 
 
 def _question(value: JsonValue, name: str) -> str:
-    """The name of a question, which stands in the names of its figures: NMD(A)."""
+    """The name of a question, which is part of the names of its figures: NMD(A)."""
     if not name or not name.isprintable() or re.search(r"[(),=\s]", name) or name == "nugget":
         raise value.error(
             f"{name[:40]!r} cannot be the name of a question",

@@ -28,7 +28,7 @@ def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], 
 
 
 def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
-    """A sentence for each system of which several turns were under way at a time, by the times of its answered turns:
+    """A sentence for each system that answered several turns at a time, by the times of its answered turns:
     what an answer takes depends on how many the system works on."""
     times: dict[str, list[tuple[float, float]]] = {}
     for one in conversations:

@@ -73,7 +73,7 @@ LIMITS = (
 
 
 def in_characters(material: Material) -> str:
-    """What stands beside a figure that counts lengths: its unit and L, where these are not words."""
+    """The note of a figure that counts lengths: its unit and L, unless these are words."""
     return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
 

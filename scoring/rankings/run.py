@@ -16,7 +16,7 @@ _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 class Run:
     """Ranked lists of one system.
 
-    name: its sixth column. description: what stands in <SYSDESC>, "" without. rankings: by topic, in the order of the
+    name: its sixth column. description: the text of <SYSDESC>, "" without. rankings: by topic, in the order of the
     file, the documents from the top. The rank column decides; the score does not. tied: how many documents share their
     rank with the one before them; they are in the order of the file. rising: how many documents have a score above that
     of the document before them, so that rank and score disagree.

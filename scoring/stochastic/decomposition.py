@@ -87,7 +87,7 @@ def contributions(
 def pooled_contributions(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> Floats:
     """(N,) each turn's own part of the pooled reading: ρ(v)·Num(v) / Σ ρ·Den; they add up to it. NaN without any Den.
 
-    numerators, denominators: (N,) of what stands in each turn alone; reach: (N,) ρ(v).
+    numerators, denominators: (N,) of each turn alone; reach: (N,) ρ(v).
     """
     top, bottom, share = (np.asarray(part, dtype=np.float64) for part in (numerators, denominators, reach))
     whole = float((share * bottom).sum())

@@ -34,7 +34,7 @@ class Ends:
         return found
 
     def find(self, node: int, name: str = "") -> int:
-        """The end of this name at a node. Raises ValueError where there is none."""
+        """The end of this name at a node. Raises ValueError if the node has no such end."""
         first, last = np.searchsorted(self.node, [node, node + 1]).tolist()
         return self.name.index(name, first, last)
 

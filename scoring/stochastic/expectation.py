@@ -95,7 +95,7 @@ def ratio(
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
     """The pooled reading node by node: Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v); the same value as `ratio(...).pooled`.
 
-    numerators, denominators: (N,) of what stands in each turn alone. reach: (N,) ρ(v). NaN where the lower sum is 0.
+    numerators, denominators: (N,) of each turn alone. reach: (N,) ρ(v). NaN where the lower sum is 0.
     """
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())

@@ -53,7 +53,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """judge: a score that no person gave, None where there is none. by_model: a model was heard. people: what they say,
+    """judge: a score that no person gave, or None. by_model: a model was heard. people: what they say,
     None where nobody does.
     """
 

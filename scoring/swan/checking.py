@@ -1,4 +1,4 @@
-"""A model's WAN beside what people say of the same things: no figure of a model stands alone.
+"""A model's WAN checked against people's judgments of the same things: every figure of a model is checked or marked.
 
 Where people judged two things of each topic or more, the WAN of a system is the mean that people would give, estimated
 from the model's score of everything and people's of some (`scoring.inference.prediction_powered`). Where they did not,
@@ -27,7 +27,7 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """found: None where people judged too little. missing: the topics with fewer than two things of theirs. declined:
-    things of which people say that the criterion does not apply.
+    things to which the criterion does not apply, as people say.
     """
 
     found: Corrected | None

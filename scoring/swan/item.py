@@ -24,7 +24,7 @@ class Item:
 
     type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1; of its last character, where
     these are counted (characters). seen: system nuggets (F and O) before
-    it in the conversation. final: it stands in the final system turn.
+    it in the conversation. final: it is in the final system turn.
     """
 
     turn: int

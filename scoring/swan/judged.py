@@ -83,7 +83,7 @@ class Judgments:
         """Judgments on criteria the schema does not have are passed over, and named.
 
         Raises RunError, with file and line, for a score that is not a number from 0 to 1 and not null, and InputError
-        where the precedence names nuggets of which there is no layer.
+        where the precedence names nuggets without a layer.
         """
         chosen = precedence or Precedence()
         layers = tuple(layers)

@@ -84,7 +84,7 @@ class Criterion:
         return tuple(name for name, _ in self.values)
 
     def value_of(self, text: str) -> str | None:
-        """The value that is written so, in whatever case; None where there is none."""
+        """The value that is written so, in whatever case; None for any other text."""
         return next((name for name in self.value_names if name.casefold() == text.strip().casefold()), None)
 
     @property

@@ -1,4 +1,4 @@
-"""Nugget weightings NW: how much an item counts by where it stands in its conversation ([SWAN] §3).
+"""Nugget weightings NW: how much an item counts by its place in its conversation ([SWAN] §3).
 
 Each is a frozen value with `weights(places) -> (n,)` array, non-negative, that depends on one item at a time, so that
 the order of items changes nothing. `str(…)` gives the text that `parse_weighting` reads back.
@@ -45,12 +45,12 @@ class Item(Protocol):
 
     @property
     def seen(self) -> int:
-        """How many system nuggets of types F and O stand before it in the conversation."""
+        """How many system nuggets of types F and O come before it in the conversation."""
         ...
 
     @property
     def final(self) -> bool:
-        """Whether it stands in the conversation's final system turn."""
+        """Whether it is in the conversation's final system turn."""
         ...
 
 

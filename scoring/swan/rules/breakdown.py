@@ -1,4 +1,4 @@
-"""`breakdown`: how far people are expected to call a turn no breakdown, as the shipped detector foretells it."""
+"""`breakdown`: how far people are expected to call a turn no breakdown, as the shipped detector predicts."""
 
 from collections.abc import Iterator
 

@@ -15,7 +15,7 @@ def _words(text: str) -> list[str]:
 
 
 def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
-    """The share of `words` that stand in one of `runs`, which are five words each; 0 for fewer words than that."""
+    """The share of `words` that are in one of `runs`, which are five words each; 0 for fewer words than that."""
     covered = [False] * len(words)
     for place in range(len(words) - _RUN + 1):
         if tuple(words[place : place + _RUN]) in runs:
@@ -24,7 +24,7 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - the share of a nugget's words that stand in runs of five or more in earlier turns of either side, or in the
+    """1 - the share of a nugget's words that are in runs of five or more in earlier turns of either side, or in the
     user turn it answers. Silent on nuggets of fewer than 8 words, on code, and where nothing of 8 words was said.
     """
     runs: set[tuple[str, ...]] = set()

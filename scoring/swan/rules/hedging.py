@@ -78,7 +78,7 @@ class _Sentences:
         self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
 
     def of(self, item: Item) -> str:
-        """The words of the sentence that the item stands in."""
+        """The words of the sentence that holds the item."""
         if item.turn not in self._known:
             text = self._sight.text(replace(item, start=-1, end=-1))
             self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]

@@ -1,4 +1,4 @@
-"""The own words of a speaker: what is quoted, or stands in code or a URL, is blanked out, character by character."""
+"""The own words of a speaker: quotations, code and URLs are blanked out, character by character."""
 
 import re
 

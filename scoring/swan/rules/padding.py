@@ -24,7 +24,7 @@ _SHORT = 3  # words that may be said again: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets that stand in it before.
+    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets said in it before.
 
     Where words have no blanks between them, characters are counted, two for a word (see `scoring.lengths`).
     """

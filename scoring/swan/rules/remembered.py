@@ -46,7 +46,7 @@ _AGAIN = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the user said of themself: what of, the words, and where they stand in that user turn."""
+    """What the user said of themself: what about, the words, and where they are in that user turn."""
 
     key: str
     value: str

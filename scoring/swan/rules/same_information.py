@@ -8,8 +8,8 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 def judge(sight: SetSight) -> SetVerdict | None:
     """The mean, over pairs of conversations, of the share of names, numbers and links of the one that gave fewer which
-    the other gave too; 0 for a pair that contradicts each other, or of which one refused. Over all arms, if the system
-    was played in arms.
+    the other gave too; 0 for a pair that contradicts each other, or if one of them refused. Over all arms, if the
+    system was played in arms.
     """
     given = [Information.of(one) for one in sight.every]
     value, pairs = mean_alike(combinations(given, 2))

@@ -21,7 +21,7 @@ _NOT = late_pattern(r"\b(?:not|never|n't)\b[^,;:.!?\n]{0,40}\Z", re.IGNORECASE)
 
 
 def stated_years(text: str) -> Iterator[int]:
-    """The years as of which an English text says that it speaks of today; none in quotations, conditions or history."""
+    """The years that an English text states as the present; none in quotations, conditions or history."""
     plain = own_words(text)
     for sentence in sentences(plain):
         words = plain[sentence.start : sentence.end]
