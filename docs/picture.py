@@ -9,15 +9,16 @@ from pathlib import Path
 
 from rich.console import Console
 
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.grid import grids, legend
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.scorecard import score_material
 from harvest.tables.figures import figures
 from recordings.log.run_folder import read
 
 
 def picture(run: Path) -> str:
     """The SVG of the last grid of movies and the figures, 80 characters wide."""
-    material = gather_material([read(run)])
+    material = gather_runs(read(run)).material
     table = score_material(material)
     console = Console(record=True, width=80, file=io.StringIO(), force_terminal=True)
     # One topic type is enough to see what a grid is; the demo prints all three.

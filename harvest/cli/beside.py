@@ -15,7 +15,7 @@ from harvest.studies.pairs.conversation_pairs import (
     pair_conversations,
 )
 from harvest.studies.pairs.conversation_rows import conversation_row
-from harvest.studies.scores.scorecard import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.terminal import people_console, printable, tell
 from recordings.log.run_folder import Run
 from topics.counting import pluralize

@@ -16,7 +16,7 @@ from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending
 from harvest.studies.pairs.blind_pairs import DrawnPair, PairKey, draw_pairs, pair_key
 from harvest.studies.pairs.conversation_pairs import Side, all_sides
 from harvest.studies.pairs.preferences import read_key
-from harvest.studies.scores.scorecard import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.terminal import printable, tell
 from recordings.log.exports import write_export
 from recordings.log.run_folder import Run, read

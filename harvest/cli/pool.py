@@ -13,7 +13,7 @@ from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, poole
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_document, pool_rows, pool_table
-from harvest.studies.scores.scorecard import refuse_twice
+from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.terminal import people_console, printable, tell
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import keep_layer, read_layers

@@ -185,15 +185,16 @@ def _score_and_tell(
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
     from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed, shares_of
+    from harvest.studies.scores.gathered import gather_runs
     from harvest.studies.scores.lost_bounds import lost_bounds
     from harvest.studies.scores.report import print_scores
     from harvest.studies.scores.score_file import scores_document, write_scores
-    from harvest.studies.scores.scorecard import gather_material, score_material
+    from harvest.studies.scores.scorecard import score_material
     from harvest.studies.scores.selection import selection
     from harvest.studies.validity.user_card_figures import card_document
 
     folder = run.path
-    material = gather_material([run])
+    material = gather_runs(run).material
     needed = measures_needed(resolved.thresholds)
     table = score_material(material, measures=needed)
     lost = selection(material, table, lambda of, terms: score_material(of, measures=terms, only=True))

@@ -109,7 +109,8 @@ def command(
         raise InputError("--json, --csv and --latex exclude each other", advice="give one of them")
     with uncollected():
         recorded = [read(run) for run in runs]
-        beside, material = request.gathered(recorded)
+        gathered = request.gathered(recorded)
+        beside, material = gathered.beside, gathered.material
         thresholds = material.thresholds
         if strict and not thresholds:
             raise InputError("--strict is of thresholds, and there are none here", advice=_NO_THRESHOLDS)

@@ -16,7 +16,7 @@ from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import check_output, figure_option, write_figures
 from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.scorecard import gather_material, recorded_design
+from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
 from harvest.studies.trees.rows import tree_rows
@@ -172,7 +172,7 @@ def command(
 
 
 def _score_trials(run: Run, term: Term, gold: str | None, judges: Precedence) -> TrialScores:
-    material = gather_material([run])
+    material = gather_runs(run).material
     table = load_gold(gold, material.topics) if gold is not None else None
     return trial_scores(material, term, gold=table, judges=judges)
 

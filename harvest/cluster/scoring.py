@@ -5,8 +5,8 @@ from pathlib import Path
 
 from harvest.cluster.client import connected, gone, threads, wait
 from harvest.cluster.scoring_task import KeptScores, score_run, scoring_task
+from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.scores.score_request import ScoreRequest
-from harvest.studies.scores.scorecard import refuse_twice
 from recordings.log.run_folder import Run
 from recordings.log.store import read_header
 

@@ -50,7 +50,7 @@ def score_run(task: ScoringTask) -> KeptScores:
     folder = Path(task.run)
     try:
         _refuse_others(task, folder)
-        _, material = task.request.gathered([read(folder)])
+        material = task.request.gathered([read(folder)]).material
         scored = task.request.scored(material)
         write_scores(
             folder,

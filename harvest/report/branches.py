@@ -6,14 +6,13 @@ from typing import Any
 
 from harvest.report.blocks import Block, text
 from harvest.report.grid import address
-from harvest.studies.scores.scorecard import recorded_design, told_apart
+from harvest.studies.scores.gathered import Gathered, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees
 from harvest.studies.trees.words import legend, sentences
 from harvest.tables.drawing.layout import Shown, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
 from protocols.labels import MEANINGS
-from recordings.log.run_folder import Run
 from recordings.trees.node_text import node_title, percent
 from recordings.trees.node_text import title as title_of
 from topics.counting import pluralize
@@ -31,13 +30,13 @@ class Branches:
     index: tuple[Mapping[str, Any], ...]
 
 
-def branches(runs: Sequence[Run], places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
+def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
     """The trees of all runs, each as `harvest tree` folds it. places: of conversations, by system, topic and trial."""
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
     drawn: list[TreeFigures] = []
     beyond = 0
-    for run, names in told_apart(runs):
+    for run, names in zip(gathered.runs, gathered.names, strict=True):
         try:
             trees, left = fold_trees(run)
         except InputError as refused:

@@ -19,10 +19,9 @@ from harvest.report.watch_finding import nothing
 from harvest.report.watch_finding import watched as watched_finding
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.runs.recorded_audit import recorded_audit
-from harvest.studies.runs.sources import sources
-from harvest.studies.scores.assessed import Assessed
+from harvest.studies.scores.assessed import Assessed, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.scorecard import Material, score_material, told_apart
+from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.selection import selection
 from harvest.studies.validity.user_card_figures import card_tables
 from harvest.studies.variance.variance import VarianceStudy, study_variance
@@ -73,28 +72,27 @@ def make_report(
 
     Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
     """
-    gathered = gather_runs(
-        runs,
+    gathered = gather_runs(runs)
+    material = gathered.material
+    scores, judged = score_assessed(
+        material,
         seed=seed,
         schema=load_schema(schema) if schema else None,
         judges=Precedence.parse(judges) if judges else None,
     )
-    apart, material, scores = gathered.beside, gathered.material, gathered.scores
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
-    folders = {name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()}
-    found = _compare_runs(runs, gathered, seed)
-    study = _study_variance(runs, gathered, seed)
-    watched, looks = _watch_runs(runs, baseline, history, matters)
+    found = _compare_runs(gathered, scores, seed)
+    study = _study_variance(gathered, seed)
+    watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
-    said = _finding(runs, material, scores, found, study, watched, matters)
-    by_judges = judged_sentence(gathered.assessed, scores.joint, scores.coverage)
+    said = _finding(gathered, scores, found, study, watched, matters)
+    by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
-    judged = gathered.assessed
-    kept = transcripts(material, scores, folders, beside, judged if isinstance(judged, Assessed) else None)
+    kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level
-    trees = branches(runs, kept.places, level) if material.finished else Branches((), ())
+    trees = branches(gathered, kept.places, level) if material.finished else Branches((), ())
     parts = [
-        ("figures", "Figures", sections.figure_blocks(material, scores, apart.contrasts, lost)),
+        ("figures", "Figures", sections.figure_blocks(material, scores, gathered.beside.contrasts, lost)),
         ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
         ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
         ("history", "History", sections.history_blocks(looks)),
@@ -106,7 +104,7 @@ def make_report(
         ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(gathered))),
         ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
-        ("made", "How this was made", _made_of(runs, scores, seed, made, command)),
+        ("made", "How this was made", _made_of(gathered, scores, seed, made, command)),
     ]
     if not material.finished:
         parts = [part for part in parts if part[0] in ("invalid", "made")]
@@ -135,7 +133,7 @@ def make_report(
         "bars": [bar.as_block() for bar in _bars(material, scores, found, watched, matters)],
         "undrawn": "" if watched is not None else left_out(found, len({one.key.system for one in material.finished})),
         "sections": [one for one in shown if one["blocks"]],
-        "index": {**kept.index, "trees": list(trees.index), "shown": _show(runs, folders, material)},
+        "index": {**kept.index, "trees": list(trees.index), "shown": _show(gathered)},
     }
     return Report(document, kept.chunks)
 
@@ -150,23 +148,22 @@ def _title(runs: Sequence[Run]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def _compare_runs(runs: Sequence[Run], gathered: Gathered, seed: int) -> Comparison | str:
+def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparison | str:
     """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
     because a run is played again to see whether it changed; systems are asked about topics like these."""
     played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""
-    own = {name: own for _, names in told_apart(runs) for own, name in names.items()}
-    again = len({own[name] for name in played}) == 1
+    again = len({gathered.recorded[name][1] for name in played}) == 1
     try:
-        return compare_runs(runs, estimand="these" if again else "like-these", seed=seed, gathered=gathered)
+        return compare_runs(gathered, estimand="these" if again else "like-these", seed=seed, scored=scores)
     except InputError as refused:
         return refused.what
 
 
-def _study_variance(runs: Sequence[Run], gathered: Gathered, seed: int) -> VarianceStudy | str:
+def _study_variance(gathered: Gathered, seed: int) -> VarianceStudy | str:
     try:
-        return study_variance(runs, seed=seed, gathered=gathered)
+        return study_variance(gathered, seed=seed)
     except InputError as refused:
         return refused.what
 
@@ -177,32 +174,32 @@ def _why(refused: str) -> Iterator[Block]:
 
 
 def _watch_runs(
-    runs: Sequence[Run], baseline: Path | None, history: Path | None, matters: float | None
+    gathered: Gathered, baseline: Path | None, history: Path | None, matters: float | None
 ) -> tuple[Watched | None, Sequence[Look]]:
     """What `harvest reaudit` said, and the looks up to it."""
     past = read_history(history) if history is not None else ()
     if baseline is None:
         return None, past
+    runs = gathered.runs
     if len(runs) != 1:
         raise InputError("--baseline is for one run, and several were given", advice="report each of them by itself")
     blessed, at = read_baseline(baseline), runs[0].header.created_at
     rules = rules_of(past, blessed.identity, at)
     if matters is not None:
         rules = rules.model_copy(update={"matters": matters})
-    found = watch(runs[0], blessed, past, rules=rules, name=runs[0].path.resolve().name)
+    found = watch(gathered, blessed, past, rules=rules, name=runs[0].path.resolve().name)
     return found, (*looks_before(past, blessed.identity, at), found.noted)
 
 
 def _finding(
-    runs: Sequence[Run],
-    material: Material,
+    gathered: Gathered,
     scores: ScoreTable,
     found: Comparison | str,
     study: VarianceStudy | str,
     watched: Watched | None,
     matters: float,
 ) -> Finding:
-    paths = [run.path for run in runs]
+    material, paths = gathered.material, [run.path for run in gathered.runs]
     if not material.finished:
         return nothing(material, paths, baseline=watched is not None)
     if watched is not None:
@@ -210,9 +207,7 @@ def _finding(
     if isinstance(found, Comparison):
         return compared(found, material, matters, paths)
     system = material.finished[0].key.system
-    folder, own = next(
-        (run.path, own) for run, names in told_apart(runs) for own, name in names.items() if name == system
-    )
+    folder, own = gathered.recorded[system]
     measure = main_measure(scores.joint)
     each = study.each.get((measure, None), ()) if isinstance(study, VarianceStudy) else ()
     spread = next((one for one in each if one.system == system), None)
@@ -237,25 +232,23 @@ def _bars(
 
 def _mean_useful(gathered: Gathered) -> Mapping[str, Sequence[float]]:
     key = (MEAN_USEFUL.name, None)
-    return {name: [cell[0] for cell in own.get(key, {}).values()] for name, own in gathered.shares.items()}
+    return {
+        name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in gathered.material.systems
+    }
 
 
-def _show(runs: Sequence[Run], folders: Mapping[str, tuple[Path, str]], material: Material) -> list[str]:
+def _show(gathered: Gathered) -> list[str]:
     """By system, the beginning of the command that prints a conversation of it."""
-    return [
-        f"harvest show {shlex.quote(str(folders[name][0]))} --system {shlex.quote(folders[name][1])}"
-        if name in folders
-        else ""
-        for name in material.systems
-    ]
+    each = [gathered.recorded[name] for name in gathered.material.systems]
+    return [f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)}" for folder, own in each]
 
 
-def _made_of(runs: Sequence[Run], scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
+def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
     """What somebody else needs to make the same figures."""
     if command:
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}
-    for run, source in zip(runs, sources(runs), strict=True):
+    for run, source in zip(gathered.runs, gathered.sources, strict=True):
         rows = [[name, _plain(value)] for name, value in _facts(run, source) if value]
         yield text(str(source["run"]), "strong")
         yield table(["", ""], rows, caption=f"What {source['run']} is made from")

@@ -112,6 +112,11 @@ def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | Non
 
     topics: only entries for these; None takes all.
     """
-    layers = sorted((layer for run in runs for layer in read_layers(run)), key=lambda layer: layer.made_at)
+    return gold_table((layer for run in runs for layer in read_layers(run)), topics)
+
+
+def gold_table(layers: Iterable[Layer], topics: TopicSet | None = None) -> GoldTable:
+    """The gold in these layers, as `read_gold_layers` has it."""
+    ordered = sorted(layers, key=lambda layer: layer.made_at)
     known = None if topics is None else {topic.id for topic in topics.topics}
-    return GoldTable(entry for entry in gold_entries(layers, topics) if known is None or entry.topic in known)
+    return GoldTable(entry for entry in gold_entries(ordered, topics) if known is None or entry.topic in known)

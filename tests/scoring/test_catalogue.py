@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material, score_material
 from recordings.log.run_folder import read
 from scoring.catalogue import understand
 from scoring.inference.tails import cvar, lower_quantile
@@ -40,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def material(run: Path) -> Material:
-    return gather_material([read(run)])
+    return gather_runs(read(run)).material
 
 
 def scored(material: Material, text: str) -> ScoreTable:
@@ -156,7 +157,7 @@ def test_scores_of_rules_follow_the_settings_also_where_they_were_annotated(
     shutil.copytree(run, copy)
     done = harvest("annotate", str(copy))
     assert done.returncode == 0, done.stderr
-    before, after = gather_material([read(run)]), gather_material([read(copy)])
+    before, after = gather_runs(read(run)).material, gather_runs(read(copy)).material
     assert after.layers
     settings = {"replications": 100, **changes}
     one, other = (

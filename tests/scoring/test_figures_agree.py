@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.cli.main import main
-from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material, score_material
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import read
 from scoring.measures.usefulness import labels
@@ -84,7 +85,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def material(run: Path) -> Material:
-    return gather_material([read(run)])
+    return gather_runs(read(run)).material
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_every_figure_is_the_same_after_export_and_import(
 ) -> None:
     harvest("export", run, "--format", form, "--out", tmp_path / "file")
     harvest("import", "--format", form, *options, "--out", tmp_path / "again", tmp_path / "file")
-    again = gather_material([read(tmp_path / "again")])
+    again = gather_runs(read(tmp_path / "again")).material
     assert again.turns == material.turns
     assert [row.as_json() for row in scored(again).rows] == [row.as_json() for row in table.rows]
     harvest("export", tmp_path / "again", "--format", form, "--out", tmp_path / "second")
@@ -152,7 +153,7 @@ def test_imports_of_two_systems_one_after_the_other_are_the_run_of_both(
     for system in "BA":
         harvest("export", run, "--format", "gfrc", "--system", system, "--out", tmp_path / system)
         harvest("import", "--format", "gfrc", "--out", tmp_path / "again", tmp_path / system)
-    again = gather_material([read(tmp_path / "again")])
+    again = gather_runs(read(tmp_path / "again")).material
     assert [row.as_json() for row in scored(again).rows] == [row.as_json() for row in table.rows]
 
 

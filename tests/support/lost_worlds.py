@@ -39,7 +39,7 @@ from scoring.inference.matched import Difference
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED
-from scoring.settings import Settings
+from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
 from simulators.outside import Prompt, Sample
 from tests.support.failing_users import intended, losing_models, played
@@ -128,7 +128,7 @@ def factor_effects(material: Material) -> FactorStudy:
 
 def group_difference(material: Material, patch: pytest.MonkeyPatch) -> Difference:
     """Two groups, of which the second has the users that fail."""
-    patch.setattr(group_comparison, "gather_material", lambda _: material)
+    patch.setattr(group_comparison, "gather_runs", lambda _: SimpleNamespace(material=material))
     one = GroupedSystem("S", RUN, {"younger": "SYSA", "older": "SYSB"}, (), False)
     (found,) = compare_groups([one], measures=[Term(MEAN_USEFUL.name)])
     return found.differences[KEY, "older"]
@@ -179,14 +179,22 @@ def watched(before: Sequence[Material], now: Material, patch: pytest.MonkeyPatch
     """`now` held against the baseline of `before`, of one system."""
     runs = {f"run{number}": one for number, one in enumerate((*before, now))}
     for module in (blessing, watching):
-        patch.setattr(module, "gather_material", lambda given: runs[given[0].path.name])
+        patch.setattr(module, "gather_runs", lambda given: _gathered(given, runs))
         patch.setattr(module, "recorded_scoring", lambda _: {}, raising=False)
     patch.setattr(blessing, "sources", lambda given: [{} for _ in given])
-    patch.setattr(blessing, "refuse_twice", lambda _: None)
     patch.setattr(blessing, "recorded_audit", lambda _: {"name": "lost"})
     made = [cast(Run, _run(name, number)) for number, name in enumerate(runs)]
     blessed = blessing.bless(made[:-1], measures=[], by="", at="2026-01-01T00:00:00Z")
     return watching.watch(made[-1], blessed)
+
+
+def _gathered(given: Any, each: Mapping[str, Material]) -> Any:
+    """What a study asks of runs that are nothing but their names."""
+    if isinstance(given, Sequence):
+        return SimpleNamespace(runs=given)
+    material = each[given.path.name]
+    settings = scoring_settings(material.scoring, material.topics, material.gold)
+    return SimpleNamespace(runs=(given,), material=material, settings=settings)
 
 
 def _run(name: str, day: int) -> Any:

@@ -13,9 +13,10 @@ from typing import Any
 from harvest.studies.attribute.retelling import Reading, decide_again, todays_reading
 from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_audit
-from harvest.studies.runs.side_by_side import run_names, set_apart
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words, lost_attempts
-from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, share_values
 from harvest.studies.watch.baseline import identities
 from protocols.protocol import Protocol
@@ -81,10 +82,10 @@ def study_attribution(
     have.
     """
     runs = (before, after)
-    refuse_twice(runs)
-    sides = tuple(gather_material([run]) for run in runs)
+    both = gather_runs(runs)
+    sides = [gather_runs(run).material for run in runs]
     settings = scoring_settings(sides[1].scoring, sides[1].topics, sides[1].gold)
-    apart = set_apart(runs, settings.as_json())
+    contrasts = replace(both, changes=settings.as_json()).beside.contrasts
     shared = [name for name in sides[0].systems if name in sides[1].systems]
     for name in systems:
         if name not in shared:
@@ -111,7 +112,7 @@ def study_attribution(
         runs=(names[0], names[1]),
         systems=tuple(study.system(name) for name in dict.fromkeys(systems or shared)),
         settings=settings,
-        contrasts=apart.contrasts,
+        contrasts=contrasts,
         harness=_harness(before, after),
     )
 

@@ -3,21 +3,19 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.recorded_audit import recorded_scoring
-from harvest.studies.runs.side_by_side import set_apart
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
-from harvest.studies.runs.sources import sources
 from harvest.studies.scores.arms import armed_systems, is_armed
-from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material, continued_systems, gather_material, refuse_twice, told_apart
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import (
     SHARES,
     Key,
@@ -25,7 +23,6 @@ from harvest.studies.scores.trial_values import (
     measure_values,
     refuse_turn,
     row_values,
-    share_values,
 )
 from harvest.studies.trees.cores import cores
 from harvest.studies.trees.parted_systems import PartedSystems, parted_systems
@@ -44,7 +41,7 @@ from scoring.library import declared, list_forms, measures, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
-from scoring.settings import SETTINGS, Settings, scoring_settings
+from scoring.settings import SETTINGS, Settings
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -85,7 +82,7 @@ class Comparison:
 
 
 def compare_runs(
-    runs: Sequence[Run],
+    runs: Sequence[Run] | Gathered,
     *,
     systems: Sequence[str] = (),
     measures: Sequence[Term] = (),
@@ -95,7 +92,7 @@ def compare_runs(
     across_scoring: bool = False,
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
-    gathered: Gathered | None = None,
+    scored: ScoreTable | None = None,
     judges: Judges | None = None,
 ) -> Comparison:
     """The systems of `runs` over the topics that all of them tried in the same words.
@@ -103,25 +100,24 @@ def compare_runs(
     systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
     shows. guard: whether intervals for topics like these allow for a kind of topic that was not asked. across_scoring:
     where the audits score in different ways, all are scored as the first one says. changes: settings instead of the
-    audits'. seed: of permutations. gathered: these runs, without changes of settings: values of single conversations
+    audits'. seed: of permutations. scored: of these runs, without changes of settings: values of single conversations
     are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
 
     Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
     compared.
     """
-    refuse_twice(runs)
-    changes = dict(changes or {})
+    gathered = gather_runs(runs, changes)
     if across_scoring:
-        first = Settings.of(recorded_scoring(runs[0]), changes)
-        changes = {name: getattr(first, name) for name in SETTINGS}
-    beside = gathered.beside if gathered else set_apart(runs, changes)
-    material = gathered.material if gathered else gather_material(runs, beside.left_out)
-    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
-    chosen = _choose_systems(material, systems) if systems else _controls_last(runs, _choose_systems(material, systems))
-    continued = _continued_systems(runs, chosen)
+        first = Settings.of(recorded_scoring(gathered.runs[0]), gathered.changes)
+        gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
+    runs, material, settings = gathered.runs, gathered.material, gathered.settings
+    chosen = _choose_systems(material, systems)
+    if not systems:
+        chosen = _controls_last(gathered, chosen)
+    continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
     wanted = list(_understood(measures or _usual(material), settings, material, judges))
-    values, notes = _values(chosen, material, wanted, settings, gathered, judges)
+    values, notes = _values(chosen, gathered, wanted, scored, judges)
     keys = _keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
@@ -157,14 +153,14 @@ def compare_runs(
             for part, topics in parts
             for key, measure in keys.items()
         ]
-        parted, none = _part_systems(material, chosen, continued, _states(runs), settings, seed)
+        parted, none = _part_systems(material, chosen, continued, _states(gathered), settings, seed)
         compared = tuple(one.result() for one in found)
     dependent = material.withholding(chosen)
     done = Counter(one.key.system for one in material.finished)
     lost = Counter(key.system for key in material.invalid)
     planned = Counter(key.system for key in material.planned)
     return Comparison(
-        runs=tuple(sources(runs)),
+        runs=tuple(gathered.sources),
         systems=chosen,
         estimand=estimand,
         guard=guard,
@@ -173,7 +169,7 @@ def compare_runs(
         measures=compared,
         invalid={name: lost[name] for name in chosen},
         unplayed={name: max(0, planned[name] - done[name] - lost[name]) for name in chosen},
-        contrasts=beside.contrasts,
+        contrasts=gathered.beside.contrasts,
         notes=(
             *(() if systems or len(runs) > 1 else material.silent),
             *material.alike,
@@ -185,7 +181,7 @@ def compare_runs(
             *(f"{one.sentence}." for one in dependent),
         ),
         parted=parted,
-        recorded={name: (run.path, own) for run, names in told_apart(runs) for own, name in names.items()},
+        recorded=gathered.recorded,
         selected=frozenset(one.system for one in dependent if isinstance(one, Concentration)),
         unlike=frozenset(one.system for one in dependent if isinstance(one, UserDifference)),
     )
@@ -249,10 +245,10 @@ def _part_systems(
     return found, ()
 
 
-def _states(runs: Sequence[Run]) -> dict[str, tuple[str, ...]]:
+def _states(gathered: Gathered) -> dict[str, tuple[str, ...]]:
     """By system, the states of the protocol that its run was played with; without those of runs that have none."""
     found = {}
-    for run, names in told_apart(runs):
+    for run, names in zip(gathered.runs, gathered.names, strict=True):
         protocol = run.header.protocol
         own = protocol.get("states") if isinstance(protocol, dict) else None
         if isinstance(own, dict):
@@ -287,10 +283,10 @@ def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, f
     return {name: own for name, own in found.items() if own}
 
 
-def _controls_last(runs: Sequence[Run], names: Sequence[str]) -> tuple[str, ...]:
+def _controls_last(gathered: Gathered, names: Sequence[str]) -> tuple[str, ...]:
     """Arms before their control, so that a difference has the sign that `harvest robustness` gives it."""
     controls = set()
-    for run, own in told_apart(runs):
+    for run, own in zip(gathered.runs, gathered.names, strict=True):
         armed = armed_systems(run) if is_armed(run) else ()
         controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
     return (*(name for name in names if name not in controls), *(name for name in names if name in controls))
@@ -321,32 +317,26 @@ def _understood(terms: Sequence[Term], settings: Settings, material: Material, j
 
 def _values(
     chosen: Sequence[str],
-    material: Material,
+    gathered: Gathered,
     wanted: Sequence[Measure],
-    settings: Settings,
-    gathered: Gathered | None,
+    scored: ScoreTable | None,
     judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `gathered` holds
+    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `scored` holds
     is not computed again."""
-    scored = gathered.scores if gathered else None
     others = [measure for measure in wanted if measure.declaration not in SHARES]
     names = _scored_names(others, scored)
     left = [measure for measure in others if str(measure.base) not in names]
-    computed, notes = measure_values(chosen, material, left, settings, judges)
+    computed, notes = measure_values(chosen, gathered.material, left, gathered.settings, judges)
     shares = len(others) < len(wanted)
     return {
         name: {
-            **(_shares(name, material, gathered) if shares else {}),
+            **(gathered.shares(name) if shares else {}),
             **computed[name],
             **(_values_of(name, names, scored) if scored is not None else {}),
         }
         for name in chosen
     }, notes
-
-
-def _shares(system: str, material: Material, gathered: Gathered | None) -> Values:
-    return gathered.shares[system] if gathered else share_values(system, material)
 
 
 def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:
@@ -394,12 +384,6 @@ def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], c
         if silent:
             label = f"{key[0]} S{key[1]}" if key[1] else key[0]
             yield f"{label}, {', '.join(silent)}: no value: {measure.declaration.undefined}"
-
-
-def _continued_systems(runs: Sequence[Run], chosen: Sequence[str]) -> tuple[str, ...]:
-    """Those of the systems whose sessions go on from topic to topic."""
-    together = {names[own] for run, names in told_apart(runs) for own in continued_systems(run) if own in names}
-    return tuple(name for name in chosen if name in together)
 
 
 def _of_sessions(continued: Sequence[str]) -> Iterator[str]:

@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any
 
 from harvest.audits.groups import grouped_name, noise_pairs
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Key, row_values, share_values
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
@@ -150,7 +151,7 @@ def compare_groups(
 def _score_run(
     run: Run, measures: Sequence[Term], changes: Mapping[str, Any] | None, seed: int
 ) -> tuple[Material, ScoreTable, Settings]:
-    material = gather_material([run])
+    material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
     wanted = measures or _usual(material)
     for term in wanted:

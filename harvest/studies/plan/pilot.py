@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.plan.costs import observed_costs
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from recordings.log.run_folder import Run
 from scoring.inference.components import across_systems, upper_interaction, within_system
@@ -60,7 +61,7 @@ class Pilot:
 def pilot_material(run: Run) -> Material:
     """The conversations of a pilot. Raises InputError where whether a trial was lost depended on what a system had
     answered: what is left is a choice among its answers, and varies as no other run would."""
-    material = gather_material([run])
+    material = gather_runs(run).material
     if material.concentrations:
         raise InputError(
             material.concentrations[0].sentence,

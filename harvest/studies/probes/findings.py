@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.log.run_folder import Run, first_valid
 from simulators.probing.cases import Case, cases
@@ -73,7 +74,7 @@ class Probed:
 def read_probes(runs: Sequence[Run]) -> Probed:
     """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
     by_run = [_probes(run) for run in runs]
-    material = gather_material(runs)
+    material = gather_runs(runs, whole=True).material
     renamed = iter(material.conversations)
     source: dict[tuple[TrialKey, int, str], int] = {}
     for place, run in enumerate(runs):

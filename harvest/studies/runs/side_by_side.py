@@ -5,8 +5,9 @@ set of scoring settings holds for all runs. What else differs is said, and chang
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from harvest.studies.runs.changed_values import by_value, changes_between, in_words
@@ -14,9 +15,10 @@ from harvest.studies.runs.contrast import Contrast
 from harvest.studies.runs.readings import reading_contrasts
 from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
-from recordings.judged.gold_layers import read_gold_layers
-from recordings.judged.judgments import read_layers
+from recordings.judged.gold_layers import gold_table
+from recordings.judged.judgments import Layer, read_layers
 from recordings.log.header import plain, topic_value
 from recordings.log.run_folder import Run
 from scoring.settings import SETTINGS, Settings
@@ -42,10 +44,38 @@ def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
 
 
-def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, judged: bool = False) -> SideBySide:
+def refuse_twice(runs: Sequence[Run]) -> None:
+    """Raises InputError where one run is given twice, be it as a copy in another folder."""
+    for path, count in Counter(run.path.resolve() for run in runs).items():
+        if count > 1:
+            raise InputError("the same run is given twice", place=Place(str(path)))
+    for (one, own), (other, others) in combinations([(run, _dated_attempts(run)) for run in runs], 2):
+        fewer, more = sorted((own, others), key=len)
+        if fewer and all(more.get(key) == attempt for key, attempt in fewer.items()):
+            copy, kept = (one, other) if len(own) < len(others) else (other, one)
+            raise InputError(
+                f"the same run is given twice: every attempt in it is in {kept.path}, too",
+                place=Place(str(copy.path)),
+                advice="give one of them: a copy is no run of its own",
+            )
+
+
+def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
+    """Those that say when they began: two plays of one audit share trials and, with a system that always says the same,
+    words, but no time."""
+    return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
+
+
+def set_apart(
+    runs: Sequence[Run],
+    changes: Mapping[str, Any] | None = None,
+    *,
+    judged: bool = False,
+    layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
+) -> SideBySide:
     """In what `runs` differ. changes: scoring settings that hold instead of the audits'. judged: gold is given, so that
-    of the runs does not count. Raises InputError where nothing can be compared: no topic in common, or audits that
-    score in different ways.
+    of the runs does not count. layers_of: what was judged of a run. Raises InputError where nothing can be compared:
+    no topic in common, or audits that score in different ways.
     """
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
@@ -71,8 +101,8 @@ def set_apart(runs: Sequence[Run], changes: Mapping[str, Any] | None = None, *, 
         *_systems(named),
         *_models(named),
         *reading_contrasts(named),
-        *(() if judged else _gold(named, known, everywhere)),
-        *_judgments(named),
+        *(() if judged else _gold(named, known, everywhere, layers_of)),
+        *_judgments(named, layers_of),
     )
     return SideBySide(left_out, contrasts)
 
@@ -244,9 +274,14 @@ def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
             yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
 
 
-def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[str]) -> Iterator[Contrast]:
+def _gold(
+    named: Mapping[str, Run],
+    known: Mapping[str, TopicSet],
+    topics: set[str],
+    layers_of: Callable[[Run], Sequence[Layer]],
+) -> Iterator[Contrast]:
     """Gold is one for all: entries of every run, the newest where two differ."""
-    tables = {name: read_gold_layers([run.path], known.get(name)) for name, run in named.items()}
+    tables = {name: gold_table(layers_of(run), known.get(name)) for name, run in named.items()}
     entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
     counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
     if not any(counts.values()):
@@ -265,10 +300,10 @@ def _gold(named: Mapping[str, Run], known: Mapping[str, TopicSet], topics: set[s
         yield Contrast("gold", said, counts)
 
 
-def _judgments(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _judgments(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
     """Whose judgments a run has; the rules' are made anew for all."""
     authors = {
-        name: sorted({f"{one.kind}:{one.author}" for one in read_layers(run.path) if one.kind in ("human", "model")})
+        name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
         for name, run in named.items()
     }
     if len(set(map(tuple, authors.values()))) > 1:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harvest.audits.groups import grouped_name
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.judges import Judges
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
@@ -122,7 +123,7 @@ def gather_arms(
     Raises InputError for a run without arms, and for a measure that single conversations do not have.
     """
     systems = armed_systems(run)
-    material = gather_material([run])
+    material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)

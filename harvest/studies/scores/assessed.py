@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Material, score_material
 from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN
 from scoring.notation import Term
@@ -15,6 +15,8 @@ from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
 from scoring.swan.weighting import Places
+from scoring.table import ScoreTable
+from topics.errors import HarvestError
 
 _JUDGES = ("human", "model")
 
@@ -84,3 +86,25 @@ def assess_material(
     }
     used = {name for one in each.values() for name, scored in one.scored.items() if scored}
     return Assessed(chosen, judges, tuple(one.name for one in chosen if one.name in used), each)
+
+
+def score_assessed(
+    material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
+) -> tuple[ScoreTable, Assessed | str | None]:
+    """Score all that is always shown, and SWAN where anybody judged; and what they judged, why that cannot be scored,
+    or None where nobody did.
+
+    seed: of the bootstrap. schema, judges: of SWAN, as `score_material` takes them. The figures over single trials have
+    no intervals.
+    """
+    try:
+        assessed = assess_material(material, schema, judges)
+        if assessed is not None:
+            terms = tuple(assessed.terms.values())
+            scores = score_material(
+                material, seed=seed, measures=terms, schema=assessed.schema, judges=judges, trial_intervals=False
+            )
+            return scores, assessed
+    except HarvestError as refused:
+        return score_material(material, seed=seed, trial_intervals=False), str(refused)
+    return score_material(material, seed=seed, trial_intervals=False), None

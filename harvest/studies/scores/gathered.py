@@ -1,55 +1,254 @@
-"""Recorded runs, gathered and scored once for several studies: a report shows them all, and computes nothing twice."""
+"""Recorded runs, prepared once for every study: how they differ, what their systems are called, what they give."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from harvest.studies.runs.side_by_side import SideBySide, set_apart
-from harvest.studies.scores.assessed import Assessed, assess_material
-from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.runs.readings import reread_sentence
+from harvest.studies.runs.recorded_audit import recorded_scoring, recorded_thresholds
+from harvest.studies.runs.side_by_side import SideBySide, refuse_twice, run_names, set_apart
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Values, share_values
+from harvest.studies.validity.worded_turns import models_of
+from recordings.files.json_text import Json
+from recordings.formats.lengths import most_turns, with_missing_turns
+from recordings.judged.gold_layers import gold_table
+from recordings.judged.judgments import Layer, read_layers
+from recordings.log.header import topic_value
 from recordings.log.run_folder import Run
-from scoring.swan.precedence import Precedence
-from scoring.swan.schema import Schema
-from scoring.table import ScoreTable
-from topics.errors import HarvestError
+from recordings.log.shard import planned_trials, refuse_shard
+from scoring.inference.design import Design
+from scoring.settings import Settings, scoring_settings
+from simulators.probing.recorded import holds_probe
+from topics.clusters import joined_clusters, with_clusters
+from topics.errors import InputError, Place
+from topics.topic import TopicSet
 
 
 @dataclass(frozen=True)  # without slots, so that what is derived is kept
 class Gathered:
-    """beside: how the runs differ. scores: of all that is always shown, under the settings of the first run's audit,
-    and of SWAN where anybody judged. assessed: what they judged; why it cannot be scored; None where nobody did."""
+    """Runs that a study is about; make it with `gather_runs`, and give it to several studies that are about the same.
 
-    beside: SideBySide
-    material: Material
-    scores: ScoreTable
-    assessed: Assessed | str | None = None
+    changes: scoring settings that hold instead of the audits'. judged: gold is given, so that of the runs does not
+    count. whole: topics stay that not every run has tried. All else is derived when it is first asked for, and kept; it
+    raises InputError for runs that cannot be set side by side, or that do not know their topics.
+    """
+
+    runs: tuple[Run, ...]
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    judged: bool = False
+    whole: bool = False
+    _shares: dict[str, Values] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _layers: dict[Path, tuple[Layer, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def shares(self) -> Mapping[str, Values]:
-        """By system, the cells of the measures of shares."""
-        return {name: share_values(name, self.material) for name in self.material.systems}
+    def beside(self) -> SideBySide:
+        """In what the runs differ, and the topics that are left out of all."""
+        return set_apart(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
+
+    @cached_property
+    def names(self) -> tuple[Mapping[str, str], ...]:
+        """Of each run, by the name of a system there, the one it goes by: a system that several runs recorded, as two
+        audits of one assistant at different dates do, is told apart as `system@run`."""
+        recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
+        return tuple(
+            {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
+            for run, place in zip(self.runs, run_names(self.runs), strict=True)
+        )
+
+    @cached_property
+    def recorded(self) -> Mapping[str, tuple[Path, str]]:
+        """By system, the folder of its run, and what it is called there."""
+        return {
+            name: (run.path, own)
+            for run, names in zip(self.runs, self.names, strict=True)
+            for own, name in names.items()
+        }
+
+    @cached_property
+    def sources(self) -> list[dict[str, Json]]:
+        """What identifies each run (`sources`)."""
+        return sources(self.runs)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Those of the first run's audit, with the changes."""
+        material = self.material
+        return scoring_settings(material.scoring, material.topics, material.gold, self.changes)
+
+    def layers_of(self, run: Run) -> tuple[Layer, ...]:
+        """What people, rules and models judged of the run, read once."""
+        if run.path not in self._layers:
+            self._layers[run.path] = read_layers(run.path)
+        return self._layers[run.path]
+
+    def shares(self, system: str) -> Values:
+        """The cells of the measures of shares, made once for each system."""
+        if system not in self._shares:
+            self._shares[system] = share_values(system, self.material)
+        return self._shares[system]
+
+    @cached_property
+    def material(self) -> Material:
+        """What the runs give together, without the topics that are left out.
+
+        Raises InputError for a shard, where a run does not know its topics, or one name stands for two topics.
+        """
+        for run in self.runs:
+            refuse_shard(run.header, run.path)
+        left_out = frozenset() if self.whole or len(self.runs) == 1 else self.beside.left_out
+        topics = _united_topics(self.runs, left_out)
+        each = list(zip(self.runs, self.names, strict=True))
+        alone = len(each) == 1  # then everything is called what its run calls it
+        layers = [layer for run in self.runs for layer in self.layers_of(run)]
+        gold = gold_table(layers, topics)
+        return Material(
+            topics=topics,
+            systems=self._systems(),
+            conversations=tuple(
+                one
+                if alone
+                else replace(
+                    one, key=replace(one.key, system=names[one.key.system]), trial_id=_own_trial(one.trial_id, run)
+                )
+                for run, names in each
+                for one in with_missing_turns(run.conversations, run.header)
+                if one.key.topic not in left_out
+            ),
+            turns={
+                (names[system], topic): most
+                for run, names in each
+                for (system, topic), most in most_turns(run.header, run.finished).items()
+                if topic not in left_out
+            },
+            planned=frozenset(
+                key if alone else replace(key, system=names[key.system])
+                for run, names in each
+                for key in planned_trials(run.header)
+                if key.topic not in left_out
+            ),
+            gold=gold if len(gold) else None,
+            scoring=recorded_scoring(self.runs[0]),
+            thresholds=recorded_thresholds(self.runs[0]) if alone else (),
+            damage=tuple(sentence for run in self.runs for sentence in run.damage),
+            layers=tuple(
+                layer if alone else _own_layer(layer, run, names)
+                for run, names in each
+                for layer in self.layers_of(run)
+            ),
+            probed=any(_holds_probe(run) for run in self.runs),
+            continued=frozenset(names[own] for run, names in each for own in _continued_systems(run) if own in names),
+            folders={
+                names[system]: run.path for run, names in each for system in {one.key.system for one in run.finished}
+            },
+            reread=tuple(filter(None, map(reread_sentence, self.runs))),
+            models={names[own]: users for run, names in each for own, users in models_of(run).items()},
+        )
+
+    def _systems(self) -> tuple[str, ...]:
+        """The systems in the order of the audits, with what several runs recorded of one system together."""
+        recorded: dict[str, dict[str, None]] = {}
+        for names in self.names:
+            for system, name in names.items():
+                recorded.setdefault(system, {})[name] = None
+        return tuple(name for names in recorded.values() for name in names)
 
 
 def gather_runs(
-    runs: Sequence[Run], *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
+    runs: Run | Sequence[Run] | Gathered,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    judged: bool = False,
+    whole: bool = False,
 ) -> Gathered:
-    """seed: of the bootstrap. schema, judges: of SWAN, as `score_material` takes them. The figures over single trials
-    have no intervals: no study takes them.
+    """The runs, prepared for studies; what is gathered already is returned as it is, with its own settings.
 
-    Raises InputError where runs cannot be set side by side, or do not know their topics.
+    changes, judged, whole: as `Gathered` has them. Raises InputError where one run is given twice.
     """
-    beside = set_apart(runs)
-    material = gather_material(runs, beside.left_out)
-    assessed: Assessed | str | None = None
-    try:
-        assessed = assess_material(material, schema, judges)
-        if assessed is not None:
-            terms = tuple(assessed.terms.values())
-            scores = score_material(
-                material, seed=seed, measures=terms, schema=assessed.schema, judges=judges, trial_intervals=False
-            )
-            return Gathered(beside, material, scores, assessed)
-    except HarvestError as refused:
-        assessed = str(refused)
-    return Gathered(beside, material, score_material(material, seed=seed, trial_intervals=False), assessed)
+    if isinstance(runs, Gathered):
+        return runs
+    given = (runs,) if isinstance(runs, Run) else tuple(runs)
+    refuse_twice(given)
+    return Gathered(given, changes or {}, judged, whole)
+
+
+def recorded_design(run: Run, systems: Collection[str]) -> Design:
+    """What hangs together in the trials of these systems of a run, as it was recorded."""
+    topics = run.header.topic_set()
+    return Design(topics.clusters if topics else {}, not _continued_systems(run).isdisjoint(systems))
+
+
+def _continued_systems(run: Run) -> frozenset[str]:
+    """The systems of a run whose sessions go on from topic to topic: by their definition, or, as an import defines no
+    sessions, because a conversation was not the first one of its session."""
+    declared = {
+        name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
+    }
+    begun = (attempt.started for attempt in run.attempts if attempt.valid)  # whatever else of them was read
+    return frozenset(declared | {one.key.system for one in begun if one.place > 1})
+
+
+def _systems(run: Run) -> Iterator[str]:
+    yield from dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))
+
+
+def _own_trial(trial: str, run: Run) -> str:
+    """The identity of a trial among several runs: audits of one assistant at two dates play the same trials, and what
+    was judged in one recording says nothing of the other.
+    """
+    return f"{trial}@{run.path.resolve()}"
+
+
+def _own_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
+    """The layer with the names that its run's trials and systems go by."""
+    if layer.kind == "gold":
+        return layer
+
+    def about(value: Mapping[str, str | int]) -> dict[str, str | int]:
+        own = dict(value)
+        if "trial" in own:
+            own["trial"] = _own_trial(str(own["trial"]), run)
+        if "system" in own:
+            own["system"] = names.get(str(own["system"]), own["system"])
+        return own
+
+    return replace(layer, judgments=tuple(replace(one, about=about(one.about)) for one in layer.judgments))
+
+
+def _holds_probe(run: Run) -> bool:
+    protocol = run.header.protocol
+    users = protocol.get("users") if isinstance(protocol, dict) else None
+    return isinstance(users, dict) and any(holds_probe(user) for user in users.values())
+
+
+def _topics(run: Run) -> TopicSet:
+    topics = run.header.topic_set()
+    if topics is None:
+        raise InputError(
+            "this run was recorded without its topics",
+            place=Place(str(run.path)),
+            advice="import it again with --topics",
+        )
+    topics.only({one.key.topic for one in run.finished})  # which raises for an unknown one
+    return topics
+
+
+def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
+    sets = [_topics(run) for run in runs]
+    known = {topic.id: topic for topic in sets[0].topics if topic.id not in without}
+    for run, topics in zip(runs, sets, strict=True):
+        for topic in topics.topics:
+            if topic.id not in without and topic_value(known.setdefault(topic.id, topic)) != topic_value(topic):
+                raise InputError(
+                    f"topic {topic.id} is not the same as in {runs[0].path}",
+                    place=Place(str(run.path)),
+                    advice="score the two runs apart",
+                )
+    attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
+    left_out = tuple(topic for topic in sets[0].left_out if topic not in known)
+    kept = with_clusters(known.values(), joined_clusters(sets)) if len(sets) > 1 else tuple(known.values())
+    return replace(sets[0], topics=kept, attributes=attributes, left_out=left_out)

@@ -8,8 +8,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.kept_scores import kept_scores
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.scorecard import score_material
 from harvest.studies.scores.selection import selection
 from recordings.log.run_folder import read
 from scoring.inference.interval import EARLIER_METHOD, METHOD
@@ -36,7 +37,7 @@ def rescored(run: Path) -> Iterator[str]:
     yield from (f"{key!r} is nothing that Harvest writes there" for key in sorted(kept.others))
     if kept.format != FORMAT:
         yield f"its format is {kept.format!r}, and not {FORMAT!r}"
-    material = gather_material([recorded])
+    material = gather_runs(recorded).material
     settings = kept.settings if isinstance(kept.settings, dict) else {}
     changes = {name: settings[name] for name in SETTINGS if name in settings}
     scored = partial(score_material, changes=changes, seed=kept.seed if isinstance(kept.seed, int) else 0)

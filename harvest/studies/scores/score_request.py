@@ -5,14 +5,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from harvest.studies.runs.side_by_side import SideBySide, set_apart
 from harvest.studies.scores.bounds import Checked, checked_bounds, measures_needed, shares_of
+from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_bounds import lost_bounds
 from harvest.studies.scores.scorecard import (
     Material,
     asked_names,
-    gather_material,
-    refuse_twice,
     refuse_unused,
     score_material,
 )
@@ -57,11 +55,9 @@ class ScoreRequest:
         """Raises InputError for what cannot be read."""
         return tuple(dict.fromkeys(term for text in self.measures for term in parse_all(text)))
 
-    def gathered(self, runs: Sequence[Run]) -> tuple[SideBySide, Material]:
-        """How the runs differ, and what they give together. Raises InputError where they cannot be set side by side."""
-        refuse_twice(runs)
-        beside = set_apart(runs, self.settings, judged=self.gold is not None)
-        return beside, gather_material(runs, beside.left_out)
+    def gathered(self, runs: Sequence[Run]) -> Gathered:
+        """The runs as this request sees them. Raises InputError where one is given twice."""
+        return gather_runs(runs, self.settings, judged=self.gold is not None)
 
     def scored(self, material: Material) -> Scored:
         """Raises InputError for what is not known, or does not fit these runs."""

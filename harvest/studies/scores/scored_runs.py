@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from harvest.studies.runs.side_by_side import set_apart
-from harvest.studies.scores.scorecard import gather_material, refuse_twice, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import score_material
 from recordings.log.run_folder import Run, read
 from scoring.notation import parse_all
 from scoring.table import ScoreTable
@@ -27,7 +27,5 @@ def score_runs(
     Raises InputError for a measure or a setting that is none, and where the runs cannot be compared.
     """
     read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
-    refuse_twice(read_runs)
-    apart = set_apart(read_runs, settings)
     terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
-    return score_material(gather_material(read_runs, apart.left_out), settings, seed=seed, measures=terms)
+    return score_material(gather_runs(read_runs, settings).material, settings, seed=seed, measures=terms)

@@ -19,8 +19,9 @@ import numpy as np
 
 from harvest.audits.groups import traits_of
 from harvest.studies.scores.arms import wanted_measures
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.judges import Judges
-from harvest.studies.scores.scorecard import Material, continued_systems, gather_material
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
 from recordings.conversations.conversation import Conversation
@@ -113,7 +114,7 @@ def counterfactual(
     """
     users = recorded_users(run)
     name, target = users.find(other)
-    material = gather_material([run])
+    material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
@@ -121,7 +122,7 @@ def counterfactual(
         _refuse(measure)
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(list(users.met), material, others, settings, judges)
-    continued = continued_systems(run)
+    continued = material.continued
     figures: list[WithOther] = []
     unseen: dict[str, Unseen] = {}
     for system, met in users.met.items():

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from harvest.studies.scores.arms import wanted_measures
+from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material, gather_material, recorded_design
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import recorded_users
 from recordings.conversations.endings import is_cut_short
@@ -120,7 +121,7 @@ def population_figures(
     """
     shares = recorded_shares(run)
     asked = None if weights is None else _check_weights(weights, shares)
-    material = gather_material([run])
+    material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes or {})
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)

@@ -5,13 +5,12 @@ reword), the kind of session, the run. Systems that agree in all facets but one 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, fields, replace
 
 from harvest.studies.runs.side_by_side import run_names
-from harvest.studies.scores.scorecard import Material, told_apart
+from harvest.studies.scores.gathered import Gathered
 from recordings.files.json_text import Json
-from recordings.log.run_folder import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,11 @@ class Group:
         return f"{together}, {self.held}" if self.held else together
 
 
-def facets(runs: Sequence[Run], material: Material) -> dict[str, Facets]:
+def facets(gathered: Gathered) -> dict[str, Facets]:
     """By the name of each system of the study, what it is."""
     found: dict[str, Facets] = {}
-    for (run, names), place in zip(told_apart(runs), run_names(runs), strict=True):
+    runs = gathered.runs
+    for run, names, place in zip(runs, gathered.names, run_names(runs), strict=True):
         definitions = {system: run.header.systems.get(system) for system in names}
         first: dict[str, str] = {}
         for system, definition in definitions.items():
@@ -68,7 +68,7 @@ def facets(runs: Sequence[Run], material: Material) -> dict[str, Facets]:
             found[names[system]] = one if one not in found.values() else replace(one, system=own)
     if len({replace(one, run="") for one in found.values()}) == len(found):
         found = {name: replace(one, run="") for name, one in found.items()}
-    return {name: found[name] for name in material.systems if name in found}
+    return {name: found[name] for name in gathered.material.systems if name in found}
 
 
 def groups(found: Mapping[str, Facets]) -> Iterator[Group]:

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from harvest.studies.runs.contrast import Contrast
-from harvest.studies.runs.side_by_side import run_names, set_apart
+from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.runs.silent_systems import what_went_wrong
-from harvest.studies.scores.gathered import Gathered
+from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice, told_apart
-from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn, share_values
+from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn
 from harvest.studies.variance.facets import Facets, Group, facets, groups
 from recordings.log.run_folder import Run
 from scoring.catalogue import understand
@@ -38,7 +38,7 @@ from scoring.library import list_forms, single
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
-from scoring.settings import Settings, scoring_settings
+from scoring.settings import Settings
 from scoring.table import is_percentage
 from topics.errors import InputError
 from topics.identity import generator
@@ -114,28 +114,24 @@ class VarianceStudy:
 
 
 def study_variance(
-    runs: Sequence[Run],
+    runs: Sequence[Run] | Gathered,
     *,
     systems: Sequence[str] = (),
     measures: Sequence[Term] = (),
     ks: Sequence[int] = (),
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
-    gathered: Gathered | None = None,
     judges: Judges | None = None,
 ) -> VarianceStudy:
     """systems: these alone, in this order. measures: of single conversations, or shares of their turns; () takes
     %useful of the first turn and ave%useful. ks: of pass^k; () takes 2 and as many trials as every topic has. changes:
-    settings instead of the audit's. seed: of resampling. gathered: these runs, without changes of settings.
-    judges: of SWAN and WAN (`measure_values`).
+    settings instead of the audit's. seed: of resampling. judges: of SWAN and WAN (`measure_values`).
 
     Raises InputError where runs cannot be set side by side, for a system that there is not, for a measure that single
     conversations do not have, and for a turn that none can have.
     """
-    refuse_twice(runs)
-    apart = gathered.beside if gathered else set_apart(runs, changes)
-    material = gathered.material if gathered else gather_material(runs, apart.left_out)
-    settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
+    gathered = gather_runs(runs, changes)
+    runs, material, settings = gathered.runs, gathered.material, gathered.settings
     chosen = _choose_systems(systems, material)
     criteria = (judges or Judges()).criteria
     asked = [
@@ -146,12 +142,11 @@ def study_variance(
     for term, measure in asked:
         _refuse_pooled(term, measure)
     others = [one for _, one in asked if one.declaration not in _PARTS]
-    kinds = facets(runs, material)
+    kinds = facets(gathered)
     twins = _fresh_twins(kinds)
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
     scored, notes = measure_values(needed, material, others, settings, judges)
-    shares = gathered.shares if gathered else {name: share_values(name, material) for name in needed}
-    values = {name: scored.get(name, {}) | shares[name] for name in needed}
+    values = {name: scored.get(name, {}) | gathered.shares(name) for name in needed}
     last = max((key[1] or 1 for own in values.values() for key in own), default=1)
     for term, measure in asked:
         refuse_turn(term, measure.turn, last)
@@ -167,16 +162,14 @@ def study_variance(
         each={key: [study.system(name, key) for name in chosen] for key in of_keys},
         between={key: [(group, study.between(group.names, key)) for group in beside] for key in of_keys},
         settings=settings,
-        contrasts=apart.contrasts,
+        contrasts=gathered.beside.contrasts,
         notes=(
             *(() if systems or len(runs) > 1 else material.silent),
             *(one.sentence for one in material.withholding(chosen)),
             *notes,
         ),
         runs=run_names(runs),
-        recorded={
-            name: place for place, (_, names) in zip(run_names(runs), told_apart(runs)) for name in names.values()
-        },
+        recorded={name: place for place, names in zip(run_names(runs), gathered.names) for name in names.values()},
     )
 
 

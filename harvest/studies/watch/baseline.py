@@ -18,8 +18,9 @@ from pydantic import Field
 from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.runs.sources import sources
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
-from harvest.studies.scores.scorecard import Material, gather_material, refuse_twice
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, figure_values, figures_of
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.validity.concentrations import loss_table
@@ -34,7 +35,7 @@ from scoring.inference.drift import Baseline
 from scoring.inference.losses import losses_matter
 from scoring.inference.turn_events import joined_events
 from scoring.notation import Term
-from scoring.settings import Settings, scoring_settings
+from scoring.settings import Settings
 from topics.document import StrictModel, read_json_document
 from topics.errors import InputError, Place
 from topics.identity import content_hash
@@ -154,7 +155,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
     trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1] or, of some
     system, no value in one of the runs.
     """
-    refuse_twice(runs)
+    runs = gather_runs(runs).runs
     named = [identities(run) for run in runs]
     for what in ("protocol", "topics", "scoring"):
         if any(one[what] != named[0][what] for one in named):
@@ -162,8 +163,8 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
                 f"these runs differ in {what}, so they are not one baseline",
                 advice="bless runs of one audit; `harvest compare` shows in what runs differ",
             )
-    first = gather_material([runs[0]])
-    settings = scoring_settings(first.scoring, first.topics, first.gold)
+    alone = [gather_runs(run) for run in runs]
+    first, settings = alone[0].material, alone[0].settings
     gated = figures_of(measures, settings, first, gated=True)
     if len({one.name for one in gated}) > GATED:
         raise InputError(
@@ -171,7 +172,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
             allowed=f"at most {GATED}: each further one needs more evidence",
             advice="name the most important with --measure; the others are shown all the same",
         )
-    each = [gather_material([run]) for run in runs]
+    each = [one.material for one in alone]
     for run, material in zip(runs, each, strict=True):
         _refuse_silence(run, material)
         _refuse_losses(run, material)

@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.lost_attempts import loss_words
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_values, figures_of
 from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
@@ -38,7 +39,7 @@ from scoring.inference.settling import Settling, trials_to_settle
 from scoring.inference.watch_state import WatchState
 from scoring.inference.watched_audit import Judged, JudgingRules, Verdict, Word, judge, word_of
 from scoring.notation import parse_all
-from scoring.settings import Settings, scoring_settings
+from scoring.settings import Settings
 from scoring.statistics.exchange import false_discovery
 from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
@@ -219,7 +220,7 @@ class Watched:
 
 
 def watch(
-    run: Run,
+    run: Run | Gathered,
     baseline: BaselineFile,
     history: Sequence[Look] = (),
     *,
@@ -227,16 +228,17 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Hold `run` against the baseline.
+    """Hold `run`, which may be gathered already, against the baseline.
 
     history: of looks; those at this baseline before this run count, and that at this run with fewer trials. rules: None
     takes those that hold unless told otherwise. name: of the run, for the history. Raises InputError for a run of
     another audit.
     """
     rules = rules or WatchRules()
+    gathered = gather_runs(run)
+    (run,) = gathered.runs
     refuse_other_audit(run.header, baseline, Place(str(run.path)))
-    material = gather_material([run])
-    settings = scoring_settings(material.scoring, material.topics, material.gold)
+    material, settings = gathered.material, gathered.settings
     at = run.header.created_at
     past = looks_before(history, baseline.identity, at)
     audit = _Audit(run, baseline, material, settings, past, own_look(history, baseline.identity, at), rules, seed)

@@ -17,7 +17,8 @@ from harvest.playing.attempt import Player
 from harvest.playing.plan import make_plan
 from harvest.playing.progress import Display
 from harvest.playing.runner import Runner
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import score_material
 from harvest.systems.driver import NotSent, Opening, Unanswered
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.log.run_folder import Run, read
@@ -89,7 +90,7 @@ def test_each_group_is_a_system_of_its_own_in_the_recording_and_says_whose(tmp_p
     run, _ = played(tmp_path / "run", wanted, Scripted(lambda opening, n, text: ANSWER))
     assert len(run.finished) == 4 * 3 * 2
     assert {one.key.system for one in run.finished} == set(header.systems)
-    material = gather_material([run])
+    material = gather_runs(run).material
     assert material.systems == tuple(header.systems)
     rows = score_material(material).select(measure="%useful", turn=1, topic=None, trial=None, topic_type=None)
     assert {row.system: row.n for row in rows} == dict.fromkeys(header.systems, 6)

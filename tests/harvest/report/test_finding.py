@@ -15,7 +15,8 @@ from harvest.report.document import make_report
 from harvest.report.finding import Finding, compared, of_turns, single
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
-from harvest.studies.scores.scorecard import Material, gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material, score_material
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
 from scoring.comparison.pairs import SEE_BOUNDS
@@ -38,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def two(folder: Path) -> tuple[Comparison, Material]:
     run = read(small_run(folder / "two"))
-    return compare_runs([run]), gather_material([run])
+    return compare_runs([run]), gather_runs(run).material
 
 
 def said(

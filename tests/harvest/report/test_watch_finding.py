@@ -12,7 +12,8 @@ import pytest
 from harvest.report.finding import Finding
 from harvest.report.opening import bars_of_watch
 from harvest.report.watch_finding import watched
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch.watch import Watched, WatchedSystem, watch
@@ -32,7 +33,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     run = small_run(folder, "  - {name: A, driver: parrot}\n")
     assert harvest("bless", run, "--out", folder / "baseline.json", "--by", "me").returncode == 0
     recorded = read(run)
-    return watch(recorded, read_baseline(folder / "baseline.json")), gather_material([recorded]), run
+    return watch(recorded, read_baseline(folder / "baseline.json")), gather_runs(recorded).material, run
 
 
 def said(story: Story, change: Callable[[WatchedSystem], WatchedSystem]) -> tuple[Finding, Watched]:

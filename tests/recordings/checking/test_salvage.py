@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.cli import main
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import score_material
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey
@@ -247,7 +248,7 @@ def test_the_advice_is_a_command_that_saves_the_rest_and_the_run_goes_on(
     figures = [
         {
             (row.system, row.topic, row.turn, str(row.measure)): row.value
-            for row in score_material(gather_material([run])).rows
+            for row in score_material(gather_runs(run).material).rows
             if row.topic not in (None, "M002") and row.trial is None
         }
         for run in (whole, saved)

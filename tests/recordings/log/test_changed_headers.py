@@ -13,7 +13,7 @@ import pytest
 
 from harvest.cli import main
 from harvest.studies.runs.side_by_side import set_apart
-from harvest.studies.scores.scorecard import gather_material
+from harvest.studies.scores.gathered import gather_runs
 from recordings.formats.lengths import most_turns
 from recordings.log.continuation import refuse_differences
 from recordings.log.run_folder import read
@@ -82,7 +82,7 @@ def test_no_field_of_a_header_can_be_changed_into_a_fault_of_harvest(every: int,
             file.write_text(json.dumps(changed(value, loc, item), indent=2))
             try:
                 taken = read(tmp_path / "run")
-                gather_material([taken])
+                _ = gather_runs(taken).material
                 most_turns(taken.header, taken.conversations)
                 set_apart([whole, taken])
                 refuse_differences(taken.header, whole.header, "run")

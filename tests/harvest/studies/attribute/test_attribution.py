@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harvest.cli.main import main
 from harvest.studies.attribute.attribution import study_attribution
 from harvest.studies.attribute.figures import _sentence, _with_interval, attribution_tables
-from harvest.studies.scores import scorecard
+from harvest.studies.scores import gathered
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.log.run_folder import read
 from scoring.inference.attribution import SOURCES, Told, attribute
@@ -161,7 +161,7 @@ def test_a_difference_that_failing_users_may_have_made_is_attributed_to_nobody(
     monkeypatch.setitem(after.__dict__, "conversations", cut)
     after.__dict__.pop("finished", None)
     # Of two turns, of which the second is not known.
-    monkeypatch.setattr(scorecard, "most_turns", lambda header, finished: dict.fromkeys(_places(finished), 2))
+    monkeypatch.setattr(gathered, "most_turns", lambda header, finished: dict.fromkeys(_places(finished), 2))
     study = study_attribution(before, after, measures=parse_all("ave%useful, %useful S1"))
     (part,) = study.systems
     said, first = part.each["ave%useful", None], part.each[KEY]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from harvest.cli.main import main
 from harvest.studies.runs.changed_values import by_value, changes_between, in_words
-from harvest.studies.scores.scorecard import gather_material
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.watch import watch
@@ -151,7 +151,7 @@ def test_what_several_runs_recorded_of_one_system_stands_together(tmp_path: Path
         talks = [conversation(("say", "well"), labels="o", topic="T1", system=system) for system in "ab"]
         record(tmp_path / name, talks, header)
         runs.append(read(tmp_path / name))
-    assert gather_material(runs).systems == ("a@jan", "a@feb", "b@jan", "b@feb")
+    assert gather_runs(runs).material.systems == ("a@jan", "a@feb", "b@jan", "b@feb")
 
 
 def test_topics_that_a_run_has_not_come_to_yet_are_left_out_of_the_other(

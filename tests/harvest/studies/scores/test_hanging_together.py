@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.scores.scorecard import gather_material, recorded_design, score_material
+from harvest.studies.scores.gathered import gather_runs, recorded_design
+from harvest.studies.scores.scorecard import score_material
 from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.folded_trees import fold_trees
 from harvest.studies.trees.tree_scores import tree_scores, trial_values
@@ -84,7 +85,7 @@ def drawn(seed: int, topics: int, trials: int) -> list[list[str]]:
 
 
 def scored(run: Run, **settings: object) -> ScoreTable:
-    return score_material(gather_material([run]), settings, measures=parse_all(FORMS))
+    return score_material(gather_runs(run).material, settings, measures=parse_all(FORMS))
 
 
 def whole(table: ScoreTable) -> list[ScoreRow]:
@@ -253,7 +254,7 @@ def test_the_mean_laid_over_a_tree_has_the_units_of_its_scores(tmp_path: Path) -
     for at, options in enumerate(({}, {"session": "continued"})):
         run = played(tmp_path / str(at), labels, **options)  # type: ignore[arg-type]
         (tree,) = fold_trees(run)[0]
-        values = trial_values(gather_material([run]), parse("breakdown"))
+        values = trial_values(gather_runs(run).material, parse("breakdown"))
         design = recorded_design(run, tree.scope.systems)
         values = {key: float(key.trial % 2) for key in values}
         interval = tree_scores(tree, parse("breakdown"), values, design=design).interval
@@ -267,7 +268,7 @@ def test_requests_that_are_nearly_the_same_are_named_unless_they_have_a_cluster(
 ) -> None:
     requests = ["Which films feature time travel?", "Which films feature time travel please?", "Rice?", "Moon?"]
     run = played(tmp_path / "run", drawn(10, 4, 2), requests=requests, clusters=clusters, systems=["A", "B"])
-    for notes in (score_material(gather_material([run])).notes, compare_runs([run]).notes):
+    for notes in (score_material(gather_runs(run).material).notes, compare_runs([run]).notes):
         said = [note for note in notes if "nearly the same" in note]
         assert len(said) == (0 if clusters else 1)
         assert all("C00, C01" in note for note in said)
@@ -308,7 +309,7 @@ def test_how_often_all_trials_pass_has_the_units_of_score_where_topics_are_in_cl
         assert passes is not None
         (row,) = [
             row
-            for row in score_material(gather_material([run])).rows
+            for row in score_material(gather_runs(run).material).rows
             if (row.measure, row.turn, row.trial, row.topic, row.topic_type) == ("%useful", 1, None, None, None)
         ]
         assert passes[1].value == pytest.approx(row.value)
@@ -366,7 +367,7 @@ def test_sessions_that_an_import_shows_to_go_on_are_taken_whole(tmp_path: Path, 
         ((pair,),) = (one.pairs for one in found.measures)
         shares = [
             (row.value, row.low, row.high)
-            for row in score_material(gather_material([run])).rows
+            for row in score_material(gather_runs(run).material).rows
             if (row.measure, row.trial, row.topic, row.topic_type) == ("ave%useful", None, None, None)
         ]
         return [*shares, (pair.value, pair.interval.low, pair.interval.high)]

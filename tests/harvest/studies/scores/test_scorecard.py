@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.score_file import scores_document, write_scores
-from harvest.studies.scores.scorecard import gather_material, refuse_twice, score_material
+from harvest.studies.scores.scorecard import score_material
 from recordings.conversations.conversation import INVALID, Outcome
 from recordings.formats.imports import record
 from recordings.log.header import make_header
@@ -38,7 +40,7 @@ def played(folder: Path, *times: str) -> Run:
 
 def test_scores_are_written_row_by_row_and_none_is_kept(tmp_path: Path) -> None:
     run = played(tmp_path / "run", at(1), at(2), at(3))
-    table = score_material(gather_material([run]))
+    table = score_material(gather_runs(run).material)
     path = write_scores(tmp_path / "run", table)
     late = [one for one in table.parts if isinstance(one, Late)]
     assert late
@@ -119,7 +121,7 @@ def test_silent_pages_and_notes_on_replies_are_counted_beside_the_figures(tmp_pa
         systems={"B1": {"name": "B1", "driver": "python"}},
     )
     record(tmp_path / "run", [*told, silent], header)
-    notes = score_material(gather_material([read(tmp_path / "run")])).notes
+    notes = score_material(gather_runs(read(tmp_path / "run")).material).notes
     assert "2 answers (B1 x 2): it came twice." in notes
     assert "1 answer (B1 x 1): it thought." in notes
     assert [note for note in notes if note.startswith("1 attempt to which no answer came")]

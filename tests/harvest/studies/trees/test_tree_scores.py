@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harvest.studies.scores.scorecard import Material, gather_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material
 from harvest.studies.trees.figures import tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
 from harvest.studies.trees.merge_keys import merging_named
@@ -39,7 +40,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def material(run: Run) -> Material:
-    return gather_material([run])
+    return gather_runs(run).material
 
 
 @pytest.fixture(scope="module")

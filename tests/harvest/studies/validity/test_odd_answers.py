@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.report.document import make_report
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import score_material
 from harvest.studies.validity.odd_answers import odd_answers
 from harvest.studies.validity.odd_languages import odd_languages
 from protocols.answer import Answer, Attachment, Offer
@@ -183,7 +184,7 @@ async def test_run_score_and_report_say_the_same_and_no_figure_moves(tmp_path: P
         process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE)
         out, _ = await process.communicate()
     run = read(tmp_path / "run")
-    material = gather_material([run])
+    material = gather_runs(run).material
     scored = score_material(material)
     page = json.dumps(make_report([run], beside=tmp_path).document, ensure_ascii=False)
     n = len(asked_so_far)

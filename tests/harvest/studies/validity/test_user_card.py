@@ -15,7 +15,7 @@ from harvest.audits.audit import load_audit
 from harvest.cli import main
 from harvest.report.finding import compared
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.scores.scorecard import gather_material
+from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card
 from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
 from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, refused_in, worded_turns
@@ -271,7 +271,7 @@ async def test_the_card_is_recorded_scored_shown_and_reported(
     html = page.read_text()
     assert "Users worded by a model" in html
     assert "met unlike users" in html
-    headline = compared(found, gather_material([run]), 0.05, [tmp_path / "run"])
+    headline = compared(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
     assert headline.verdict == "cannot tell"
     assert "said something else than those of another system" in headline.next
 

@@ -12,7 +12,8 @@ from harvest.pages.witness.opening import opened
 from harvest.pages.witness.received import Message
 from harvest.pages.witness.strands import Heard
 from harvest.report.document import make_report
-from harvest.studies.scores.scorecard import gather_material, score_material
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import score_material
 from harvest.studies.validity.witnessed import judge_wire, verdict_lines, witness_notes
 from protocols.answer import Answer
 from protocols.library import load_protocol
@@ -115,7 +116,7 @@ async def test_show_the_scores_and_the_report_say_what_differs(
     command.main([*chosen, "1", "--json"], standalone_mode=False)
     (trial,) = json.loads(capsys.readouterr().out)["trials"]
     assert [turn["wire"]["word"] for turn in trial["turns"]] == ["agrees"] * 3
-    material = gather_material([read(run)])
+    material = gather_runs(read(run)).material
     sentence = "agree on 6 of 7 answers that can be compared and differ on 1"
     assert any(sentence in note for note in score_material(material).notes)
     report = make_report([read(run)], beside=tmp_path)
