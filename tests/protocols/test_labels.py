@@ -20,7 +20,7 @@ OTHER_WORDS = {
     "harvest/drivers/options.py": "what stands for a variable",
     "harvest/pages/browser/window.py": "a place on a page",
     "harvest/pages/chats/composer.py": "a letter that is typed, and taken out again",
-    "harvest/pages/sites/selector.py": "what stands for a letter",
+    "harvest/pages/sites/site.py": "what stands for a letter",
     "recordings/secrets/bare_text.py": "how numbers in other bases begin",
     "simulators/wrappers/reformulating.py": "what stands for a constraint",
 }

@@ -47,7 +47,6 @@ _ACT = 8.0  # seconds
 _CLOSE = 5.0  # seconds; then the browser is killed
 _NEWS = 0.3  # seconds in which it becomes known whether the browser went with the page
 _UNDRAWN = (0.05, 0.2, 1.0)  # after each, a page that has come and is not drawn yet is photographed again
-_UNDRAWN = (0.05, 0.2, 1.0)  # after each a page that had come, but was not drawn yet, is photographed again
 _LOAD = 10.0  # seconds; many pages never finish loading, and can be used all the same
 _MOST_EVENTS = 200  # of one conversation
 

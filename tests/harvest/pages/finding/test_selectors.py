@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.finding.selectors import selector_for, selector_for_all, stable_class, stable_id
 from harvest.pages.reading.page import Node, Page, parse_page
-from harvest.pages.sites.selector import checked_selector
+from harvest.pages.sites.site import checked_selector
 from tests.support.browsing import browsing, pages, run
 
 WIDGET = """<!doctype html><body>

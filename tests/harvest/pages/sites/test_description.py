@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from harvest.pages.sites.description import load_site, parse_site, site_of
-from harvest.pages.sites.selector import checked_selector
-from harvest.pages.sites.site import KINDS, Block, Site, encode_site
+from harvest.pages.sites.site import KINDS, Block, Site, checked_selector, encode_site
 from tests.support.checkout import DOCS
 from topics.errors import InputError
 

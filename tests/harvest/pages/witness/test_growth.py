@@ -5,8 +5,8 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.pages.witness.growth import decoded, is_grown, runs, spliced
 from harvest.pages.witness.letters import letters
+from harvest.pages.witness.strands import decoded, is_grown, runs, spliced
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200)
 
