@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich import box
@@ -10,9 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.groups.group_comparison import Comparison
+from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.comparison_words import bounds_words, difference_words, found_word, p_text
+from harvest.tables.long_rows import LongRow, difference_cells, unit_of
+from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
+from recordings.log.run_folder import Run
 from scoring.inference.interval import FEWEST, METHOD
 from scoring.inference.matched import Difference
 from scoring.library import single
@@ -21,9 +26,8 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-FORMAT = "harvest-groups/1"
+FORMAT = "harvest-groups/2"
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _MORE_WORDS = 0.5  # words an answer: smaller differences are not said
 _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _LEGEND = (
@@ -166,79 +170,100 @@ def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
     yield "a side has no value (see pairs)", max((one.undefined for one in every), default=0)
 
 
-def group_rows(found: Sequence[Comparison]) -> Iterator[dict[str, Any]]:
-    """One row for each figure of a group (base null), and for each difference. Undefined numbers are null."""
+def group_form(found: Sequence[Comparison], runs: Sequence[Run], seed: int) -> StudyForm:
+    """runs, seed: those of the study."""
+    notes = list(dict.fromkeys(note for one in found for note in one.notes))
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "settings": {one.system.name: one.settings.as_json() for one in found},
+            "notes": notes,
+            "systems": [_system_head(one) for one in found],
+            "seed": seed,
+        },
+        rows=lambda: _rows(found),
+        tables=lambda _: _tables(found, notes),
+        sources=sources(runs),
+    )
+
+
+def _tables(found: Sequence[Comparison], notes: Sequence[str]) -> Iterator[RenderableType]:
     for one in found:
+        yield from group_tables(one)
+        yield Text()
+    yield from legend(found)
+    yield from (Text(f"note: {note}") for note in notes)
+
+
+def _system_head(found: Comparison) -> dict[str, Any]:
+    """Of a system what is not a figure: what was compared, and pairs that are in no difference."""
+    return {
+        "system": found.system.name,
+        "base": found.base,
+        "groups": list(found.system.names),
+        "null_pairs": [list(pair) for pair in found.system.nulls],
+        "comparisons": found.family,
+        "exchanged": "sessions" if found.system.continued else "topics",
+        "left_out": [
+            {
+                "measure": measure,
+                "turn": turn,
+                "group": group,
+                "base": base,
+                "invalid": one.invalid,
+                "unplayed": one.unplayed,
+                "undefined": one.undefined,
+            }
+            for _, (measure, turn), group, base, one in _differences(found)
+        ],
+    }
+
+
+def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Difference]]:
+    """Of each measure the differences from the base, then those of null pairs: name, measure, group, base,
+    difference."""
+    for key in found.measures:
+        for group in found.system.names:
+            if (one := found.differences.get((key, group))) is not None:
+                yield "difference from base", key, group, found.base, one
+        for (of, first, second), null in found.nulls.items():
+            if of == key:
+                yield "difference of a null pair", key, second, first, null
+
+
+def _rows(found: Sequence[Comparison]) -> Iterator[LongRow]:
+    """The figure of each group, as `harvest score` has it, then the differences. `system` is the group, as `system,
+    group`; `other` the base."""
+    for one in found:
+        base = LongRow(study="groups", run=one.system.run.path.name, figure="group", unit="value")
         for key in one.measures:
             for group in one.system.names:
                 row = one.figures.get((key, group))
                 if row is not None:
-                    own = {"n": row.n, "topics": row.topics, "low": _json(row.low), "high": _json(row.high)}
-                    how = {"level": row.level, "interval": row.interval, "resampled": row.resampled}
-                    invalid = {"invalid": row.invalid}
-                    yield _row(one, key, group, None, row.value, {**own, **how, **invalid, "note": row.note})
-            for group in one.system.names:
-                difference = one.differences.get((key, group))
-                if difference is not None:
-                    yield _row(one, key, group, one.base, difference.value, _difference(one, difference))
-            for (of, first, second), null in one.nulls.items():
-                if of == key:
-                    more = {**_difference(one, null), "null_pair": True}
-                    yield _row(one, key, second, first, null.value, more)
-
-
-_REST: dict[str, object] = {
-    "level": None,
-    "interval": None,
-    "resampled": None,
-    "exchanged": None,
-    "sessions": None,
-    "invalid": 0,
-    "unplayed": None,
-    "undefined": None,
-    "bounds": None,
-    "p": None,
-    "p_corrected": None,
-    "comparisons": None,
-    "null_difference": None,
-    "beyond": None,
-    "null_pair": False,
-    "note": "",
-}
-
-
-def _row(
-    found: Comparison, key: Key, group: str, base: str | None, value: float, more: dict[str, object]
-) -> dict[str, Any]:
-    measure, turn = key
-    named = {"measure": measure, "system": found.system.name, "group": group, "base": base, "turn": turn}
-    return {**named, "value": _json(value), **_REST, **more}
-
-
-def _difference(found: Comparison, one: Difference) -> dict[str, object]:
-    interval = one.interval
-    return {
-        "n": one.n,
-        "topics": one.topics,
-        "low": _json(interval.low),
-        "high": _json(interval.high),
-        "level": found.settings.level if interval.method else None,
-        "interval": interval.method or None,
-        "resampled": interval.resampled or None,
-        "exchanged": "sessions" if found.system.continued else "topics",
-        "sessions": one.sessions if found.system.continued else None,
-        "invalid": one.invalid,
-        "unplayed": one.unplayed,
-        "undefined": one.undefined,
-        "bounds": None if one.bounds is None else [_json(end) for end in one.bounds],
-        "p": _json(one.p),
-        "p_corrected": _json(one.adjusted),
-        "comparisons": found.family,
-        "null_difference": _json(one.null),
-        "beyond": one.beyond,
-        "note": interval.note or one.withheld,
-    }
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
+                    yield replace(
+                        base,
+                        unit=unit_of(is_percentage(key[0])),
+                        measure=key[0],
+                        turn=key[1],
+                        system=f"{one.system.name}, {group}",
+                        estimate=row.value,
+                        low=row.low,
+                        high=row.high,
+                        level=row.level,
+                        interval=row.interval or "",
+                        resampled=row.resampled or "",
+                        topics=row.topics,
+                        trials=row.n,
+                        note=row.note,
+                    )
+        for figure, key, group, other, difference in _differences(one):
+            yield replace(
+                base,
+                figure=figure,
+                unit=unit_of(is_percentage(key[0])),
+                measure=key[0],
+                turn=key[1],
+                system=f"{one.system.name}, {group}",
+                other=f"{one.system.name}, {other}",
+                **difference_cells(difference, one.settings.level),
+            )

@@ -36,6 +36,7 @@ from simulators.streams import Streams
 from tests.harvest.audits.test_groups import ANSWER, audit, audit_file, played
 from tests.harvest.playing.test_policies import Scripted
 from tests.support.rehearsal import rehearse
+from tests.support.study_rows import figures
 from topics.errors import InputError
 from topics.library import load_topics
 
@@ -341,18 +342,23 @@ def test_the_command_tells_who_is_treated_differently(
     assert _command(str(run), "--json") == 0
     printed = capsys.readouterr().out
     document = json.loads(printed)
-    assert (document["format"], document["seed"]) == ("harvest-groups/1", 0)
-    rows = {(row["measure"], row["turn"], row["group"], row["base"]): row for row in document["rows"]}
+    assert (document["format"], document["seed"]) == ("harvest-groups/2", 0)
+    rows = {
+        (row["measure"], row["turn"], row["system"].removeprefix("A, "), (row["other"] or "").removeprefix("A, ")): row
+        for row in document["long"]
+    }
     young = rows["%useful", 1, "younger", "older"]
-    assert young["beyond"] is True
-    assert young["value"] < -0.3
-    assert young["low"] <= young["value"] <= young["high"] < 0
-    assert (young["n"], young["topics"], young["comparisons"]) == (20, 20, 10)
+    assert young["verdict"] == "found"
+    assert young["estimate"] < -0.3
+    assert young["low"] <= young["estimate"] <= young["high"] < 0
+    assert (young["pairs"], young["topics"], document["systems"][0]["comparisons"]) == (20, 20, 10)
     assert young["p"] <= young["p_corrected"] <= 0.05
-    assert rows["%useful", 1, "unsaid", "older"]["beyond"] is False
+    assert rows["%useful", 1, "unsaid", "older"]["verdict"] == "not found"
     null = rows["%useful", 1, "older-again", "older"]
-    assert (null["null_pair"], null["beyond"], null["p_corrected"]) == (True, None, None)
-    assert young["null_difference"] == abs(null["value"])
+    assert (null["figure"], null["verdict"], null["p_corrected"]) == ("difference of a null pair", None, None)
+    left_out = {
+        (one["measure"], one["turn"], one["group"], one["base"]): one for one in document["systems"][0]["left_out"]
+    }
     # The figures are those of `harvest score`, and without a pair left out the difference is theirs.
     with pytest.raises(SystemExit):
         main(["score", str(run), "--json", "-m", "%useful", "-m", "ave%useful", "-m", "R", "-m", "GF", "-m", "GFR"])
@@ -363,12 +369,12 @@ def test_the_command_tells_who_is_treated_differently(
     }
     for (measure, turn, group, base), row in rows.items():
         own = scores[measure, turn, f"A [{group}]"]
-        if base is None:
-            assert {key: row[key] for key in ("value", "n", "low", "high")} == {
-                key: own[key] for key in ("value", "n", "low", "high")
-            }
-        elif not row["undefined"]:
-            assert row["value"] == pytest.approx(own["value"] - scores[measure, turn, f"A [{base}]"]["value"])
+        if not base:
+            assert [row[key] for key in ("estimate", "trials", "low", "high")] == [
+                own[key] for key in ("value", "n", "low", "high")
+            ]
+        elif not left_out[measure, turn, group, base]["undefined"]:
+            assert row["estimate"] == pytest.approx(own["value"] - scores[measure, turn, f"A [{base}]"]["value"])
     assert _command(str(run)) == 0
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) <= 80
@@ -394,12 +400,12 @@ def test_the_base_and_the_measures_can_be_chosen(unfair: Path, capsys: pytest.Ca
     run = unfair
     capsys.readouterr()
     assert _command(str(run), "--base", "unsaid", "-m", "%useful", "--level", "0.9", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json.loads(capsys.readouterr().out)["long"]
     assert {(row["measure"], row["turn"]) for row in rows} == {("%useful", turn) for turn in (1, 2, 3, 4)}
-    first = [row for row in rows if row["turn"] == 1 and row["base"]]
-    assert [(row["group"], row["base"], row["null_pair"]) for row in first] == [
-        *((group, "unsaid", False) for group in ("older", "older-again", "younger")),
-        ("older-again", "older", True),
+    first = [row for row in rows if row["turn"] == 1 and row["other"]]
+    assert [(row["system"], row["other"], row["figure"]) for row in first] == [
+        *((f"A, {group}", "A, unsaid", "difference from base") for group in ("older", "older-again", "younger")),
+        ("A, older-again", "A, older", "difference of a null pair"),
     ]
     assert {row["level"] for row in first} <= {0.9, None}
     assert _command(str(run), "--base", "unsaid", "-m", "%useful") == 0
@@ -457,10 +463,10 @@ def test_a_measure_that_nobody_has_is_undefined_and_not_zero(
 ) -> None:
     played(tmp_path / "run", audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "run"), "-m", "R", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["value"] for row in rows] == [None] * 7
-    assert [row["undefined"] for row in rows if row["base"]] == [6] * 3
-    assert {row["beyond"] for row in rows} == {None}
+    document = json.loads(capsys.readouterr().out)
+    assert [row["estimate"] for row in document["long"]] == [None] * 7
+    assert [one["undefined"] for one in document["systems"][0]["left_out"]] == [6] * 3
+    assert {row["verdict"] for row in document["long"]} == {None}
     assert _command(str(tmp_path / "run"), "-m", "R") == 0
     assert capsys.readouterr().out.count("n/a") >= 7
 
@@ -491,10 +497,11 @@ def test_one_bad_session_is_not_a_group_that_is_treated_badly(
     wanted = audit(tmp_path, system={"session": "continued"}, **topics)
     played(tmp_path / "run", wanted, Scripted(behave))
     assert _command(str(tmp_path / "run"), "-m", "%useful", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    (young,) = (row for row in rows if (row["group"], row["base"], row["turn"]) == ("younger", "older", 1))
-    assert (young["value"], young["topics"], young["sessions"], young["exchanged"]) == (-0.5, 10, 2, "sessions")
-    assert (young["p"], young["beyond"], young["low"]) == (None, None, None)
+    document = json.loads(capsys.readouterr().out)
+    (young,) = figures(document, "difference from base", system="A, younger", other="A, older", turn=1)
+    assert document["systems"][0]["exchanged"] == "sessions"
+    assert (young["estimate"], young["topics"], young["sessions"]) == (-0.5, 10, 2)
+    assert (young["p"], young["verdict"], young["low"]) == (None, None, None)
     assert young["note"] == "2 sessions: too few to compare"
 
 
@@ -504,8 +511,9 @@ def test_several_runs_are_compared_each_by_itself_and_told_apart(
     for name in ("january", "february"):
         played(tmp_path / name, audit(tmp_path), Scripted(lambda opening, n, text: ANSWER))
     assert _command(str(tmp_path / "january"), str(tmp_path / "february"), "--json") == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["system"] for row in rows} == {"A@january", "A@february"}
+    document = json.loads(capsys.readouterr().out)
+    assert {one["system"] for one in document["systems"]} == {"A@january", "A@february"}
+    assert {row["run"] for row in document["long"]} == {"january", "february"}
 
 
 def test_a_run_without_groups_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
