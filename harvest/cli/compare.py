@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from harvest.cli.garbage import uncollected
-from harvest.cli.guard_option import guard_option
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form

@@ -10,10 +10,9 @@ import click
 from rich.console import RenderableType
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.cli.guard_option import guard_option
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import check_output, study_output, write_figures
 from harvest.studies.plan.allocation import plan_spending
 from harvest.studies.plan.chart import plan_chart

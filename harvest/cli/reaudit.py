@@ -8,23 +8,25 @@ from typing import TextIO, cast
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
 from rich.text import Text
 
-from harvest.audits.audit import load_audit, read_audit
-from harvest.audits.placebo import check_placebo
+from harvest.audits.audit import Audit, load_audit, read_audit
+from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.looking import OPTIONS, Reaudit, as_begun, held, judge
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.cli.placebo import play_placebo
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.notices.verdicts import watch_bulletin
+from harvest.parrot.placebo import placebo_server
 from harvest.studies.runs.recorded_audit import recorded_audit
 from harvest.studies.watch.baseline import read_baseline, refuse_other_audit
-from harvest.studies.watch.dated_runs import new_dated_run
+from harvest.studies.watch.dated_runs import free_name, new_dated_run
 from harvest.studies.watch.figures import watch_document, watch_tables
+from harvest.studies.watch.harness import Harness, hold_against_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import Lasting, live_console, people_console, printable, tell
@@ -197,3 +199,14 @@ def baseline_beside(audit: str) -> Path:
 def history_beside(baseline: Path) -> Path:
     """Where the history is, likewise."""
     return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
+
+
+def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
+    """Play the placebo of an audit into a new run beside that of the audit, `folder`. One that was stopped is not gone
+    on with: what its page was sent is not known any more."""
+    with placebo_server() as placebo:
+        made = placebo_audit(audit, placebo.url)
+        beside = free_name(folder.with_name(f"{folder.name}.placebo"))
+        console.print(f"placebo: {len(made.topics.topics)} of the topics, to see whether the harness is sound")
+        play_to_folder(made, beside.absolute(), "", console)
+        return hold_against_placebo(read(beside), placebo.heard)

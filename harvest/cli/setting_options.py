@@ -1,11 +1,15 @@
-"""Options for scoring settings, made from their declarations: the same names, ranges and defaults in every command."""
+"""Options for scoring settings, made from their declarations: the same names, ranges and defaults in every command.
+
+The guard of intervals, which is a choice of some studies, is here too.
+"""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from harvest.cli.number import NumberRange, WholeNumberRange
+from scoring.inference.paired import Guard
 from scoring.setting import ByGrade, ByName, Choice, Number, Setting
 from scoring.settings import SETTINGS
 from topics.suggestions import did_you_mean
@@ -96,3 +100,12 @@ def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command
         return setting_option("level")(setting_option("replications")(command))
 
     return with_options
+
+
+guard_option = click.option(
+    "--guard",
+    type=click.Choice(list(get_args(Guard))),
+    default="unseen",
+    show_default=True,
+    help="Intervals for topics like these: with an unseen kind of topic, or (none) t, for nearly normal differences.",
+)

@@ -5,7 +5,6 @@ A reply is readable or it is not; in one that is, each nugget is taken or refuse
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from harvest.judging.replies.asking import strict_json
 from scoring.swan.acts import ACTS
 from scoring.swan.nugget import Candidate
 from scoring.words import Passage
@@ -76,7 +76,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     if sample.finish.lower() in _CUT:
         return Reading(fault="cut")
     try:
-        value = json.loads(sample.text, object_pairs_hook=_once, parse_constant=_no_number)
+        value = strict_json(sample.text)
     except (ValueError, RecursionError):
         return Reading(fault="not-json")
     match value:
@@ -146,14 +146,3 @@ class _Spans:
         """The last taken place that the span lies over, if any."""
         last = bisect_left(self._taken, (end, 0)) - 1
         return self._taken[last] if last >= 0 and self._taken[last][1] > start else None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key appears twice")
-    return found
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")

@@ -3,12 +3,11 @@
 Nothing is mended. What is no verdict leaves the thing unjudged, with its reason.
 """
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
+from harvest.judging.replies.asking import strict_json
 from harvest.voices.endpoint import OVERFLOW, REFUSED
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE
@@ -77,21 +76,10 @@ def _read(sample: Sample, key: str) -> Verdict:
     if finish not in _WHOLE and finish != SECRET:
         return Verdict(fault="overflowed" if finish in _CUT else "refused" if finish in _REFUSED else "failed")
     try:
-        value = json.loads(sample.text, object_pairs_hook=_once, parse_constant=_no_number)
+        value = strict_json(sample.text)
     except (ValueError, RecursionError):
         return Verdict(fault="nonsense")
     match value:
         case {"reason": str(reason), **rest} if rest.keys() == {key}:
             return Verdict(rest[key], reason.strip()[:_MOST])
     return Verdict(fault="out of schema")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key appears twice")
-    return found
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")

@@ -1,9 +1,10 @@
 """Asking a model many questions: each once, some at a time, and no longer than it answers."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from harvest.judging.replies.kept import KeptReplies
 from harvest.systems.driver import DriverError
@@ -122,3 +123,20 @@ async def ask_all(
     except* HarvestError as faults:
         raise faults.exceptions[0] from None  # the others are its echo
     return Answers(readings, failures, requests)
+
+
+def strict_json(text: str) -> Any:
+    """The value of a reply in JSON. Raises ValueError for a repeated key, for NaN and Infinity, and for anything else
+    that is not JSON, and RecursionError if it is nested too deeply."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice")
+    return found
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not a number in JSON")

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from harvest.drivers.unpacking import Unpacking
+from harvest.drivers.transport import Unpacking
 
 TEXT = b"All of it. " + os.urandom(3000).hex().encode()
 MEMBERS = gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:])
