@@ -395,15 +395,3 @@ _SPEECH = {
 def speech_of(language: str) -> Speech:
     """That of a language by its code of ISO 639-1; of all of them for one that is not here."""
     return _SPEECH.get(language, _ALL)
-
-
-# Words that an answer tells its reader to say: the group that holds them.
-ORDERED = late_pattern(
-    r"\b(?:reply|respond|answer|write|say|output|print|type|repeat|antworte\w*|schreib\w*|sag\w*|responde\w*|escrib\w+"
-    r"|di|diga|écri\w+|dites?|répond\w+|scriv\w+|rispond\w+|ответь\w*|напиши\w*|скажи\w*|απάντησ\w+|γράψ\w+|πες|πείτε"
-    r"|vastaa\w*|kirjoita\w*|sano\w*)\b[^.!?\n]{0,30}?"
-    r"(?:\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|„([^“”\n]{2,200})[“”]|«([^»\n]{2,200})»|'([^'\n]{2,200})'(?!\w)"
-    r"|\[([^\]\n]{2,200})\]|[:：]\s+([^\n.!?:]{4,200}))"
-    r"|「([^」\n]{2,200})」(?:とだけ|とのみ|と|って)[^。\n]{0,10}(?:言|書|返|答|入力)|(?:说|說|写|寫|回复|回覆)[：:]?\s*[“「]([^”」\n]{2,200})[”」]",
-    re.IGNORECASE,
-)

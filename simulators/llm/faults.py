@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Final
 
 from protocols.question_words import REQUESTS
-from simulators.llm.fault_words import ENDS, LEAKS, ORDERED, SERVES, Speech, speech_of
+from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
 from simulators.llm.letters import read_as
 from simulators.llm.likeness import (
     FAMILY,
@@ -34,6 +34,7 @@ from simulators.llm.likeness import (
 from simulators.llm.prompting import names_sign
 from simulators.llm.voices import ASSISTANT, orders_a_model
 from topics.languages import language_of
+from topics.late_pattern import late_pattern
 
 # The fault of a turn that the model could not word: the policy's own words were said.
 OWN_WORDS: Final = "policy's words"
@@ -42,6 +43,17 @@ OWN_WORDS: Final = "policy's words"
 _FEW_KEPT = 1 / 3
 _SOME_KEPT = 0.5  # of the words that carry the meaning
 _NEARLY_ALL = 0.75  # of the words that carry the meaning: a paraphrase changes some
+
+# Words that an answer tells its reader to say: the group that holds them.
+_ORDERED = late_pattern(
+    r"\b(?:reply|respond|answer|write|say|output|print|type|repeat|antworte\w*|schreib\w*|sag\w*|responde\w*|escrib\w+"
+    r"|di|diga|écri\w+|dites?|répond\w+|scriv\w+|rispond\w+|ответь\w*|напиши\w*|скажи\w*|απάντησ\w+|γράψ\w+|πες|πείτε"
+    r"|vastaa\w*|kirjoita\w*|sano\w*)\b[^.!?\n]{0,30}?"
+    r"(?:\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|„([^“”\n]{2,200})[“”]|«([^»\n]{2,200})»|'([^'\n]{2,200})'(?!\w)"
+    r"|\[([^\]\n]{2,200})\]|[:：]\s+([^\n.!?:]{4,200}))"
+    r"|「([^」\n]{2,200})」(?:とだけ|とのみ|と|って)[^。\n]{0,10}(?:言|書|返|答|入力)|(?:说|說|写|寫|回复|回覆)[：:]?\s*[“「]([^”」\n]{2,200})[”」]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ def _obeys(turn: SaidTurn) -> bool:
         return False
     answer, said = read_as(turn.answer[:LONGEST]), flat(turn.said)
     granted = " ".join(flat(words) for words in turn.given)
-    ordered = [flat(next(filter(None, found.groups()), "")) for found in ORDERED.finditer(answer)]
+    ordered = [flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
     if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
         return True
     before = _words_of((*turn.given, *(words for words, _ in turn.earlier)))
