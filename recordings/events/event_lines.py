@@ -166,7 +166,12 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
     if not isinstance(kind, str):
         raise RunError("a line without an event", place=place, allowed=", ".join(LINES))
     form = LINES.get(kind)
-    return read_as(form, row, place).event() if form else None
+    if form is None:
+        return None
+    try:
+        return msgspec.convert(row, form).event()
+    except (msgspec.ValidationError, UnicodeEncodeError):  # an odd line, or half a surrogate pair in a key
+        return read_as(form, row, place).event()
 
 
 def check_format(found: Json, expected: str, place: Place) -> None:

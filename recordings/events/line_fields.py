@@ -1,6 +1,6 @@
 """Event lines read field by field, as `recordings.events.typed_lines` declares them.
 
-This is for lines that the quick reading leaves alone: it finds which field is wrong, and takes what that one cannot
+This is for lines that the quick readings leave alone: it finds which field is wrong, and takes what that one cannot
 read, such as half of a surrogate pair.
 """
 
