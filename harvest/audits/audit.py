@@ -4,8 +4,6 @@
 work, with file:line:column, before anything is sent.
 """
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,19 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harvest.audits.arms import Arm, read_arms
-from harvest.audits.audit_file import AuditFile, Order, SystemEntry
+from harvest.audits.audit_file import AuditFile, Order
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups
 from harvest.audits.population import Member, draw_member, read_population
 from harvest.audits.probes import check_harm, check_sessions
-from harvest.audits.system import System
+from harvest.audits.system import System, read_systems, set_pace
 from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
-from harvest.systems.limits import Limits
 from harvest.voices.endpoints import Endpoints, read_endpoints
 from protocols.library import check_topics, load_protocol
 from protocols.protocol import Protocol
@@ -196,18 +193,15 @@ def shipped_audits() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
-def _audit_path(name_or_path: str) -> Path:
-    if Path(name_or_path).is_file() or name_or_path not in shipped_audits():
-        return Path(name_or_path)
-    return Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
-
-
 def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
     """An audit as it is written: no name in it is resolved, and no secret is needed.
 
     Raises InputError, with file, line and column.
     """
-    document = read_document(_audit_path(name_or_path))
+    path = Path(name_or_path)
+    if not path.is_file() and name_or_path in shipped_audits():
+        path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
+    document = read_document(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise document.another_format(FORMAT) or document.error(
             ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
@@ -274,7 +268,7 @@ def load_audit(
         gold_source=file.gold or "",
         trials=trials or file.trials,
         seed=file.seed if seed is None else seed,
-        systems=_systems(document, file),
+        systems=read_systems(document, file.systems),
         evidence=file.evidence,
         max_invalid=file.max_invalid,
         scoring=file.scoring.model_dump(exclude_none=True),
@@ -298,7 +292,7 @@ def load_audit(
     check_harm(document, file.harm, audit.protocols)
     _build_drivers(audit)
     check_sessions(document, audit.systems, audit.drivers, audit.protocols)
-    systems = tuple(_set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
+    systems = tuple(set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
     if shard is not None:
         systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
     return replace(audit, systems=systems, shard=shard)
@@ -349,47 +343,6 @@ def _trials_of(document: Document, file: AuditFile, known: TopicSet, topics: Top
                 key=True,
             )
     return {topic.id: own[topic.id] for topic in topics.topics if topic.id in own}
-
-
-def _systems(document: Document, file: AuditFile) -> tuple[System, ...]:
-    systems: list[System] = []
-    seen = Counter[str]()
-    for i, entry in enumerate(file.systems):
-        loc: Loc = ("systems", i)
-        seen[entry.name] += 1
-        if seen[entry.name] > 1:
-            raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
-        limits = Limits(
-            concurrency=entry.concurrency,
-            spacing=max(entry.delay or 0.0, _seconds_apart(document, (*loc, "rate"), entry.rate)),
-            turn_timeout=entry.turn_timeout,
-            retries=entry.retries,
-            retry_wait=entry.retry_wait,
-            attempts=entry.attempts,
-            give_up_after=entry.give_up_after,
-            busy_timeout=entry.busy_timeout,
-        )
-        vantage = entry.vantage or ""
-        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))
-    return tuple(systems)
-
-
-def _set_pace(system: System, entry: SystemEntry, drivers: dict[str, Driver]) -> System:
-    """The system at the pace its driver asks for, where the audit asks for none."""
-    if entry.delay is not None or entry.rate is not None:
-        return system
-    pace = drivers[system.name].capabilities.pace
-    return replace(system, limits=replace(system.limits, spacing=pace))
-
-
-def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
-    """`30/min`, `2/s`, `500/h` as seconds from one turn to the next."""
-    if rate is None:
-        return 0.0
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
-    if not found or float(found[1]) <= 0:
-        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns per time: 2/s, 30/min, 500/h")
-    return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
 
 
 def _build_drivers(audit: Audit) -> None:

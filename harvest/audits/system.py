@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from harvest.audits.arms import Arm
+from harvest.audits.audit_file import SystemEntry
 from harvest.audits.groups import grouped_name
 from harvest.audits.population import Member
+from harvest.systems.driver import Driver
 from harvest.systems.limits import Limits
+from topics.document import Document
 from topics.yaml_values import Loc
 
 
@@ -60,3 +66,46 @@ class System:
             own |= {"arm": self.arm.name, "changes": dict(self.arm.definition)}
             own |= {"levels": dict(self.arm.levels)} if self.arm.levels else {}
         return {**own, "group": self.group} if self.group else own
+
+
+def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
+    """The systems of an audit file. Raises InputError, with its place, for a name given twice and a rate that cannot be
+    read."""
+    systems: list[System] = []
+    seen = Counter[str]()
+    for i, entry in enumerate(entries):
+        loc: Loc = ("systems", i)
+        seen[entry.name] += 1
+        if seen[entry.name] > 1:
+            raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
+        limits = Limits(
+            concurrency=entry.concurrency,
+            spacing=max(entry.delay or 0.0, _seconds_apart(document, (*loc, "rate"), entry.rate)),
+            turn_timeout=entry.turn_timeout,
+            retries=entry.retries,
+            retry_wait=entry.retry_wait,
+            attempts=entry.attempts,
+            give_up_after=entry.give_up_after,
+            busy_timeout=entry.busy_timeout,
+        )
+        vantage = entry.vantage or ""
+        systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))
+    return tuple(systems)
+
+
+def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
+    """`30/min`, `2/s`, `500/h` as seconds from one turn to the next."""
+    if rate is None:
+        return 0.0
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
+    if not found or float(found[1]) <= 0:
+        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns per time: 2/s, 30/min, 500/h")
+    return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
+
+
+def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:
+    """The system at the pace its driver asks for, where the audit asks for none."""
+    if entry.delay is not None or entry.rate is not None:
+        return system
+    pace = drivers[system.name].capabilities.pace
+    return replace(system, limits=replace(system.limits, spacing=pace))
