@@ -60,8 +60,8 @@ ANOTHER_THING = {
         ("scoring/swan/rules/breakdown.py", "breakdown"),
     },
     "a unit of time, and the pace of a system": {
-        ("harvest/audits/audit.py", "min"),
-        ("harvest/audits/audit.py", "rate"),
+        ("harvest/audits/system.py", "min"),
+        ("harvest/audits/system.py", "rate"),
     },
     "a setting": {
         ("scoring/rankings/list_scores.py", "persistence"),

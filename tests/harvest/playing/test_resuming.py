@@ -55,9 +55,9 @@ def test_what_is_recorded_is_read_once_before_it_is_played_and_once_to_be_scored
     asyncio.run(write(Path("run"), audit, "M002", "invalid"))
     opened: Counter[str] = Counter()
 
-    def counting(path: Path, folder: Path | None = None) -> Iterator[Any]:
+    def counting(path: Path, folder: Path | None = None, **options: Any) -> Iterator[Any]:
         opened[path.name] += 1
-        return blocks_of(path, folder)
+        return blocks_of(path, folder, **options)
 
     monkeypatch.setattr(recordings.log.run_folder, "blocks_of", counting)
     with pytest.raises(SystemExit) as done:
