@@ -1,36 +1,23 @@
 """`harvest plan`: how many topics and trials a comparison needs."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 import click
-from rich.console import RenderableType
 
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import guard_option, setting_options
-from harvest.cli.study_output import check_output, study_output, write_figures
+from harvest.cli.study_output import Output, output_options
 from harvest.studies.plan.allocation import plan_spending
 from harvest.studies.plan.chart import plan_chart
-from harvest.studies.plan.document import plan_document, plan_rows
-from harvest.studies.plan.figures import plan_tables
-from harvest.studies.plan.node_document import node_plan_document, node_plan_rows
-from harvest.studies.plan.node_figures import node_plan_tables
-from harvest.studies.plan.node_planning import plan_node
-from harvest.studies.plan.planning import plan_study
-from harvest.studies.plan.spending_document import spending_document, spending_rows
-from harvest.studies.plan.spending_figures import spending_tables
-from harvest.studies.plan.tail_document import tail_plan_document, tail_plan_rows
-from harvest.studies.plan.tail_figures import tail_plan_tables
-from harvest.studies.plan.tail_planning import is_tail, plan_tail
-from harvest.tables.long_rows import LongRow, long_latex
-from harvest.tables.paper_tables import csv_rows
-from harvest.terminal import people_console
-from recordings.files.json_text import Json
+from harvest.studies.plan.differences import plan_difference
+from harvest.studies.plan.figures import plan_form
+from harvest.studies.plan.nodes import plan_node
+from harvest.studies.plan.spending import spending_form
+from harvest.studies.plan.tails import is_tail, plan_tail
 from recordings.log.run_folder import read
 from scoring.inference.paired import Guard
 from scoring.notation import parse
@@ -78,7 +65,7 @@ from topics.errors import InputError
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
 @guard_option
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the simulation.")
-@study_output
+@output_options
 def command(
     audit: str,
     detect: float | None,
@@ -96,10 +83,7 @@ def command(
     trials: str | None,
     guard: Guard,
     seed: int,
-    as_json: bool,
-    as_csv: bool,
-    as_latex: bool,
-    figures: tuple[Path, ...],
+    output: Output,
     **changes: Any,
 ) -> None:
     """Plan how many topics and trials a comparison needs.
@@ -109,129 +93,75 @@ def command(
     score`; or, with --allocate, says which topics to give more trials. Sends nothing. AUDIT is a file, or a shipped
     name such as `demo`.
     """
-    check_output(figures, as_json, as_csv, as_latex)
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
-    grid = {"--topics": topics, "--trials": trials, **{f"--{name}": value for name, value in stated.items()}}
+    spreads = {f"--{name}": value for name, value in stated.items()}
+
+    def read_audit() -> Audit:
+        # Nothing of it is played: no code of its own is imported, and nothing is sent.
+        return load_audit(audit, imports=False, keys_in_clear=True)
+
     if allocate:
-        _refuse_beside("--allocate", {"--detect": detect, "--node": node, **grid, "--figure": figures or None})
+        grid = {"--detect": detect, "--node": node, "--topics": topics, "--trials": trials}
+        _refuse_beside("--allocate", {**grid, **spreads, "--figure": output.figures or None})
         if pilot is None:
             raise InputError(
                 "--allocate needs a pilot, which shows how trials of topics vary", advice="give --from RUN"
             )
         spending = plan_spending(
-            _read(audit),
+            read_audit(),
             read(pilot),
             measure=parse(wanted) if wanted is not None else None,
             total=total,
             changes=changes,
             seed=seed,
         )
-        _SPENDING.show(spending, as_json, as_csv, as_latex)
+        output.show(spending_form(spending))
         return
     if detect is None:
         raise InputError("which difference is to be found?", advice="give --detect SIZE, or --allocate with --from RUN")
     _refuse_beside("a plan without --allocate", {"--total": total})
     if node is not None:
-        spreads = {f"--{name}": value for name, value in stated.items()}
-        _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": figures or None})
+        _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": output.figures or None})
         if pilot is None:
             raise InputError("--node needs a pilot, which shows how often a turn is reached", advice="give --from RUN")
-        _NODE.show(
-            plan_node(
-                _read(audit),
-                read(pilot),
-                node,
-                detect=detect,
-                topics=_counts("--topics", topics, 1),
-                trials=_counts("--trials", trials, 1),
-                changes=changes,
-                seed=seed,
-            ),
-            as_json,
-            as_csv,
-            as_latex,
+        turn = plan_node(
+            read_audit(),
+            read(pilot),
+            node,
+            detect=detect,
+            topics=_counts("--topics", topics, 1),
+            trials=_counts("--trials", trials, 1),
+            changes=changes,
+            seed=seed,
         )
+        output.show(plan_form(turn))
         return
     asked = parse(wanted) if wanted is not None else None
-    if asked is not None and is_tail(asked):
-        _refuse_beside("a tail", {"--interaction": interaction, "--failing": failing, "--figure": figures or None})
-        _TAIL.show(
-            plan_tail(
-                _read(audit),
-                asked,
-                detect=detect,
-                run=read(pilot) if pilot is not None else None,
-                stated={name: value for name, value in stated.items() if value is not None},
-                topics=_counts("--topics", topics, 4),
-                trials=_counts("--trials", trials, 1),
-                changes=changes,
-                seed=seed,
-            ),
-            as_json,
-            as_csv,
-            as_latex,
+    tail = asked is not None and is_tail(asked)
+    if tail:
+        _refuse_beside(
+            "a tail", {"--interaction": interaction, "--failing": failing, "--figure": output.figures or None}
         )
+    given: dict[str, Any] = {
+        "detect": detect,
+        "run": read(pilot) if pilot is not None else None,
+        "stated": {name: value for name, value in stated.items() if value is not None},
+        "topics": _counts("--topics", topics, 4),
+        "trials": _counts("--trials", trials, 1),
+        "changes": changes,
+        "seed": seed,
+    }
+    if asked is not None and tail:
+        output.show(plan_form(plan_tail(read_audit(), asked, **given)))
         return
-    study = plan_study(
-        _read(audit),
-        detect=detect,
-        measure=asked,
-        run=read(pilot) if pilot is not None else None,
-        stated={name: value for name, value in stated.items() if value is not None},
-        topics=_counts("--topics", topics, 4),
-        trials=_counts("--trials", trials, 1),
-        changes=changes,
-        seed=seed,
-        guard=guard,
-    )
-    _STUDY.show(study, as_json, as_csv, as_latex)
-    write_figures(figures, lambda: plan_chart(study))
-
-
-def _read(audit: str) -> Audit:
-    """The audit, of which nothing is played: no code of its own is imported, and nothing is sent."""
-    return load_audit(audit, imports=False, keys_in_clear=True)
+    study = plan_difference(read_audit(), measure=asked, guard=guard, **given)
+    output.show(plan_form(study, lambda: plan_chart(study)))
 
 
 def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
-
-
-class _Planned(Protocol):
-    @property
-    def pilots(self) -> Sequence[Mapping[str, Json]]: ...
-
-
-_P = TypeVar("_P", bound=_Planned)
-
-
-@dataclass(frozen=True, slots=True)
-class _Form(Generic[_P]):
-    """How a kind of plan is written: as JSON, as rows of the long form, and for people."""
-
-    document: Callable[[_P], dict[str, Any]]
-    rows: Callable[[_P], Iterable[LongRow]]
-    tables: Callable[[_P], Iterable[RenderableType]]
-
-    def show(self, plan: _P, as_json: bool, as_csv: bool, as_latex: bool) -> None:
-        if as_json:
-            click.echo(json.dumps(self.document(plan), ensure_ascii=False))
-        elif as_csv:
-            click.echo(csv_rows(self.rows(plan)), nl=False)
-        elif as_latex:
-            click.echo(long_latex(list(self.rows(plan)), plan.pilots), nl=False)
-        else:
-            people = people_console()
-            for part in self.tables(plan):
-                people.print(part, soft_wrap=isinstance(part, str))
-
-
-_STUDY = _Form(plan_document, plan_rows, plan_tables)
-_NODE = _Form(node_plan_document, node_plan_rows, node_plan_tables)
-_TAIL = _Form(tail_plan_document, tail_plan_rows, tail_plan_tables)
-_SPENDING = _Form(spending_document, spending_rows, spending_tables)
 
 
 def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

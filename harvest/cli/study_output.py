@@ -64,18 +64,6 @@ def form_options(command: _Command) -> _Command:
     return with_output  # type: ignore[return-value]
 
 
-def study_output(command: _Command) -> _Command:
-    """--json, --csv, --latex and --figure."""
-    for option in (
-        figure_option,
-        click.option("--latex", "as_latex", is_flag=True, help="A table of the figures in LaTeX on standard output."),
-        click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output."),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output."),
-    ):
-        command = option(command)
-    return command
-
-
 def figure_option(command: _Command) -> _Command:
     return click.option(
         "--figure",

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harvest.audits.audit import Audit, place_errors
-from harvest.studies.plan.pilot import pilot_cells, pilot_material
-from harvest.studies.plan.planned_measure import planned_measure
-from harvest.studies.runs.sources import sources
+from harvest.audits.audit import Audit
+from harvest.studies.plan.grid import Basis, pilot_basis, planned_settings
+from harvest.studies.plan.pilot import pilot_cells, planned_measure
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key
 from harvest.studies.trees.merge_keys import merging_named
-from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
 from recordings.trees.builder import path_of
 from scoring.inference.allocation import FLOOR, Allocation, Chances, Spreads, Variances, allocate, foretold
@@ -28,7 +26,7 @@ from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.measure import Measure
 from scoring.measures.usefulness import USEFUL
 from scoring.notation import Term
-from scoring.settings import Settings, scoring_settings
+from scoring.settings import Settings
 from topics.errors import InputError, Place
 from topics.identity import generator
 
@@ -64,17 +62,15 @@ class Spending:
     added. unseen: mean of the topics' chances, NaN without any. notes: what else to know."""
 
     audit: str
+    basis: Basis
     key: Key
     systems: tuple[str, ...]
-    settings: Settings
     total: int
     topics: tuple[SpentTopic, ...]
     found: Allocation
     continued_width: float
     unseen: float
     notes: tuple[str, ...]
-    seed: int
-    pilots: tuple[Mapping[str, Json], ...]
 
     @property
     def usual(self) -> int:
@@ -92,19 +88,30 @@ def plan_spending(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Spending:
-    """measure: as for `plan_study`. run: the pilot, with two trials of at least one topic. total: trials of each system
-    over all topics; None takes the audit's.
+    """measure: as for `plan_difference`. run: the pilot, with two trials of at least one topic. total: trials of each
+    system over all topics; None takes the audit's.
 
     Raises InputError for a total below two trials of each topic, for a pilot that has none of the audit's topics or no
     topic with two trials, and where sessions go on from topic to topic.
     """
-    with place_errors(audit.document, ("scoring",)):
-        settings = scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
+    settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
     topics = [topic.id for topic in audit.topics.topics]
     whole = sum(audit.trials_with(topic) for topic in audit.topics.topics) if total is None else total
-    _refuse(audit, topics, whole)
-    material = pilot_material(run)
+    if not FLOOR * len(topics) <= whole <= _LARGEST:
+        raise InputError(
+            f"{whole} trials of each system cannot be shared among {len(topics)} topics",
+            allowed=f"from {FLOOR * len(topics)} ({FLOOR} trials of each topic) to {_LARGEST:,}",
+            advice="give another --total, or more trials in the audit",
+        )
+    going_on = [system.name for system in audit.systems if system.session != "fresh"]
+    if going_on:
+        raise InputError(
+            f"the sessions of {', '.join(going_on)} go on from topic to topic, so topics depend on each other and "
+            "trials of one topic cannot be weighed alone",
+            advice="play equal trials, or fresh sessions",
+        )
+    basis, material = pilot_basis(settings, seed, run)
     cells, systems, notes = _cells(audit, run, material, asked, key, settings, topics)
     yes_or_no = asked.declaration is USEFUL or asked.declaration.event
     try:
@@ -123,9 +130,9 @@ def plan_spending(
     )
     return Spending(
         audit=audit.name,
+        basis=basis,
         key=key,
         systems=systems,
-        settings=settings,
         total=whole,
         topics=tuple(
             SpentTopic(
@@ -144,25 +151,7 @@ def plan_spending(
         continued_width=float(np.nanmean(kept)) if not np.isnan(kept).all() else math.nan,
         unseen=float(np.nanmean(seen.estimate)) if (seen.n > 0).any() else math.nan,
         notes=notes,
-        seed=seed,
-        pilots=tuple(sources([run])),
     )
-
-
-def _refuse(audit: Audit, topics: Sequence[str], total: int) -> None:
-    if not FLOOR * len(topics) <= total <= _LARGEST:
-        raise InputError(
-            f"{total} trials of each system cannot be shared among {len(topics)} topics",
-            allowed=f"from {FLOOR * len(topics)} ({FLOOR} trials of each topic) to {_LARGEST:,}",
-            advice="give another --total, or more trials in the audit",
-        )
-    going_on = [system.name for system in audit.systems if system.session != "fresh"]
-    if going_on:
-        raise InputError(
-            f"the sessions of {', '.join(going_on)} go on from topic to topic, so topics depend on each other and "
-            "trials of one topic cannot be weighed alone",
-            advice="play equal trials, or fresh sessions",
-        )
 
 
 def _cells(

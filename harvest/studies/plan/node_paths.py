@@ -62,10 +62,13 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
             allowed=_list_ways(named),
         )
     if len(ways) < 2:
+        several = [node for node in range(len(tree)) if len(tree.children(node)) + len(_endings(tree, ends, node)) > 1]
+        several.sort(key=lambda node: (-int(tree.visits[node]), node))
+        branching = [f"the ways on from {_after(tree, one)} ({tree.visits[one]} came)" for one in several[:_MOST]]
         raise InputError(
             f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_after(tree, node)} went "
             f"on to {turn}, so nothing is known of other ways",
-            allowed=_branching(tree, ends),
+            allowed="; ".join(branching) or "no turn of this run has several ways on",
         )
     return node, named[0]
 
@@ -100,11 +103,3 @@ def _unknown(tree: ConversationTree, ends: Ends, node: int, turn: str) -> InputE
 
 def _after(tree: ConversationTree, node: int) -> str:
     return ARROW.join(turn_name(tree, turn) for turn in tree.path(node)) or "the start"
-
-
-def _branching(tree: ConversationTree, ends: Ends) -> str:
-    """The nodes with several ways on, the most visited first."""
-    several = [node for node in range(len(tree)) if len(tree.children(node)) + len(_endings(tree, ends, node)) > 1]
-    several.sort(key=lambda node: (-int(tree.visits[node]), node))
-    shown = [f"the ways on from {_after(tree, node)} ({tree.visits[node]} came)" for node in several[:_MOST]]
-    return "; ".join(shown) or "no turn of this run has several ways on"

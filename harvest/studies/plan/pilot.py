@@ -7,21 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.plan.costs import observed_costs
-from harvest.studies.scores.gathered import gather_runs
+from harvest.audits.audit import Audit
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
-from recordings.log.run_folder import Run
+from harvest.studies.scores.trial_values import SHARES, Key, key_name, measure_values, refuse_turn, share_values
+from scoring.catalogue import understand
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
+from scoring.library import list_forms, single
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
+from scoring.notation import Term, parse
+from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.statistics.beta import beta_quantile
 from scoring.statistics.outcomes import Components, Shape
+from scoring.swan.schema import load_schema
 from scoring.table import is_percentage
-from topics.errors import InputError, Place
+from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,61 +41,65 @@ _PLACES = 99  # at which chances of topics are tabled
 _FULLEST = 0.995  # of the room that a mean leaves, at most so much is between topics
 
 
+def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
+    """The measure that a comparison is planned for. wanted: each trial has one value of it; None takes %useful of the
+    first turn.
+
+    Raises InputError for other measures, for a term that asks for several, and for a turn that the audit's protocol
+    never comes to.
+    """
+    term = wanted or parse(f"{USEFUL.name} S1")
+    found = understand(term, settings, audit.topics, load_schema(SHIPPED))
+    one = found[0]
+    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in SHARES):
+        raise InputError(
+            f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
+            allowed=list_forms((*SHARES, *single())),
+        )
+    if len(found) > 1:
+        raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
+    if one.declaration is USEFUL:
+        refuse_turn(term, one.turn, max(audit.protocol.most_turns(topic) for topic in audit.topics.topics))
+        return one, (USEFUL.name, one.turn or 1)
+    return one, (one.declaration.name if one.declaration in SHARES else str(one.base), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """What a run says. mean: over topics and systems. topic, both, trial: variances; both is NaN of one system, and
-    topic then holds it, too. upper_interaction: upper 80% limit of both. turns, seconds: of a conversation on average,
-    seconds 0 where no time is recorded. systems, topics: with a value. coming: of %recovery, (topics, systems) how
-    often trials of a topic need it; None of other measures."""
+    topic then holds it, too. upper_interaction: upper 80% limit of both. systems: with a value. coming: of %recovery,
+    (topics, systems) how often trials of a topic need it; None of other measures."""
 
     mean: float
     topic: float
     both: float
     trial: float
     upper_interaction: float
-    turns: float
-    seconds: float
     systems: int
-    topics: int
     notes: tuple[str, ...]
     coming: Floats | None = None
 
 
-def pilot_material(run: Run) -> Material:
-    """The conversations of a pilot. Raises InputError where whether a trial was lost depended on what a system had
-    answered: what is left is a choice among its answers, and varies as no other run would."""
-    material = gather_runs(run).material
-    if material.concentrations:
-        raise InputError(
-            material.concentrations[0].sentence,
-            place=Place(str(run.path)),
-            advice="play another pilot once the cause is removed, or plan without --from",
-        )
-    return material
+def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
+    """where: the path of the run, for messages.
 
-
-def read_pilot(run: Run, measure: Measure, key: Key, settings: Settings) -> Pilot:
-    """Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each."""
-    material = pilot_material(run)
+    Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each.
+    """
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
-        raise InputError(f"{run.path}: no trial has a value of {key_name(key)}", advice="plan without --from")
-    tables = list(by_system.values())
-    cells = np.stack(tables)
-    pooled = measure.declaration is RECOVERY
-    own = [np.nanmean(table if pooled else _means(table)) for table in tables]
-    where, mean = str(run.path), float(np.nanmean(own))
+        raise InputError(f"{where}: no trial has a value of {key_name(key)}", advice="plan without --from")
+    tables, pooled = list(by_system.values()), measure.declaration is RECOVERY
+    mean = float(np.nanmean([np.nanmean(table if pooled else _means(table)) for table in tables]))
     coming = _coming(material, list(by_system), where) if pooled else None
-    topics = int((~np.isnan(cells)).any(axis=(0, 2)).sum())
-    common = (*observed_costs(material.finished), len(tables), topics, notes)
     if len(tables) > 1:
+        cells = np.stack(tables)
         split = across_systems(cells, level=_UPPER)
         _refuse_unsplit(split.trial.value, split.trial.interval.note, where, measure.declaration)
         topic, both, trial = (max(0.0, one.value) for one in (split.topic, split.both, split.trial))
-        return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER), *common, coming)
+        return Pilot(mean, topic, both, trial, upper_interaction(cells, level=_UPPER), len(tables), notes, coming)
     nested = within_system(tables[0], level=_UPPER)
     _refuse_unsplit(nested.trial.value, nested.trial.interval.note, where, measure.declaration)
-    return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, *common, coming)
+    return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, 1, notes, coming)
 
 
 def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
@@ -120,26 +127,22 @@ def pilot_cells(
     shares = measure.declaration in SHARES
     scored, notes = measure_values(systems, material, [] if shares else [measure], settings)
     values = {name: share_values(name, material) if shares else scored[name] for name in systems}
-    tables = {name: _table(values[name], key, material) for name in systems}
-    kept = {name: table for name, table in tables.items() if not np.isnan(table).all()}
+    rows = {topic.id: row for row, topic in enumerate(material.topics.topics)}
+    most = max((one.key.trial for one in material.finished), default=1)
+    tables: dict[str, Floats] = {}
+    for name in systems:
+        cells = np.full((len(rows), most), np.nan)
+        for (topic, trial), (value, over) in values[name].get(key, {}).items():
+            if over > 0:
+                cells[rows[topic], trial - 1] = value
+        if not np.isnan(cells).all():
+            tables[name] = cells
     lost = (
         f"{name}: {loss_words(name, material)}; trials that are whole may vary more or less"
-        for name in kept
+        for name in tables
         if name in material.cut_short
     )
-    return kept, (*notes, *lost)
-
-
-def _table(values: Values, key: Key, material: Material) -> Floats:
-    """(topics, trials), NaN where there is no value."""
-    rows = {topic.id: row for row, topic in enumerate(material.topics.topics)}
-    own = values.get(key, {})
-    most = max((one.key.trial for one in material.finished), default=1)
-    cells = np.full((len(rows), most), np.nan)
-    for (topic, trial), (value, over) in own.items():
-        if over > 0:
-            cells[rows[topic], trial - 1] = value
-    return cells
+    return tables, (*notes, *lost)
 
 
 def _means(cells: Floats) -> Floats:
@@ -214,7 +217,9 @@ def assumed_components(
             advice="state another --mean, or give a pilot that varies",
         )
     room = (mean - low) * (high - mean) if shape != "unbounded" else math.nan
-    between = squares.get("between", pilot.topic + _or_zero(pilot.both) if pilot else ICC * room)
+    # Of one system, the variance between topics holds that of systems × topics.
+    seen = pilot.topic + (0.0 if math.isnan(pilot.both) else pilot.both) if pilot else ICC * room
+    between = squares.get("between", seen)
     sources["between"] = _source("between" in stated, pilot)
     if "interaction" in squares:
         both = squares["interaction"]
@@ -232,7 +237,10 @@ def assumed_components(
             allowed=f"up to {_size(math.sqrt(between), key)}, a part of --between",
         )
     if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
-        mean = _mean_with(mean, max(between / _FULLEST, between + within))
+        # The mean, on the same side of one half, at which yes or no varies so much: of systems at different levels,
+        # that is not their mean.
+        away = math.sqrt(max(0.0, 0.25 - max(between / _FULLEST, between + within)))
+        mean = 0.5 + away if mean >= 0.5 else 0.5 - away
     most = (mean - low) * (high - mean) if shape != "unbounded" else math.inf
     if between >= most:
         what = "--between" if "between" in stated else key_name(key)
@@ -278,17 +286,6 @@ def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping
         return np.ones((1, 1))
     weight, places = 1 / ICC - 1, (np.arange(_PLACES) + 0.5) / _PLACES
     return beta_quantile(places, share * weight, (1 - share) * weight)[:, None]
-
-
-def _mean_with(mean: float, variance: float) -> float:
-    """The mean, on the same side of one half, at which yes or no varies so much: of systems at different levels, that
-    is not their mean."""
-    away = math.sqrt(max(0.0, 0.25 - variance))
-    return 0.5 + away if mean >= 0.5 else 0.5 - away
-
-
-def _or_zero(value: float) -> float:
-    return 0.0 if math.isnan(value) else value
 
 
 def _source(stated: bool, pilot: Pilot | None) -> str:

@@ -1,43 +1,76 @@
-"""What plans of all kinds say in the same way: grids of designs, shares of studies, and costs."""
+"""What plans under all models say in the same way: shares of studies, costs, the cheapest design, topics or trials."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from topics.counting import pluralize
+from harvest.studies.plan.grid import WANTED, Design, Grid, P
 
-# Standard errors of simulation within which two powers are not told apart.
-ALIKE = 2.0
+ONE_SYSTEM = "one system: what is compared are two audits of it; turns are of one of them"
+
+_ALIKE = 2.0  # standard errors of simulation within which two powers are not told apart
+_DIGITS = 6  # a simulation is not known to more
 
 
-def design_table(title: str, cells: Iterable[tuple[int, int, Text]]) -> Table:
-    """A row for each number of topics, a column for each number of trials. cells: topics, trials, and what is said of
-    the design; a whole grid of them, by topics."""
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
+@dataclass(frozen=True, slots=True)
+class Words(Generic[P]):
+    """What a model says of a grid to people, besides its answer: advice below the answer, the grounds that the plan
+    rests on, a table for each kind of figure (title, and what it says of a design), and a legend."""
+
+    advice: Sequence[str]
+    grounds: Sequence[str]
+    tables: Sequence[tuple[str, Callable[[Design[P]], Text]]]
+    legend: Sequence[str]
+
+
+class Found(Protocol):
+    """A power with its error of simulation."""
+
+    @property
+    def found(self) -> float: ...
+
+    @property
+    def found_error(self) -> float: ...
+
+
+def which_helps(topics: Found, trials: Found) -> str:
+    """`topics` or `trials`, whichever finds more when doubled; `either` if the simulation cannot tell."""
+    far = topics.found - trials.found
+    if math.isnan(far):
+        return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
+    if abs(far) <= _ALIKE * math.hypot(topics.found_error, trials.found_error):
+        return "either"
+    return "topics" if far > 0 else "trials"
+
+
+def cheapest(grid: Grid[P], design: Design[P], finds: str, shares: str) -> str:
+    """finds: what the design does, as `names it`. shares: of studies in which it does."""
+    cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
+    return (
+        f"{design} is the cheapest design below that {finds} in 4 studies of 5 ({shares}; "
+        f"{cost}{hours_after(design.hours)})."
     )
-    table.add_column("topics", justify="right")
-    rows: dict[int, list[Text]] = {}
-    for topics, trials, cell in cells:
-        if rows.keys() <= {topics}:
-            table.add_column(f"× {pluralize(trials, 'trial')}", justify="right", no_wrap=True)
-        rows.setdefault(topics, []).append(cell)
-    for topics, own in rows.items():
-        table.add_row(str(topics), *own)
-    return table
+
+
+def share_cell(share: float, more: str = "", none: str = "no test") -> Text:
+    """Of a table: a share of studies, bold where it is wanted. none: said of NaN."""
+    if math.isnan(share):
+        return Text(none)
+    return Text(f"{in_percent(share)}{more}", style="bold" if share >= WANTED else "")
+
+
+def error_words(errors: Sequence[float]) -> str:
+    """` (simulation error up to 1.6 points)`; "" if no design has an error."""
+    known = [error for error in errors if not math.isnan(error)]
+    return f" (simulation error up to {100 * max(known):.1f} points)" if known else ""
 
 
 def in_percent(share: float) -> str:
     """`80%`; `n/a` for NaN."""
     return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
-
-
-def user_turns(number: int) -> str:
-    """`1,766 user turns`, as the tables write it."""
-    return f"{number:,} user {'turn' if number == 1 else 'turns'}"
 
 
 def hours_after(hours: float) -> str:
@@ -50,3 +83,8 @@ def hours_after(hours: float) -> str:
 def points(number: float) -> str:
     """`1 point`, `2.5 points`."""
     return f"{number:g} {'point' if number == 1 else 'points'}"
+
+
+def simulated(value: float) -> float | None:
+    """For JSON, to the digits that a simulation has; undefined and infinite are null."""
+    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

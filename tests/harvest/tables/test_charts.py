@@ -20,7 +20,7 @@ from harvest.audits.audit import load_audit
 from harvest.studies.compare.chart import comparison_chart
 from harvest.studies.compare.comparison import Comparison, compare_runs
 from harvest.studies.plan.chart import plan_chart
-from harvest.studies.plan.planning import plan_study
+from harvest.studies.plan.differences import plan_difference
 from harvest.studies.variance.chart import variance_chart
 from harvest.studies.variance.variance import study_variance
 from harvest.tables.drawing.axis import Axis
@@ -63,7 +63,7 @@ def compared(run: Path) -> Comparison:
 
 @pytest.fixture(scope="module")
 def charts(run: Path, compared: Comparison) -> Mapping[str, str]:
-    plan = plan_study(load_audit(str(run.parent / "audit.yaml")), detect=20, topics=(6, 12, 24), trials=(1, 3))
+    plan = plan_difference(load_audit(str(run.parent / "audit.yaml")), detect=20, topics=(6, 12, 24), trials=(1, 3))
     return {
         "compare": comparison_chart(compared, details=True),
         "variance": variance_chart(study_variance([read(run)], measures=[parse("ave%useful"), parse("R")])),

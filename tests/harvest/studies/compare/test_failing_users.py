@@ -16,7 +16,7 @@ from harvest.report.finding import compared, single
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.plan.allocation import plan_spending
-from harvest.studies.plan.planning import plan_study
+from harvest.studies.plan.differences import plan_difference
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import score_material
 from harvest.studies.validity.concentrations import concentrations
@@ -249,7 +249,7 @@ async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_
     assert any(why in sentence for sentence in sentences(cut, 0.95))
     audit = load_audit(str(tmp_path / "audit.yaml"))
     with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
-        plan_study(audit, run=run, detect=20)
+        plan_difference(audit, run=run, detect=20)
     with pytest.raises(InputError, match="labelled x were the last before the trial was lost"):
         plan_spending(audit, run=run)
 
@@ -257,8 +257,8 @@ async def test_variance_has_no_interval_and_a_plan_no_pilot_where_losses_depend_
 async def test_a_pilot_of_which_failing_users_cut_few_short_says_so(tmp_path: Path) -> None:
     draws = np.random.default_rng(5)
     run = await _played(tmp_path, lambda last: last.startswith("SYSA") and draws.random() < 0.1)
-    study = plan_study(load_audit(str(tmp_path / "audit.yaml")), run=run, detect=20, topics=(8,), trials=(2,))
-    assert any("cut short by a failure of the user (no-words x " in note for note in study.notes)
+    study = plan_difference(load_audit(str(tmp_path / "audit.yaml")), run=run, detect=20, topics=(8,), trials=(2,))
+    assert any("cut short by a failure of the user (no-words x " in note for note in study.model.notes)
 
 
 async def test_a_report_of_one_system_names_them_too(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import pytest
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
 from harvest.studies.plan.allocation import Spending, plan_spending
-from harvest.studies.plan.spending_document import spending_document
-from harvest.studies.plan.spending_figures import trials_lines
+from harvest.studies.plan.spending import spending_form, trials_lines
 from protocols.library import load_protocol
 from recordings.formats.imports import record
 from recordings.log.header import make_header
@@ -95,7 +94,7 @@ def test_the_lines_are_what_an_audit_plays(spending: Spending, tmp_path: Path) -
     played = load_audit(str(path))
     wanted = {one.topic: one.trials for one in spending.topics}
     assert {topic.id: played.trials_with(topic) for topic in played.topics.topics} == wanted
-    document = spending_document(spending)
+    document = spending_form(spending).head
     assert wanted == {name: document["trials_of"].get(name, document["trials"]) for name in wanted}
     assert sum(wanted.values()) == document["total"]
 
@@ -174,7 +173,7 @@ def test_the_command_prints_it_in_every_form_and_refuses_what_does_not_belong(
     assert max(map(len, shown.splitlines())) <= 80
     assert "would narrow the interval of a difference for these topics by" in " ".join(shown.split())
     document = json.loads(said(*base, "--json")[1])
-    assert (document["format"], len(document["rows"])) == ("harvest-allocation/1", 6)
+    assert (document["format"], len(document["long"])) == ("harvest-allocation/1", 4 + 3 * 6)
     rows = said(*base, "--csv")[1].splitlines()
     assert len(rows) == 1 + 4 + 3 * 6
     assert said(*base, "--latex")[1].startswith(r"\begin{tabular}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
-from harvest.studies.plan.tail_planning import TailPlan, plan_tail
+from harvest.studies.plan.grid import Plan
+from harvest.studies.plan.tails import TailsModel, least_shown, plan_tail
 from recordings.log.run_folder import read
 from scoring.notation import parse
 from tests.support.reported import small_run
@@ -24,27 +26,27 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_run(tmp_path_factory.mktemp("tails"))
 
 
-def planned(pilot: Path, measure: str = "CVaR(GF, beta=0.25)", **more: Any) -> TailPlan:
+def planned(pilot: Path, measure: str = "CVaR(GF, beta=0.25)", **more: Any) -> Plan[TailsModel]:
     options = {"detect": 0.2, "run": read(pilot), "topics": (15, 16), "trials": (2,), **more}
     return plan_tail(load_audit(str(pilot.parent / "audit.yaml")), parse(measure), **options)
 
 
 def test_cells_with_too_few_topics_have_no_interval_and_say_so(pilot: Path) -> None:
     found = planned(pilot)
-    few, enough = found.designs
-    assert found.least_topics == 16
-    assert few.shown == []
-    assert all("an interval needs 16 topics (here 15)" in one.note for one in few.powers.values())
-    assert enough.powers["A"].with_interval == 1.0
-    assert 0 < enough.powers["A"].width < 1
-    assert list(found.values) == ["A", "B"]
+    few, enough = found.grid.designs
+    assert found.model.least_topics == 16
+    assert math.isnan(least_shown(few.power, lambda one: one.below))
+    assert all("an interval needs 16 topics (here 15)" in one.note for one in few.power.values())
+    assert enough.power["A"].with_interval == 1.0
+    assert 0 < enough.power["A"].width < 1
+    assert list(found.model.values) == ["A", "B"]
 
 
 def test_stated_components_make_a_plan_where_scores_have_two_ends(pilot: Path) -> None:
     spreads = {"mean": 0.6, "between": 0.2, "within": 0.2}
     found = planned(pilot, run=None, stated=spreads)
-    assert found.turns_at_most
-    assert 0.1 < found.values[""] < 0.6
+    assert found.grid.turns_at_most
+    assert 0.1 < found.model.values[""] < 0.6
     with pytest.raises(InputError, match=r"no known top(?s:.*)give a pilot run with --from"):
         planned(pilot, "CVaR(R)", run=None, stated=spreads)
     with pytest.raises(InputError, match="nothing is known of how GF varies"):
@@ -70,11 +72,14 @@ def test_the_command_prints_the_plan_in_every_form(pilot: Path, capsys: pytest.C
     assert "bound 0.2 above it: shown missed" in " ".join(shown.split())
     assert "no interval: the worst share must hold 4 topics, so 8 topics are the fewest" in " ".join(shown.split())
     document = json.loads(said("--json"))
-    assert document["format"] == "harvest-tail-power/1"
-    first, *_, last = document["rows"]
-    assert (first["topics"], first["missed"], first["with_interval"]) == (7, None, 0.0)
-    assert (last["topics"], last["note"] is None or last["with_interval"] < 1) == (8, True)
+    assert document["format"] == "harvest-plan/1"
+    missed = [row for row in document["long"] if row["figure"] == "bound above shown missed"]
+    some = [row for row in document["long"] if row["figure"] == "studies with an interval"]
+    assert (missed[0]["topics"], missed[0]["estimate"], some[0]["estimate"]) == (7, None, 0.0)
+    assert (some[-1]["topics"], some[-1]["note"] is None or some[-1]["estimate"] < 1) == (8, True)
     rows = list(csv.DictReader(io.StringIO(said("--csv"))))
     assert {row["figure"] for row in rows} >= {"bound above shown missed", "bound below shown kept", "user turns"}
     assert {row["estimand"] for row in rows if row["system"]} == {"like-these"}
-    assert "\\begin{tabular}" in said("--latex", "--topics", "7")
+    table = said("--latex", "--topics", "7")
+    assert "\\begin{tabular}" in table
+    assert "simulated studies" not in table

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from rich.padding import Padding
 
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
-from harvest.studies.plan.document import plan_document
-from harvest.studies.plan.figures import answer, plan_tables
-from harvest.studies.plan.planning import Study, plan_study
+from harvest.studies.plan.differences import DifferenceModel, plan_difference
+from harvest.studies.plan.figures import plan_form, plan_tables
+from harvest.studies.plan.grid import Plan
 from harvest.studies.variance.variance import study_variance
 from recordings.log.run_folder import read
 from scoring.notation import parse
@@ -44,21 +45,21 @@ def audit(tmp_path: Path) -> str:
     return written(tmp_path, ("A", "steady", "30/min"), ("B", "erratic", "60/min"))
 
 
-def planned(audit: str, **more: Any) -> Study:
-    return plan_study(load_audit(audit), **{"detect": 20, "topics": (8,), "trials": (2,), **more})
+def planned(audit: str, **more: Any) -> Plan[DifferenceModel]:
+    return plan_difference(load_audit(audit), **{"detect": 20, "topics": (8,), "trials": (2,), **more})
 
 
 def test_without_a_pilot_everything_is_assumed_and_says_so(audit: str) -> None:
     found = planned(audit)
-    assert set(found.sources.values()) == {"assumed", "follows"}
-    one = found.components
+    assert set(found.model.sources.values()) == {"assumed", "follows"}
+    one = found.model.components
     assert (one.mean, one.topic + one.both, one.within) == pytest.approx((0.6, 0.108, 0.132))
     assert one.both == pytest.approx(0.027)
-    assert found.cautious is None
+    assert found.model.cautious(found.grid.present.mix) is None
 
 
 def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(audit: str) -> None:
-    design = planned(audit).designs[0]
+    design = planned(audit).grid.designs[0]
     assert design.turns == 8 * 2 * 2 * 2, "topics, trials, systems, and two turns of the protocol"
     assert design.hours == pytest.approx(8 * 2 * 2 * 2 / 3600), "a turn of A every two seconds, B at the same time"
 
@@ -66,9 +67,9 @@ def test_turns_are_the_most_there_can_be_and_hours_those_of_the_slowest_rate(aud
 def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
     Path(audit).write_text(Path(audit).read_text() + "trials_of: {M001: 12, R002: 2}\n")
     found = planned(audit)
-    present = found.present
+    present, more_topics, more_trials = found.grid.landmarks
     assert present.mix == (12, 4, 4, 2, 4, 4)
-    assert (found.more_topics.mix, found.more_trials.mix) == (present.mix * 2, (24, 8, 8, 4, 8, 8))
+    assert (more_topics.mix, more_trials.mix) == (present.mix * 2, (24, 8, 8, 4, 8, 8))
     assert present.turns == 30 * 2 * 2, "trials of all topics, systems, and two turns of the protocol"
     shown = StringIO()
     people = Console(width=80, file=shown)
@@ -76,12 +77,21 @@ def test_the_audits_own_numbers_of_trials_are_planned_with(audit: str) -> None:
         people.print(part)
     said = " ".join(shown.getvalue().split())
     assert "The audit as it stands, 6 topics × 2 to 12 trials (30 of each system): found" in said
-    document = plan_document(found)["present"]
+    document = plan_form(found).document()["present"]
     assert (document["trials"], document["fewest"], document["most"]) == (30, 2, 12)
-    assert document["power"]["these"] == present.power["these"].found
-    (own,) = planned(audit, topics=(6,), trials=(5,)).designs
-    assert own.mix == ()
+    power = next(row for row in document["figures"] if (row["figure"], row["estimand"]) == ("power", "these"))
+    assert power["estimate"] == present.power["these"].found
+    (own,) = planned(audit, topics=(6,), trials=(5,)).grid.designs
+    assert not own.uneven
     assert own.power["these"].width < present.power["these"].width
+
+
+def answered(plan: Plan[DifferenceModel]) -> str:
+    return plan.model.answer(plan.grid)
+
+
+def beyond(plan: Plan[DifferenceModel]) -> Mapping[str, float]:
+    return plan.model.beyond(plan.grid.present.mix)
 
 
 @pytest.fixture(scope="module")
@@ -97,23 +107,23 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_stated_goes_before_what_a_pilot_shows(audit: str, pilot: Path) -> None:
     run = read(pilot)
     found = planned(audit, run=run)
-    assert set(found.sources.values()) == {"pilot", "follows"}
-    assert found.present.topics == 6
-    assert 1 < found.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
+    assert set(found.model.sources.values()) == {"pilot", "follows"}
+    assert found.grid.present.topics == 6
+    assert 1 < found.grid.designs[0].turns / (8 * 2 * 2) <= 2, "as many as the pilot's conversations had"
     stated = planned(audit, run=run, stated={"mean": 50, "between": 30, "interaction": 10})
-    one = stated.components
+    one = stated.model.components
     assert (one.mean, one.topic + one.both, one.both) == pytest.approx((0.5, 0.09, 0.01))
-    assert (stated.sources["mean"], stated.sources["between"], stated.sources["interaction"]) == ("stated",) * 3
+    assert [stated.model.sources[name] for name in ("mean", "between", "interaction")] == ["stated"] * 3
 
 
 def test_components_are_those_of_the_pilots_variance(audit: str, pilot: Path) -> None:
     found = planned(audit, run=read(pilot), measure=parse("ave%useful"))
     study = study_variance([read(pilot)], measures=[parse("ave%useful")])
     ((_, split),) = study.between["ave%useful", None]
-    one = found.components
+    one = found.model.components
     wanted = [max(0.0, part.value) for part in (split.topic, split.both, split.trial)]
     assert (one.topic, one.both, one.trial) == pytest.approx(wanted)
-    assert found.sources["within"] == "pilot"
+    assert found.model.sources["within"] == "pilot"
 
 
 def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) -> None:
@@ -121,8 +131,8 @@ def test_a_pilot_of_one_system_leaves_systems_by_topics_assumed(tmp_path: Path) 
     with pytest.raises(SystemExit):
         main(["run", audit, "--out", str(tmp_path / "run")])
     found = planned(audit, run=read(tmp_path / "run"))
-    assert (found.sources["between"], found.sources["interaction"]) == ("pilot", "assumed")
-    one = found.components
+    assert (found.model.sources["between"], found.model.sources["interaction"]) == ("pilot", "assumed")
+    one = found.model.components
     assert one.both == pytest.approx((one.topic + one.both) / 4)
 
 
@@ -148,24 +158,24 @@ def test_a_pilot_of_one_topic_is_refused_and_only_what_can_be_stated_is_advised(
 def test_more_systems_share_the_chance_of_error(audit: str, tmp_path: Path) -> None:
     two = planned(audit, topics=(12,), trials=(8,))
     three = written(tmp_path, ("A", "steady", "1/s"), ("B", "erratic", "1/s"), ("C", "erratic", "1/s"))
-    assert (two.pairs, planned(three).pairs) == (1, 3)
+    assert (two.model.pairs, planned(three).model.pairs) == (1, 3)
     many = planned(three, topics=(12,), trials=(8,))
     for estimand in ("like-these", "these"):
-        assert many.designs[0].power[estimand].found < two.designs[0].power[estimand].found
+        assert many.grid.designs[0].power[estimand].found < two.grid.designs[0].power[estimand].found
 
 
 def test_the_answer_is_topics_where_systems_suit_topics_and_neither_where_all_is_found(audit: str) -> None:
-    assert "For topics like these, topics: " in answer(planned(audit, stated={"between": 40, "interaction": 39}))
-    assert "For topics like these, neither: 6 topics × 4 trials" in answer(
+    assert "For topics like these, topics: " in answered(planned(audit, stated={"between": 40, "interaction": 39}))
+    assert "For topics like these, neither: 6 topics × 4 trials" in answered(
         planned(audit, detect=80, stated={"mean": 50, "between": 1})
     )
 
 
 def test_of_designs_that_cost_the_same_the_one_that_finds_more_is_named(audit: str) -> None:
     study = planned(audit, detect=16, topics=(40, 80), trials=(5, 10))
-    powers = {(one.topics, one.trials): one.power["like-these"].found for one in study.designs if one.turns == 1600}
-    assert 0.8 < powers[40, 10] < powers[80, 5]
-    named = study.smallest("like-these")
+    powers = {str(one): one.power["like-these"].found for one in study.grid.designs if one.turns == 1600}
+    assert 0.8 < powers["40 topics × 10 trials"] < powers["80 topics × 5 trials"]
+    named = study.model.smallest(study.grid, "like-these")
     assert named is not None
     assert (named.topics, named.trials) == (80, 5)
     said = " ".join(str(part.renderable) for part in plan_tables(study) if isinstance(part, Padding))
@@ -177,10 +187,10 @@ def test_a_difference_of_many_standard_deviations_is_planned_as_fast_as_any(audi
     spreads = {"mean": 50, "between": 0.5, "interaction": 0.01, "within": 0.01}
     began = time.process_time()
     found = planned(audit, measure=parse("ave%useful"), detect=90, stated=spreads)
-    assert found.difference / math.sqrt(2 * (found.components.both + found.components.within)) > 1000
-    assert found.present.power["like-these"].found == 1
-    assert found.beyond["topics"] <= 8
-    assert found.beyond["trials"] == 1
+    assert found.model.difference / math.sqrt(2 * (found.model.components.both + found.model.components.within)) > 1000
+    assert found.grid.present.power["like-these"].found == 1
+    assert beyond(found)["topics"] <= 8
+    assert beyond(found)["trials"] == 1
     assert time.process_time() - began < 10
 
 
@@ -189,27 +199,29 @@ def test_four_systems_on_45_topics_with_50_trials_are_planned_within_20_seconds(
     large = tmp_path / "large.yaml"
     large.write_text(re.sub("only: .*\n", "", text).replace("trials: 4", "trials: 50"))
     began = time.process_time()
-    found = plan_study(load_audit(str(large)), detect=5)
+    found = plan_difference(load_audit(str(large)), detect=5)
     assert time.process_time() - began < 20
-    assert (found.present.topics, found.present.trials, found.pairs) == (45, 50, 6)
-    assert len(found.designs) == 16
+    assert (found.grid.present.topics, found.grid.present.trials, found.model.pairs) == (45, 50, 6)
+    assert len(found.grid.designs) == 16
 
 
 def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pilot: Path) -> None:
     asked = {"detect": 5, "measure": parse("%recovery"), "topics": (20,), "trials": (10,)}
     found = planned(audit, run=read(pilot), **asked)
-    assert 0.2 < found.coming < 0.7, "of the erratic parrot"
-    assert found.components.shape == "yes or no"
-    (design,) = found.designs
+    assert found.model.coming is not None
+    share = float(found.model.coming.mean())
+    assert 0.2 < share < 0.7, "of the erratic parrot"
+    assert found.model.components.shape == "yes or no"
+    (design,) = found.grid.designs
     assert 0 < design.power["these"].width < 1
-    assert plan_document(found)["components"]["failing"] == pytest.approx(found.coming, abs=1e-6)
+    assert plan_form(found).head["components"]["failing"] == pytest.approx(share, abs=1e-6)
     with pytest.raises(InputError, match="--failing says nothing here: the pilot shows it"):
         planned(audit, run=read(pilot), stated={"failing": 40.0}, **asked)
     stated = {"mean": 50.0, "between": 10.0}
     many, few = (planned(audit, stated={**stated, "failing": one}, **asked) for one in (80.0, 10.0))
     for estimand in ("like-these", "these"):
-        assert many.designs[0].power[estimand].width < few.designs[0].power[estimand].width
-    assert many.beyond["topics"] < few.beyond["topics"]
+        assert many.grid.designs[0].power[estimand].width < few.grid.designs[0].power[estimand].width
+    assert beyond(many)["topics"] < beyond(few)["topics"]
     shown = StringIO()
     for part in plan_tables(few):
         Console(width=200, file=shown).print(part)
@@ -217,12 +229,13 @@ def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pil
 
 
 def test_the_document_has_a_row_for_each_design_and_estimand(audit: str) -> None:
-    document = plan_document(planned(audit, topics=(8, 12), trials=(1, 3)))
+    document = plan_form(planned(audit, topics=(8, 12), trials=(1, 3))).document()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    rows = {(row["estimand"], row["topics"], row["trials"]): row for row in document["rows"]}
-    assert len(rows) == 8
-    assert rows["these", 8, 1]["power"] is None
-    assert rows["like-these", 12, 3]["width"] < rows["like-these", 8, 1]["width"]
+    rows = {(row["figure"], row["estimand"], row["topics"], row["trials"]): row["estimate"] for row in document["long"]}
+    assert sum(figure == "power" for figure, *_ in rows) == 8
+    assert rows["power", "these", 8, 1] is None
+    width = "width of the interval"
+    assert rows[width, "like-these", 12, 3] < rows[width, "like-these", 8, 1]
 
 
 def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_never(audit: str) -> None:
@@ -234,7 +247,7 @@ def test_a_share_that_is_taken_for_points_is_said_and_no_number_of_topics_is_nev
 
 @pytest.mark.parametrize("more", [{"detect": 0.001}, {"detect": 1e-9, **STATED}])
 def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]) -> None:
-    assert planned(audit, **more).beyond["trials_of_these"] > 1_000_000
+    assert beyond(planned(audit, **more))["trials_of_these"] > 1_000_000
 
 
 @pytest.mark.parametrize(

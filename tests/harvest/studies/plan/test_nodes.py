@@ -14,9 +14,9 @@ from rich.console import Console
 
 from harvest.audits.audit import load_audit
 from harvest.cli.main import main
-from harvest.studies.plan.node_document import node_plan_document, node_plan_rows
-from harvest.studies.plan.node_figures import node_answer, node_plan_tables
-from harvest.studies.plan.node_planning import NodePlan, plan_node
+from harvest.studies.plan.figures import plan_form, plan_rows, plan_tables
+from harvest.studies.plan.grid import Plan
+from harvest.studies.plan.nodes import BranchModel, plan_node
 from harvest.studies.trees.parted_systems import parted_systems
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
@@ -40,49 +40,50 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def planned(folder: Path, path: str = FIRST, **more: Any) -> NodePlan:
+def planned(folder: Path, path: str = FIRST, **more: Any) -> Plan[BranchModel]:
     given = {"detect": 20, "topics": (8,), "trials": (6,), **more}
     return plan_node(load_audit(str(folder / "audit.yaml")), read(folder / "run"), path, **given)
 
 
 @pytest.fixture(scope="module")
-def plan(folder: Path) -> NodePlan:
+def plan(folder: Path) -> Plan[BranchModel]:
     return planned(folder, topics=(8, 16), trials=(1, 6))
 
 
-def test_shares_and_counts_are_those_that_compare_prints(folder: Path, plan: NodePlan) -> None:
+def test_shares_and_counts_are_those_that_compare_prints(folder: Path, plan: Plan[BranchModel]) -> None:
     run = read(folder / "run")
     (parted,) = parted_systems(run.finished, ["A", "B"])
     turn = next(one for one in parted.turns if (*one.turns, one.branch)[-2:] == ("U ask", "S o") or one.branch == "S x")
-    assert (plan.came, plan.came_topics) == (96, 8)
+    assert (plan.model.came, plan.model.came_topics) == (96, 8)
     shares = turn.portion if turn.branch == "S o" else tuple(1 - one for one in turn.portion)
-    assert tuple(plan.by_system.values()) == pytest.approx(shares)
-    assert plan.share == pytest.approx(sum(shares) / 2)
-    assert plan.share - plan.changed == pytest.approx(0.2)
+    assert tuple(plan.model.by_system.values()) == pytest.approx(shares)
+    assert plan.model.share == pytest.approx(sum(shares) / 2)
+    assert plan.model.share - plan.model.changed == pytest.approx(0.2)
 
 
-def test_trials_that_come_turns_and_power_grow_with_the_design(plan: NodePlan) -> None:
-    small, large = (next(one for one in plan.designs if (one.topics, one.trials) == at) for at in ((8, 6), (16, 6)))
+def test_trials_that_come_turns_and_power_grow_with_the_design(plan: Plan[BranchModel]) -> None:
+    designs = {(one.topics, one.trials): one for one in plan.grid.designs}
+    small, large = designs[8, 6], designs[16, 6]
     assert small.power.come == 48
     assert large.power.come == 2 * small.power.come
     assert large.turns == pytest.approx(2 * small.turns, abs=1)
     assert large.power.found > small.power.found
     assert large.hours > 0
-    assert math.isnan(plan.designs[0].power.found), "of single trials there is no test"
+    assert math.isnan(plan.grid.designs[0].power.found), "of single trials there is no test"
 
 
-def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: NodePlan) -> None:
+def test_a_turn_that_fewer_reach_takes_more_trials(folder: Path, plan: Plan[BranchModel]) -> None:
     later = planned(folder, AGAIN.replace("→", "->"))
-    assert later.path == ("U ask", "S o", "U more", "S o")
-    assert later.came == plan.took
-    assert later.present.power.come == pytest.approx(plan.present.power.come * plan.share)
+    assert later.model.path == ("U ask", "S o", "U more", "S o")
+    assert later.model.came == plan.model.took
+    assert later.grid.present.power.come == pytest.approx(plan.grid.present.power.come * plan.model.share)
 
 
 def test_a_branch_of_a_few_is_taken_more_and_stopping_is_a_branch(folder: Path) -> None:
     rare = planned(folder, "U ask → S x → end", topics=(4,))
-    assert rare.path[-1] == "■ breakdown"
-    assert rare.changed - rare.share == pytest.approx(0.2)
-    assert planned(folder, "U ask → S x → ■ breakdown", topics=(4,)).designs == rare.designs
+    assert rare.model.path[-1] == "■ breakdown"
+    assert rare.model.changed - rare.model.share == pytest.approx(0.2)
+    assert planned(folder, "U ask → S x → ■ breakdown", topics=(4,)).grid.designs == rare.grid.designs
 
 
 def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Path) -> None:
@@ -100,10 +101,10 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
     shares = []
     for end in ("■ completed", "■ user-stopped (satisfied)"):
         plan = plan_node(audit, run, f"{told} → {end}", detect=20, topics=(8,), trials=(6,))
-        assert plan.path[-1] == end
-        assert plan.came == whole.took
-        shares.append(plan.share)
-        assert 0 <= plan.present.power.found <= 1
+        assert plan.model.path[-1] == end
+        assert plan.model.came == whole.model.took
+        shares.append(plan.model.share)
+        assert 0 <= plan.grid.present.power.found <= 1
     assert sum(shares) == pytest.approx(1)
     assert min(shares) > 0.2
     with pytest.raises(InputError, match="conversations end in 2 ways, and each is a branch") as refused:
@@ -113,18 +114,19 @@ def test_ends_of_two_kinds_after_one_turn_are_two_branches_of_a_plan(folder: Pat
 
 def test_the_answer_says_that_no_design_is_enough_and_how_many_topics_would_be(folder: Path) -> None:
     found = planned(folder)
-    assert found.smallest is None
-    assert found.beyond is not None
-    assert "; no design below names it in 4 studies of 5." in node_answer(found)
-    topics, trials = found.beyond
-    (enough,) = planned(folder, topics=(topics,), trials=(trials,)).designs
+    assert found.model.smallest(found.grid) is None
+    assert "; no design below names it in 4 studies of 5." in found.model.answer(found.grid)
+    beyond = found.model.beyond(found.grid)
+    assert beyond is not None
+    topics, trials = beyond
+    (enough,) = planned(folder, topics=(topics,), trials=(trials,)).grid.designs
     assert 0.7 < enough.power.found < 0.92
 
 
-def test_what_is_printed_says_everything_that_a_reader_needs(plan: NodePlan) -> None:
+def test_what_is_printed_says_everything_that_a_reader_needs(plan: Plan[BranchModel]) -> None:
     shown = StringIO()
     people = Console(width=80, file=shown)
-    for part in node_plan_tables(plan):
+    for part in plan_tables(plan):
         people.print(part)
     said = " ".join(shown.getvalue().split())
     for wanted in (
@@ -135,10 +137,10 @@ def test_what_is_printed_says_everything_that_a_reader_needs(plan: NodePlan) -> 
         "note: in",
     ):
         assert wanted in said
-    document = node_plan_document(plan)
+    document = plan_form(plan).document()
     assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert len(document["rows"]) == 4
-    assert {row.node for row in node_plan_rows(plan)} == {FIRST}
+    assert sum(row["figure"] == "power" for row in document["long"]) == 4
+    assert {row.node for row in plan_rows(plan)} == {FIRST}
 
 
 @pytest.mark.parametrize(

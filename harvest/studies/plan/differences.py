@@ -1,0 +1,404 @@
+"""How many topics and trials a comparison needs: a plan for a difference of means.
+
+Components of variance come from a pilot run, from what the user states, or from assumptions that are named. Each design
+of a grid is then simulated with the test of `harvest compare`, for both estimands.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.audits.audit import Audit
+from harvest.studies.plan.grid import (
+    WANTED,
+    Basis,
+    Design,
+    Grid,
+    Mix,
+    Plan,
+    doubled_mixes,
+    pilot_basis,
+    plan_grid,
+    planned_settings,
+)
+from harvest.studies.plan.pilot import (
+    ICC,
+    INTERACTION,
+    MEAN,
+    assumed_components,
+    coming_shares,
+    planned_measure,
+    read_pilot,
+    refuse_difference,
+)
+from harvest.studies.plan.words import (
+    ONE_SYSTEM,
+    Words,
+    cheapest,
+    error_words,
+    in_percent,
+    points,
+    share_cell,
+    simulated,
+    which_helps,
+)
+from harvest.studies.scores.trial_values import Key, key_name
+from harvest.tables.long_rows import unit_of
+from harvest.terminal import printable
+from recordings.log.run_folder import Run
+from scoring.inference.differences import FEWEST_OPEN
+from scoring.inference.needed import first_enough, taken_up
+from scoring.inference.paired import ESTIMANDS, Estimand, Guard
+from scoring.inference.power import Power, simulate_power
+from scoring.inference.ratio_power import simulate_ratio_power
+from scoring.notation import Term
+from scoring.statistics.beta import normal_quantile
+from scoring.statistics.exchange import fewest_units
+from scoring.statistics.outcomes import Components
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.identity import generator
+
+Floats = npt.NDArray[np.float64]
+Powers = Mapping[Estimand, Power]
+
+_STUDIES, _FEWEST_STUDIES = 1000, 250
+_MOST_TRIALS = 4_000_000  # drawn for one design
+_TAIL = 4.0  # deviations: where the unseen topic lies if differences are normal
+_NOTABLE = 0.005  # half a point of a share
+_TOO_MANY = 100_000  # nobody plays so many
+_ASSUMED = {
+    "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
+    "between": f"topics have {100 * ICC:g}% of the variance (ICC, as in tau-bench)",
+    "interaction": f"{100 * INTERACTION:g}% of what lies between topics is of single systems (no source)",
+    "within": "trials have the rest of what the mean leaves room for",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferenceModel:
+    """key: the measure. difference: to be detected, in the measure's own units. pairs: of systems, among which alpha is
+    shared out. sources: of each component, `pilot`, `stated`, `assumed` or `follows`. upper_interaction: upper 80%
+    limit of the pilot's variance of systems × topics, NaN without one. coming: of %recovery, (topics, systems) how
+    often trials need it. reach: how large a difference of a topic can be. guard: of the intervals for topics like
+    these.
+    """
+
+    basis: Basis
+    key: Key
+    difference: float
+    components: Components
+    sources: Mapping[str, str]
+    pairs: int
+    upper_interaction: float
+    notes: Sequence[str]
+    coming: Floats | None
+    reach: float
+    guard: Guard
+    details: Collection[str] = ()
+
+    def landmarks(self, own: Mix) -> list[Mix]:
+        return doubled_mixes(own)
+
+    def simulate(self, mix: Mix) -> Powers:
+        return {estimand: self._power(self.components, mix, estimand) for estimand in ESTIMANDS}
+
+    def _power(self, components: Components, mix: Mix, estimand: Estimand) -> Power:
+        trials = mix[0] if len(set(mix)) == 1 else mix
+        each = (trials,) if isinstance(trials, int) else mix
+        simulate = partial(simulate_power, reach=self.reach, guard=self.guard)
+        if self.coming is not None:  # ratios have ends of their own, and one kind of interval
+            simulate = partial(simulate_ratio_power, coming=self.coming)
+        return simulate(
+            components,
+            difference=self.difference,
+            topics=len(mix),
+            trials=trials,
+            rng=generator(self.basis.seed, "power", estimand, len(mix), *each),
+            estimand=estimand,
+            level=self.basis.settings.level,
+            alpha=self._alpha,
+            studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TRIALS // (2 * len(mix) * max(mix)))),
+        )
+
+    @property
+    def _alpha(self) -> float:
+        return (1 - self.basis.settings.level) / self.pairs
+
+    def cautious(self, mix: Mix) -> Power | None:
+        """Power for topics like these, were systems × topics to vary by the upper 80% limit of the pilot; None without
+        one."""
+        one, upper = self.components, self.upper_interaction
+        if math.isnan(upper) or upper <= one.both:
+            return None
+        room = math.inf if one.shape == "unbounded" else 0.99 * one.room - one.topic
+        changed = Components(one.shape, one.mean, one.topic, min(upper, room), one.trial, one.low, one.high)
+        return self._power(changed, mix, "like-these")
+
+    def beyond(self, own: Mix) -> Mapping[str, float]:
+        """By formulas: topics with the audit's trials, and trials of the audit's topics, that have the wanted power,
+        for either estimand. own: the audit's trials of each topic."""
+        topics, both, within = len(own), self.components.both, self.components.within
+        if self.coming is not None:
+            # Of a ratio a trial tells as much as comes into it, and topics count by how much of them does.
+            share = float(self.coming.mean())
+            both, within = both * (1 + float(self.coming.var()) / share**2), within / share
+        each = within * sum(1 / trials for trials in own) / topics
+        open_ended = self.guard == "unseen" and math.isinf(self.reach)
+        fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
+
+        def enough(topics: float, variance: float) -> bool:
+            """Whether so many topics whose differences have this variance show the difference in 4 studies of 5."""
+            deviation, far = math.sqrt(variance), 0.0
+            if self.guard == "unseen":  # beyond a measure without an end near its values: of normal differences
+                far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
+            return self.difference >= taken_up(topics, deviation, far, self._alpha)
+
+        z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
+        trials_of_these = math.ceil(z**2 * 2 * within / (topics * self.difference**2))
+        return {
+            "topics": max(fewest, first_enough(lambda number: enough(number, 2 * both + 2 * each))),
+            "trials": math.inf
+            if topics < fewest
+            else first_enough(lambda number: enough(topics, 2 * both + 2 * within / number)),
+            "trials_of_these": max(2, trials_of_these),
+        }
+
+    def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
+        """The cheapest design with the wanted power; for these topics, of those with the audit's own topics, if the
+        grid has any."""
+        own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
+        return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
+
+    @property
+    def subject(self) -> Mapping[str, Any]:
+        return {"measure": self.key[0], "turn": self.key[1], "detect": self.difference}
+
+    def figures(self, design: Design[Powers]) -> Iterator[Mapping[str, Any]]:
+        for estimand, power in design.power.items():
+            for figure, unit, value in (
+                ("power", "share", power.found),
+                ("error of the power", "share", power.found_error),
+                ("width of the interval", unit_of(self._percent), power.width),
+                ("error of the width", unit_of(self._percent), power.width_error),
+            ):
+                yield {"figure": figure, "unit": unit, "estimand": estimand, "estimate": value}
+
+    def head(self, grid: Grid[Powers]) -> dict[str, Any]:
+        one, cautious = self.components, self.cautious(grid.present.mix)
+        return {
+            "measure": self.key[0],
+            "turn": self.key[1],
+            "difference": simulated(self.difference),
+            "pairs": self.pairs,
+            "guard": self.guard,
+            "components": {
+                "mean": simulated(one.mean),
+                "topic": simulated(one.topic),
+                "system_topic": simulated(one.both),
+                "trial": simulated(one.within),
+                "sources": dict(self.sources),
+                **({"failing": simulated(float(self.coming.mean()))} if self.coming is not None else {}),
+            },
+            "beyond": {name: simulated(value) for name, value in self.beyond(grid.present.mix).items()},
+            "cautious": simulated(cautious.found) if cautious else None,
+        }
+
+    def answer(self, grid: Grid[Powers]) -> str:
+        """Topics or trials, in one sentence."""
+        now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
+        if now.found >= WANTED:
+            like_these = f"neither: {grid.present} finds {self.size} in {in_percent(now.found)} of studies"
+        else:
+            like_these = (
+                f"{which_helps(topics, trials)}: twice the topics would find {self.size} in "
+                f"{in_percent(topics.found)} of studies instead of {in_percent(now.found)}, twice the trials in "
+                f"{in_percent(trials.found)}"
+            )
+        now, _, trials = (one.power["these"] for one in grid.landmarks)
+        if now.found >= WANTED:
+            these = f"neither: {grid.present} finds it in {in_percent(now.found)}"
+        else:
+            was = f" instead of {in_percent(now.found)}" if now.found == now.found else ""
+            these = f"trials: twice as many would find it in {in_percent(trials.found)}{was}"
+        return f"Topics or trials? For topics like these, {like_these}; for these topics, {these}."
+
+    def words(self, grid: Grid[Powers]) -> Words[Powers]:
+        return Words(
+            advice=list(self._advice(grid)),
+            grounds=list(self._grounds()),
+            tables=[
+                (f"{words}: found, ± half the interval", partial(self._cell, estimand))
+                for estimand, words in ESTIMANDS.items()
+            ],
+            legend=list(self._legend(grid)),
+        )
+
+    def _cell(self, estimand: Estimand, design: Design[Powers]) -> Any:
+        one = design.power[estimand]
+        return share_cell(one.found, "" if math.isnan(one.width) else f" ±{self._bare(one.width / 2)}")
+
+    def _advice(self, grid: Grid[Powers]) -> Iterator[str]:
+        present = grid.present
+        for estimand in ESTIMANDS:
+            yield self._recommendation(grid, estimand)
+        if self._percent and self.difference < 0.01:
+            size = 100 * self.difference
+            yield f"--detect {size:g} is {points(size)}; for {points(100 * size)} give --detect {100 * size:g}."
+        if present.uneven:  # which the grid of equal trials does not show
+            said = "; ".join(f"{words}: {self._cell(estimand, present)}" for estimand, words in ESTIMANDS.items())
+            yield (
+                f"The audit as it stands, {present}: found, ± half the interval, {said}. Its trials were dealt to "
+                "simulated topics at random; where topics that vary more have more of them, these topics do better."
+            )
+        cautious = self.cautious(present.mix)
+        if cautious is not None:
+            yield (
+                "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
+                f"{present} would find it in {in_percent(cautious.found)} of studies of topics like these."
+            )
+
+    def _recommendation(self, grid: Grid[Powers], estimand: Estimand) -> str:
+        smallest, present = self.smallest(grid, estimand), grid.present
+        start = ESTIMANDS[estimand][0].upper() + ESTIMANDS[estimand][1:]
+        if smallest is not None:
+            return f"{start}: " + cheapest(grid, smallest, "finds it", in_percent(smallest.power[estimand].found))
+        beyond, own = self.beyond(present.mix), pluralize(present.topics, "topic")
+        if estimand == "these":
+            return (
+                f"{start}: no design below with {own} finds it in 4 studies of 5; about "
+                f"{beyond['trials_of_these']:,.0f} trials of each would."
+            )
+        topics, trials, many = beyond["topics"], beyond["trials"], f"only more than {_TOO_MANY:,}"
+        if trials < _TOO_MANY:
+            by_trials = f"about {trials:,.0f} trials of {own} would, too"
+        else:
+            by_trials = f"{'no number of' if math.isinf(trials) else many} trials of {own} would"
+        each = "such numbers of trials" if present.uneven else f"{pluralize(present.trials, 'trial')} of each"
+        return (
+            f"{start}: no design below finds it in 4 studies of 5; "
+            f"{f'about {topics:,.0f}' if topics < _TOO_MANY else many} topics with {each} would; {by_trials}."
+        )
+
+    def _grounds(self) -> Iterator[str]:
+        one, unit = self.components, " points" if self._percent else ""
+        between, both, within = (
+            f"{self._bare(math.sqrt(variance))}{unit}" for variance in (one.topic + one.both, one.both, one.within)
+        )
+        parts = {
+            "mean": f"mean {100 * one.mean:.1f}%" if self._percent else f"mean {one.mean:.4g}",
+            "between": f"spread between topics of one system {between}",
+            "interaction": f"of systems × topics {both}",
+            "within": f"between trials {within}",
+        }
+        for source, words in (("pilot", "from the pilot"), ("stated", "as stated"), ("assumed", "ASSUMED")):
+            said = [parts[name] for name, own in self.sources.items() if own == source]
+            if said:
+                yield f"{words}: {', '.join(said)}"
+        assumed = [_ASSUMED[name] for name, own in self.sources.items() if own == "assumed"]
+        if assumed:
+            yield f"  that is: {'; '.join(assumed)}. Give --from RUN, or state them."
+        if self.coming is not None:
+            spread = "" if self.basis.pilots else ", ASSUMED to vary between topics as what passes does"
+            yield (
+                f"{100 * self.coming.mean():.1f}% of conversations need recovery{spread}; how many do varies between "
+                "simulated studies, systems and topics, and topics without any drop out"
+            )
+        if self.sources["within"] == "follows":
+            yield f"  between trials {within}, which follows from the mean: they are yes or no"
+
+    def _legend(self, grid: Grid[Powers]) -> Iterator[str]:
+        level = self.basis.settings.level
+        errors = [own.found_error for one in grid.designs for own in one.power.values()]
+        yield (
+            f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
+            f"{self.size}{error_words(errors)}; "
+            f"bold from {in_percent(WANTED)}; interval: {100 * level:g}%, of the difference"
+        )
+        if self.pairs > 1:
+            yield (
+                f"{grid.systems} systems: each of {self.pairs} pairs is tested at {(1 - level):.3g} / "
+                f"{self.pairs}, so that power is at least this"
+            )
+        if grid.systems == 1:
+            yield ONE_SYSTEM
+
+    @property
+    def size(self) -> str:
+        """The difference that is to be found: `5 points of %useful S1`."""
+        size = points(100 * self.difference) if self._percent else f"{self.difference:g}"
+        return f"{size} of {printable(key_name(self.key), line=True)}"
+
+    @property
+    def _percent(self) -> bool:
+        return is_percentage(self.key[0])
+
+    def _bare(self, value: float) -> str:
+        return f"{100 * value:.1f}" if self._percent else f"{value:.4f}"
+
+
+def plan_difference(
+    audit: Audit,
+    *,
+    detect: float,
+    measure: Term | None = None,
+    run: Run | None = None,
+    stated: Mapping[str, float] | None = None,
+    topics: Sequence[int] = (),
+    trials: Sequence[int] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    guard: Guard = "unseen",
+) -> Plan[DifferenceModel]:
+    """detect: in points for percentages, else in the measure's own units. measure: of single conversations, or a share
+    of turns; None takes %useful of the first turn. run: a pilot. stated: `mean`, and the standard deviations `between`
+    topics, of system × topic (`interaction`) and `within` topics, in points for percentages; they replace what a pilot
+    says; of %recovery without a pilot also `failing`, the percentage of trials that need it. topics, trials: of the
+    grid; () takes half, once, twice and four times the audit's. seed: of the simulation. guard: of the intervals for
+    topics like these.
+
+    Raises InputError for a measure that topics have no value of, and for components that cannot be.
+    """
+    settings = planned_settings(audit, changes)
+    asked, key = planned_measure(measure, settings, audit)
+    declared, scale = asked.declaration, 100.0 if is_percentage(key[0]) else 1.0
+    difference, given = detect / scale, {name: value / scale for name, value in (stated or {}).items()}
+    basis, pilot = Basis(settings, seed), None
+    if run is not None:
+        basis, material = pilot_basis(settings, seed, run)
+        pilot = read_pilot(material, asked, key, settings, str(run.path))
+    components, origins = assumed_components(declared, key, pilot, given)
+    refuse_difference(components, difference, key)
+    notes = pilot.notes if pilot else ()
+    moved = pilot is not None and components.shape == "yes or no" and "mean" not in given
+    if pilot and moved and abs(pilot.mean - components.mean) > _NOTABLE:
+        level = f"at {100 * components.mean:.1f}%, which is simulated"
+        if pilot.systems == 1:
+            said = (
+                f"the pilot's system averages {100 * pilot.mean:.1f}%; its trials vary as much as those of one {level}"
+            )
+        else:
+            said = (
+                f"the pilot's systems average {100 * pilot.mean:.1f}%, but at different levels; trials vary as much as "
+                f"theirs {level}"
+            )
+        notes = (*notes, said)
+    model = DifferenceModel(
+        basis=basis,
+        key=key,
+        difference=difference,
+        components=components,
+        sources=origins,
+        pairs=max(1, math.comb(len(audit.systems), 2)),
+        upper_interaction=pilot.upper_interaction if pilot else math.nan,
+        notes=notes,
+        coming=coming_shares(declared, pilot, given),
+        reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+        guard=guard,
+    )
+    return plan_grid(audit, model, topics, trials)

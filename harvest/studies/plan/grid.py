@@ -1,0 +1,214 @@
+"""A grid of designs, topics × trials, each simulated under a model: what every plan of a study is computed with.
+
+A model says what a study of one design would find (`PowerModel`). The grid says which designs are tried, what they
+cost, and which is the cheapest that is enough.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from harvest.audits.audit import Audit, place_errors
+from harvest.studies.runs.sources import sources
+from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.scores.scorecard import Material
+from recordings.files.json_text import Json
+from recordings.log.run_folder import Run
+from scoring.settings import Settings, scoring_settings
+from topics.counting import pluralize
+from topics.errors import InputError, Place
+
+# The power that a design is asked for: a true difference is found in four studies of five.
+WANTED = 0.8
+
+_MOST_TRIALS = 40_000  # of one design, over all topics: more takes minutes to simulate
+_TIMES = (0.5, 1, 2, 4)  # of the audit's own topics and trials: the grid
+
+Mix = tuple[int, ...]  # trials of each topic
+P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Basis:
+    """What a plan rests on, whatever its model. seed: of the simulation. pilots: the run that is the pilot
+    (`harvest.studies.runs.sources`), and material: what it says; () and None without one."""
+
+    settings: Settings
+    seed: int
+    pilots: tuple[Mapping[str, Json], ...] = ()
+    material: Material | None = None
+
+    @property
+    def observed(self) -> tuple[float, float] | None:
+        """User turns, and seconds of answering (0 if no time is recorded), of an average conversation of the pilot."""
+        if self.material is None:
+            return None
+        spoken = [one for one in self.material.finished if one.turns]
+        turns = sum(len(one.turns) for one in spoken)
+        seconds = sum(turn.reply.seconds or 0.0 for one in spoken for turn in one.turns if turn.reply)
+        return turns / len(spoken), seconds / len(spoken)
+
+
+def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
+    """The settings of the audit's scores. changes: made to them by options."""
+    with place_errors(audit.document, ("scoring",)):
+        return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
+
+
+def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
+    """run: the pilot, whose material is given, too.
+
+    Raises InputError where whether a trial was lost depended on what a system had answered: what is left is a choice
+    among its answers, and varies as no other run would.
+    """
+    material = gather_runs(run).material
+    if material.concentrations:
+        raise InputError(
+            material.concentrations[0].sentence,
+            place=Place(str(run.path)),
+            advice="play another pilot once the cause is removed, or plan without --from",
+        )
+    return Basis(settings, seed, tuple(sources([run])), material), material
+
+
+class PowerModel(Protocol[P_co]):
+    """What studies would find of topics and systems like those of a pilot, or as stated."""
+
+    @property
+    def basis(self) -> Basis: ...
+
+    def simulate(self, mix: Mix) -> P_co:
+        """What studies with these trials of each topic find."""
+        ...
+
+    def landmarks(self, own: Mix) -> Sequence[Mix]:
+        """Designs to know besides the grid; the first one is the audit's. own: its trials of each topic."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Design(Generic[P]):
+    """One design. mix: trials of each topic. turns: user turns for all systems. hours: at the audit's rates; NaN if
+    nothing is known of how long a turn takes."""
+
+    mix: Mix
+    power: P
+    turns: int
+    hours: float
+
+    @property
+    def topics(self) -> int:
+        return len(self.mix)
+
+    @property
+    def trials(self) -> int:
+        """Of each topic; where they differ their mean, rounded."""
+        return mean_trials(self.mix)
+
+    @property
+    def uneven(self) -> bool:
+        return len(set(self.mix)) > 1
+
+    def __str__(self) -> str:
+        each = pluralize(self.trials, "trial")
+        if self.uneven:
+            each = f"{min(self.mix)} to {max(self.mix)} trials ({sum(self.mix):,} of each system)"
+        return f"{pluralize(self.topics, 'topic')} × {each}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid(Generic[P]):
+    """What was simulated. systems: of the audit. designs: by topics, then trials. landmarks: those of the model.
+    turns_at_most: turns are the most that the protocol takes, since no pilot shows how many there are."""
+
+    audit: str
+    systems: int
+    designs: Sequence[Design[P]]
+    landmarks: Sequence[Design[P]]
+    turns_at_most: bool
+
+    @property
+    def present(self) -> Design[P]:
+        """The audit's own design."""
+        return self.landmarks[0]
+
+    def smallest(self, found: Callable[[P], float], topics: int | None = None) -> Design[P] | None:
+        """The design of the grid with the fewest turns that has the wanted power; of several with as few, the one with
+        the most power. found: the power of a design. topics: only designs with so many."""
+        enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
+        return min(enough, key=lambda one: (one.turns, -found(one.power), one.topics), default=None)
+
+
+M = TypeVar("M", bound=PowerModel[Any])
+M_co = TypeVar("M_co", bound=PowerModel[Any], covariant=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan(Generic[M_co]):
+    """A model, and the grid of designs that was simulated under it."""
+
+    model: M_co
+    grid: Grid[Any]
+
+
+def plan_grid(audit: Audit, model: M, topics: Sequence[int] = (), trials: Sequence[int] = ()) -> Plan[M]:
+    """Simulate every design. topics, trials: of the grid; () takes half, once, twice and four times the audit's.
+
+    Raises InputError for a design that would take too long.
+    """
+    own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
+    every_topics = sorted(set(topics)) or _multiples(len(own), 2)
+    every_trials = sorted(set(trials)) or _multiples(mean_trials(own), 1)
+    grid = [(n,) * t for t in every_topics for n in every_trials]
+    landmarks = model.landmarks(own)
+    every = dict.fromkeys([*grid, *landmarks])
+    for mix in every:
+        if sum(mix) > _MOST_TRIALS:
+            raise InputError(
+                f"a design of {len(mix)} topics × {mean_trials(mix)} trials is too large to simulate",
+                allowed=f"up to {_MOST_TRIALS:,} trials in all",
+                advice="give smaller numbers with --topics and --trials",
+            )
+    observed = model.basis.observed
+    designs = {mix: Design(mix, model.simulate(mix), *_costs(audit, observed, mix)) for mix in every}
+    own_designs, known = [designs[mix] for mix in grid], [designs[mix] for mix in landmarks]
+    return Plan(model, Grid(audit.name, len(audit.systems), own_designs, known, observed is None))
+
+
+def mean_trials(mix: Mix) -> int:
+    return max(1, round(sum(mix) / len(mix)))
+
+
+def even_mix(mix: Mix) -> Mix:
+    """As many topics, all with the mean number of trials."""
+    return (mean_trials(mix),) * len(mix)
+
+
+def doubled_mixes(mix: Mix) -> list[Mix]:
+    """The design, then with twice as many topics, then with twice as many trials."""
+    return [mix, mix + mix, tuple(2 * trials for trials in mix)]
+
+
+def _multiples(own: int, least: int) -> list[int]:
+    return sorted({max(least, round(own * times)) for times in _TIMES})
+
+
+def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tuple[int, float]:
+    """User turns for all systems, and hours of the slowest one, since systems are played at the same time and the
+    groups of one system share its pace. Without a pilot turns are the most that the protocol takes, and hours NaN if
+    nothing is known of how long a turn takes."""
+    most = [audit.protocol.most_turns(topic) for topic in audit.topics.topics]
+    turns = observed[0] if observed else sum(most) / len(most)
+    groups = len(audit.played) // len(audit.systems)
+    conversations, seconds = sum(mix) * groups, []
+    for system in audit.systems:
+        limits = system.limits
+        at_once = limits.concurrency if system.session == "fresh" else min(limits.concurrency, max(mix) * groups)
+        paced = limits.spacing * turns * conversations
+        if observed:
+            seconds.append(max(paced, observed[1] * conversations / at_once))
+        else:
+            seconds.append(paced or math.nan)
+    return round(turns * sum(mix) * len(audit.played)), max(seconds) / 3600

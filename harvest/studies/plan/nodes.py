@@ -1,0 +1,319 @@
+"""How many topics and trials name a turn at which two systems differ: a plan for one branch of a tree.
+
+The pilot's conversations are folded as `harvest compare` folds them, by label. What topics are like at each turn comes
+from them; the share of one branch is then changed, and each design of a grid is simulated with the test of turns.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from rich.text import Text
+
+from harvest.audits.audit import Audit
+from harvest.studies.plan.grid import (
+    WANTED,
+    Basis,
+    Design,
+    Grid,
+    Mix,
+    Plan,
+    doubled_mixes,
+    even_mix,
+    pilot_basis,
+    plan_grid,
+    planned_settings,
+)
+from harvest.studies.plan.node_paths import ARROW, find_way
+from harvest.studies.plan.words import (
+    ONE_SYSTEM,
+    Words,
+    cheapest,
+    error_words,
+    in_percent,
+    points,
+    share_cell,
+    simulated,
+    which_helps,
+)
+from harvest.studies.trees.merge_keys import merging_named
+from harvest.studies.trees.parted_systems import how_ended, turn_name
+from harvest.terminal import printable
+from recordings.conversations.conversation import Conversation
+from recordings.log.run_folder import Run
+from recordings.trees.builder import TreeBuilder
+from recordings.trees.tree import ConversationTree
+from scoring.statistics.beta import normal_quantile
+from scoring.stochastic.by_topic import by_topic
+from scoring.stochastic.ends import Ends, ends_of
+from scoring.stochastic.node_permutation import DRAWS
+from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
+from topics.counting import pluralize
+from topics.errors import InputError
+from topics.identity import generator
+
+Counts = npt.NDArray[np.int64]
+
+_MERGE = "label"  # that of `harvest compare`
+_STUDIES, _FEWEST_STUDIES = 1000, 250
+_MOST_TOPICS = 400_000  # simulated for one design
+_LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics follow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BranchModel:
+    """path: the turns to the node, then the branch, named as in trees. share: of the branch among those that come
+    there, topics and systems of the pilot counting alike, and that of one side; changed: that of the other. by_system:
+    the pilot's shares, NaN where no trial came. came, took: its trials. came_topics: topics with a trial that came."""
+
+    basis: Basis
+    nodes: NodeModel
+    path: tuple[str, ...]
+    share: float
+    changed: float
+    by_system: Mapping[str, float]
+    came: int
+    took: int
+    came_topics: int
+    details: Collection[str] = ("z that is needed",)
+
+    def landmarks(self, own: Mix) -> list[Mix]:
+        return doubled_mixes(even_mix(own))
+
+    def simulate(self, mix: Mix) -> NodePower:
+        """mix: as many trials of all topics."""
+        topics, trials = len(mix), mix[0]
+        return node_power(
+            self.nodes,
+            topics,
+            trials,
+            generator(self.basis.seed, "node power", topics, trials),
+            alpha=round(1 - self.basis.settings.level, 12),
+            studies=max(_FEWEST_STUDIES, min(_STUDIES, _MOST_TOPICS // topics)),
+        )
+
+    def smallest(self, grid: Grid[NodePower]) -> Design[NodePower] | None:
+        return grid.smallest(lambda power: power.found)
+
+    def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
+        """Topics, and trials of each, with which the test would have the wanted power, if no design has; None if that
+        cannot be told. z grows with the root of the number of topics."""
+        known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
+        best = max(known, key=lambda one: one.power.found, default=None)
+        if best is None:
+            return None
+        critical, found = best.power.critical, best.power.found
+        needed = (critical + normal_quantile(WANTED)) / (critical + normal_quantile(found))
+        return math.ceil(best.topics * needed**2), best.trials
+
+    @property
+    def notes(self) -> Sequence[str]:
+        if len(self.by_system) < 2:
+            return ()
+        each = ", ".join(f"{printable(name, line=True)} {in_percent(one)}" for name, one in self.by_system.items())
+        return (f"in the pilot, {each}; their mean is simulated",)
+
+    @property
+    def title(self) -> str:
+        """`U ask → S o`."""
+        return printable(ARROW.join(self.path), line=True)
+
+    @property
+    def subject(self) -> Mapping[str, Any]:
+        return {"node": self.title, "detect": abs(self.share - self.changed)}
+
+    def figures(self, design: Design[NodePower]) -> Iterator[Mapping[str, Any]]:
+        power = design.power
+        yield {"figure": "power", "unit": "share", "estimand": "these", "estimate": power.found}
+        yield {"figure": "error of the power", "unit": "share", "estimand": "these", "estimate": power.found_error}
+        yield {"figure": "trials that come there", "unit": "count", "estimate": power.come}
+        yield {"figure": "z that is needed", "unit": "value", "estimate": power.critical}
+
+    def head(self, grid: Grid[NodePower]) -> dict[str, Any]:
+        smallest, beyond = self.smallest(grid), self.beyond(grid)
+        return {
+            "node": list(self.path),
+            "estimand": "these",
+            "pilot": {
+                "share": simulated(self.share),
+                "spread": simulated(self.nodes.spread),
+                "came": self.came,
+                "took": self.took,
+                "topics": self.came_topics,
+                "by_system": {name: simulated(share) for name, share in self.by_system.items()},
+            },
+            "changed": simulated(self.changed),
+            "difference": simulated(abs(self.share - self.changed)),
+            "smallest": {"topics": smallest.topics, "trials": smallest.trials} if smallest else None,
+            "beyond": {"topics": beyond[0], "trials": beyond[1]} if beyond else None,
+        }
+
+    def answer(self, grid: Grid[NodePower]) -> str:
+        """Topics or trials, in one sentence, and whether any design of the grid is enough."""
+        now, topics, trials = (one.power for one in grid.landmarks)
+        if now.found >= WANTED:
+            said = f"Neither: {grid.present} names {self.title} in {in_percent(now.found)} of studies"
+        else:
+            said = (
+                f"{which_helps(topics, trials).capitalize()}: twice the topics would name {self.title} in "
+                f"{in_percent(topics.found)} of studies instead of {in_percent(now.found)}, twice the trials in "
+                f"{in_percent(trials.found)}"
+            )
+        enough = "" if self.smallest(grid) else "; no design below names it in 4 studies of 5"
+        return f"Topics or trials? {said}{enough}."
+
+    def words(self, grid: Grid[NodePower]) -> Words[NodePower]:
+        smallest, beyond = self.smallest(grid), self.beyond(grid)
+        if smallest is not None:
+            advice = cheapest(grid, smallest, "names it", in_percent(smallest.power.found))
+        elif beyond is None:
+            advice = "Too few conversations come there in these designs to say how many would do."
+        else:
+            advice = f"About {beyond[0]:,} topics with {pluralize(beyond[1], 'trial')} of each would."
+        difference = points(round(100 * abs(self.share - self.changed), 6))
+        errors = [one.power.found_error for one in grid.designs]
+        legend = [
+            "named: share of simulated studies in which `harvest compare` names this turn, with p at most "
+            f"{1 - self.basis.settings.level:.3g} corrected over all turns tested{error_words(errors)}; bold from "
+            f"{in_percent(WANTED)}",
+            "it speaks of the topics that are played; they are simulated to vary as the pilot's do",
+        ]
+        if any(map(math.isnan, errors)):
+            legend.append(
+                "no test: a topic needs several trials, and a turn conversations that could make p small enough"
+            )
+        return Words(
+            advice=[advice],
+            grounds=[
+                f"from the pilot: of {pluralize(self.came, 'trial')} of {pluralize(self.came_topics, 'topic')} that "
+                f"came there, {self.took} took {printable(self.path[-1], line=True)}; topics counting alike, "
+                f"{100 * self.share:.1f}%, with a spread between topics of {100 * self.nodes.spread:.1f} points",
+                f"to be found: {100 * self.changed:.1f}% with one system and {100 * self.share:.1f}% with the other, a "
+                f"difference of {difference}",
+            ],
+            tables=[
+                ("named", lambda one: share_cell(one.power.found)),
+                ("trials of one system that come there", lambda one: Text(f"{one.power.come:,.0f}")),
+            ],
+            legend=[*legend, *([ONE_SYSTEM] if grid.systems == 1 else [])],
+        )
+
+
+def plan_node(
+    audit: Audit,
+    run: Run,
+    path: str,
+    *,
+    detect: float,
+    topics: Sequence[int] = (),
+    trials: Sequence[int] = (),
+    changes: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Plan[BranchModel]:
+    """How often `harvest compare` names a turn at which one branch is taken more often by one of two systems.
+
+    run: the pilot. path: turns as `harvest compare` prints them; the last is the branch, `end` for stopping. detect: by
+    how many points its share differs: one system has the pilot's, the other less of it where that is over one half,
+    else more. topics, trials: of the grid; () takes half, once, twice and four times the audit's. seed: of the
+    simulation.
+
+    Raises InputError for a path that the pilot does not show, or a branch that all take; for a difference beyond 0 or
+    100%; where the pilot cannot tell trials from topics; and where conversations of a system depend on each other.
+    """
+    settings = planned_settings(audit, changes)
+    alpha = round(1 - settings.level, 12)
+    # What `harvest compare` does not test cannot be named.
+    if alpha * (DRAWS + 1) < 1:
+        raise InputError(
+            f"--level: harvest compare tests turns by {DRAWS} draws, which give no p of {alpha:g}",
+            allowed=f"up to {1 - 1 / (DRAWS + 1):g}",
+        )
+    continued = [system.name for system in audit.systems if system.session == "continued"]
+    if continued:
+        raise InputError(
+            f"sessions of {', '.join(continued)} go on from topic to topic, so harvest compare does not test turns",
+            advice="plan %useful instead, without --node; or play with session: fresh",
+        )
+    basis, material = pilot_basis(settings, seed, run)
+    pilot = _Pilot.fold([one for one in material.finished if one.turns], run)
+    node, way = find_way(pilot.tree, pilot.ends, path)
+    stops = way.branch == node
+    took = pilot.ended[:, pilot.ends.find(node, way.end)] if stops else pilot.through[:, way.branch]
+    share, difference = pilot.share(took, node), detect / 100
+    changed = share - difference if share > 0.5 else share + difference
+    if not 0 < changed < 1:
+        raise InputError(
+            f"--detect: {100 * share:.1f}% take {path}; {100 * difference:g} points from there go beyond 0 or 100%",
+            allowed=f"less than {100 * max(share, 1 - share):.1f} points",
+        )
+    nodes = node_model(
+        *(pilot.tree, pilot.ended, pilot.through, pilot.system, node, way.branch, changed),
+        generator(seed, "node model"),
+        ends=pilot.ends,
+        end=way.end,
+    )
+    model = BranchModel(
+        basis=basis,
+        nodes=nodes,
+        path=(*(turn_name(pilot.tree, turn) for turn in pilot.tree.path(node)), way.title),
+        share=share,
+        changed=changed,
+        by_system={name: pilot.share(took, node, at) for at, name in enumerate(pilot.systems)},
+        came=int(pilot.through[:, node].sum()),
+        took=int(took.sum()),
+        came_topics=len(set(pilot.topic[pilot.through[:, node] > 0].tolist())),
+    )
+    return plan_grid(audit, model, topics, trials)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pilot:
+    """Trials in one tree, a row for each topic with each system that has any. system, topic: (C,) places in names.
+    through: (C, N) trials by node; ended: (C, E) by end."""
+
+    tree: ConversationTree
+    systems: tuple[str, ...]
+    system: Counts
+    topic: Counts
+    through: Counts
+    ended: Counts
+    ends: Ends
+
+    def share(self, took: Counts, node: int, system: int | None = None) -> float:
+        """Of those that came to a node, topics counting alike; NaN where none came."""
+        rows = slice(None) if system is None else self.system == system
+        trials = self.through[rows, 0]
+        came = float((self.through[rows, node] / trials).sum())
+        return float((took[rows] / trials).sum()) / came if came else math.nan
+
+    @classmethod
+    def fold(cls, finished: Sequence[Conversation], run: Run) -> Self:
+        """Raises InputError without labels, and if trials cannot be told from topics."""
+        if not any(turn.label for one in finished for turn in one.turns):
+            raise InputError(
+                f"{run.path}: no answer has a label, and conversations are folded by labels",
+                advice="play the pilot with a protocol that labels answers",
+            )
+        builder = TreeBuilder(merging_named(_MERGE))
+        for one in finished:
+            builder.add(one)
+        tree = builder.tree()
+        systems = sorted({one.key.system for one in tree.trials})
+        topics = sorted({one.key.topic for one in tree.trials})
+        cells = [systems.index(one.key.system) * len(topics) + topics.index(one.key.topic) for one in tree.trials]
+        used, row = np.unique(np.array(cells), return_inverse=True)
+        how = how_ended(finished)
+        ends = ends_of(len(tree), tree.ends, [how.get(one, "") for one in tree.trials])
+        through, ended = by_topic(tree.size, tree.ends, row).T, ends.count(row, len(used))
+        system, topic = np.divmod(used, len(topics))
+        several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))
+        if several.max() < 2:
+            raise InputError(
+                f"{run.path}: what lies between topics cannot be told from what lies between trials",
+                allowed="at least 2 topics with 2 trials each with one system",
+                advice="play a pilot with more topics and trials",
+            )
+        return cls(tree, tuple(systems), system, topic, through, ended, ends)

@@ -1,0 +1,200 @@
+"""Trials proposed for each topic: a JSON head, rows of the long form, and for people lines for the audit, what they
+narrow, and what is still unseen."""
+
+import json
+import math
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.plan.allocation import SEEN_ENOUGH, SURELY, Spending
+from harvest.studies.plan.words import simulated
+from harvest.studies.scores.trial_values import key_name
+from harvest.tables.long_rows import LongRow, unit_of
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable
+from scoring.table import is_percentage
+from topics.counting import pluralize
+
+FORMAT = "harvest-allocation/1"
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
+_WIDTH = 78  # columns
+
+
+def spending_form(one: Spending) -> StudyForm:
+    """How a proposal is printed: the `harvest-allocation/1` document, with undefined as null, and tables."""
+    head = {
+        "format": FORMAT,
+        "audit": one.audit,
+        "measure": one.key[0],
+        "turn": one.key[1],
+        "estimand": "these",
+        "systems": list(one.systems),
+        "total": one.total,
+        "trials": one.usual,
+        "trials_of": {each.topic: each.trials for each in one.topics if each.trials != one.usual},
+        "floor": one.found.floor,
+        "unseen": simulated(one.unseen),
+        "settings": one.basis.settings.as_json(),
+        "seed": one.basis.seed,
+        "notes": list(one.notes),
+    }
+    return StudyForm(
+        head=head,
+        rows=lambda: spending_rows(one),
+        tables=lambda _: spending_tables(one),
+        sources=one.basis.pilots,
+    )
+
+
+def spending_rows(one: Spending) -> Iterator[LongRow]:
+    """The proposal in long form: widths over all topics, then for each topic its trials, its spread, and how likely its
+    next trial goes a new way."""
+    name, turn = one.key
+    common: dict[str, Any] = {
+        "study": "plan",
+        "run": ", ".join(str(each["run"]) for each in one.basis.pilots),
+        "measure": name,
+        "turn": turn,
+    }
+    unit, found = unit_of(is_percentage(name)), one.found
+    whole: dict[str, Any] = {**common, "topics": len(one.topics), "estimand": "these"}
+    for figure, width in (
+        ("width of the interval", found.width),
+        ("width of the interval with equal trials", found.equal_width),
+        ("width of the interval with the pilot continued", one.continued_width),
+    ):
+        yield LongRow(**whole, figure=figure, unit=unit, estimate=width)
+    yield LongRow(
+        **whole, figure="narrower by", unit="share", estimate=found.narrower, low=found.low, high=found.high,
+        level=0.9, interval="range of 9 in 10 simulated studies",
+    )  # fmt: skip
+    for each in one.topics:
+        own: dict[str, Any] = {**common, "topic": each.topic}
+        yield LongRow(**own, figure="trials proposed", unit="count", estimate=float(each.trials), trials=each.trials)
+        yield LongRow(**own, figure="spread of trials, foretold", unit=unit, estimate=each.spread, trials=each.pilot)
+        yield LongRow(
+            **own,
+            figure="chance of a way not seen",
+            unit="share",
+            estimate=each.unseen,
+            low=each.unseen_low,
+            high=each.unseen_high,
+            level=one.basis.settings.level,
+            interval="Good-Turing" if each.pilot else "",
+            trials=each.pilot,
+            note="stop" if each.stop else "",
+        )
+
+
+def spending_tables(one: Spending) -> Iterator[RenderableType]:
+    """What a person sees. The lines for the audit come first, ready to be pasted."""
+    yield trials_lines(one)
+    yield Text()
+    yield Text(_answer(one), style="bold")
+    if (one.found.trials == one.found.equal).all():
+        yield Text(
+            "Equal trials may go on in the pilot's own folder, whose trials then count: "
+            f"±{_half(one, one.continued_width)}."
+        )
+    else:
+        better = one.continued_width < one.found.width
+        yield Text(
+            "Play them into a new folder: the pilot chose these numbers, so an estimate must not hold its trials. "
+            f"Equal trials could go on in the pilot's folder and keep them: ±{_half(one, one.continued_width)}"
+            + (", which is narrower, if the systems are still the same." if better else ".")
+        )
+    if math.isnan(one.unseen):
+        yield Text("Nothing is known of new ways through the conversations.")
+    else:
+        stopping = sum(each.stop for each in one.topics)
+        stop = f"{pluralize(stopping, 'topic')} can stop there" if stopping else "no topic can stop there"
+        yield Text(
+            "New ways through a conversation: the next trial of a topic shows one with a chance of "
+            f"{100 * one.unseen:.0f}% on average. For trees alone, {stop}."
+        )
+    yield _table(one)
+    yield from (Text(line, style="dim") for line in _legend(one))
+    yield from (Text(f"note: {printable(note, line=True)}") for note in one.notes)
+
+
+def trials_lines(one: Spending) -> str:
+    """`trials:` and `trials_of:` as an audit has them; only the first where all topics have as many."""
+    own = []
+    for each in one.topics:
+        plain = _PLAIN.fullmatch(each.topic) and each.topic.lower() not in _WORDS
+        if each.trials != one.usual:
+            own.append(f"{each.topic if plain else json.dumps(each.topic)}: {each.trials}")
+    lines = [f"trials: {one.usual}"]
+    if own:
+        inside = textwrap.wrap(", ".join(own), _WIDTH, break_long_words=False, break_on_hyphens=False)
+        lines += ["trials_of: {", *(f"  {line}" for line in inside), "  }"]
+    return "\n".join(lines)
+
+
+def _answer(one: Spending) -> str:
+    found, count = one.found, f"{one.total:,} trials of each system"
+    measure, equal = printable(key_name(one.key), line=True), f"±{_half(one, one.found.equal_width)}"
+    if (found.trials == found.equal).all():
+        return (
+            f"Equal trials: this pilot gives no reason to share {count} in another way; the interval of a difference "
+            f"for these topics would be {equal} of {measure}."
+        )
+    # As a range, since a study can have bad luck.
+    low, high = (f"{100 * abs(end):.0f}% {'wider' if end < 0 else 'narrower'}" for end in (found.low, found.high))
+    return (
+        f"These {count} would narrow the interval of a difference for these topics by {100 * found.narrower:.0f}%: "
+        f"±{_half(one, found.width)} of {measure} instead of {equal} with equal trials "
+        f"(single studies: 9 in 10 from {low} to {high}). Every topic still counts alike."
+    )
+
+
+def _half(one: Spending, width: float) -> str:
+    if math.isnan(width):
+        return "n/a"
+    return f"{100 * width / 2:.1f} points" if is_percentage(one.key[0]) else f"{width / 2:.4f}"
+
+
+def _table(one: Spending) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("topic")
+    for heading in ("pilot", "spread", "trials", "new way"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("")
+    for each in one.topics:
+        chance = f"{100 * each.unseen:.0f}% [{100 * each.unseen_low:.0f}, {100 * each.unseen_high:.0f}]"
+        table.add_row(
+            Text(printable(each.topic, line=True)),
+            str(each.pilot),
+            f"{100 * each.spread:.1f}" if is_percentage(one.key[0]) else f"{each.spread:.4f}",
+            str(each.trials),
+            "n/a" if math.isnan(each.unseen) else chance,
+            "stop" if each.stop else "",
+        )
+    return table
+
+
+def _legend(one: Spending) -> Iterator[str]:
+    points = ", in points" if is_percentage(one.key[0]) else ""
+    yield f"pilot: trials with a value, of {', '.join(printable(name, line=True) for name in one.systems)} together"
+    yield (
+        f"spread: standard deviation between trials of the topic{points}, foretold: few trials say little, so it is "
+        "drawn towards that of all topics"
+    )
+    yield (
+        f"new way: chance that the next trial takes a way that its system did not take on this topic (Good-Turing), "
+        f"[low, high]: {100 * one.basis.settings.level:g}%; stop: at most {100 * SEEN_ENOUGH:g}%, and its high end at "
+        f"most {100 * SURELY:g}%, which takes about 30 trials"
+    )
+    yield (
+        f"no topic has fewer than {pluralize(one.found.floor, 'trial')}; the difference is between two systems or two "
+        "runs, simulated as `harvest compare --estimand these` computes"
+    )
