@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.plan.grid import WANTED, Design, Grid, P, Plan, PowerModel
+from harvest.studies.plan.grid import WANTED, Design, Grid, Plan, PowerModel, Simulated
 from harvest.studies.plan.words import Words, hours_after, simulated
 from harvest.tables.long_rows import LongRow
 from harvest.tables.study_form import StudyForm
@@ -21,7 +21,7 @@ FORMAT = "harvest-plan/1"
 _LANDMARKS = ("present", "more_topics", "more_trials")
 
 
-class PlannedModel(PowerModel[P], Protocol[P]):
+class PlannedModel(PowerModel[Simulated], Protocol[Simulated]):
     """What documents and tables ask of a model."""
 
     @property
@@ -35,19 +35,19 @@ class PlannedModel(PowerModel[P], Protocol[P]):
     def details(self) -> Collection[str]:
         """Figures that a table in a paper leaves out."""
 
-    def figures(self, design: Design[P]) -> Iterator[Mapping[str, Any]]:
+    def figures(self, design: Design[Simulated]) -> Iterator[Mapping[str, Any]]:
         """The columns of the long form in which the figures of one design differ."""
         ...
 
-    def answer(self, grid: Grid[P]) -> str:
+    def answer(self, grid: Grid[Simulated]) -> str:
         """What the audit's own design would find, in one sentence."""
         ...
 
-    def head(self, grid: Grid[P]) -> dict[str, Any]:
+    def head(self, grid: Grid[Simulated]) -> dict[str, Any]:
         """What a document says besides its rows."""
         ...
 
-    def words(self, grid: Grid[P]) -> Words[P]: ...
+    def words(self, grid: Grid[Simulated]) -> Words[Simulated]: ...
 
 
 PlanOf = Plan[PlannedModel[Any]]

@@ -26,8 +26,8 @@ _MOST_TRIALS = 40_000  # of one design, over all topics: more takes minutes to s
 _TIMES = (0.5, 1, 2, 4)  # of the audit's own topics and trials: the grid
 
 Mix = tuple[int, ...]  # trials of each topic
-P = TypeVar("P")
-P_co = TypeVar("P_co", covariant=True)
+Simulated = TypeVar("Simulated")
+Simulated_co = TypeVar("Simulated_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +73,13 @@ def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Materia
     return Basis(settings, seed, tuple(sources([run])), material), material
 
 
-class PowerModel(Protocol[P_co]):
+class PowerModel(Protocol[Simulated_co]):
     """What studies would find of topics and systems like those of a pilot, or as stated."""
 
     @property
     def basis(self) -> Basis: ...
 
-    def simulate(self, mix: Mix) -> P_co:
+    def simulate(self, mix: Mix) -> Simulated_co:
         """What studies with these trials of each topic find."""
         ...
 
@@ -89,12 +89,12 @@ class PowerModel(Protocol[P_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Design(Generic[P]):
+class Design(Generic[Simulated]):
     """One design. mix: trials of each topic. turns: user turns for all systems. hours: at the audit's rates; NaN if
     nothing is known of how long a turn takes."""
 
     mix: Mix
-    power: P
+    power: Simulated
     turns: int
     hours: float
 
@@ -119,22 +119,22 @@ class Design(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True)
-class Grid(Generic[P]):
+class Grid(Generic[Simulated]):
     """What was simulated. systems: of the audit. designs: by topics, then trials. landmarks: those of the model.
     turns_at_most: turns are the most that the protocol takes, since no pilot shows how many there are."""
 
     audit: str
     systems: int
-    designs: Sequence[Design[P]]
-    landmarks: Sequence[Design[P]]
+    designs: Sequence[Design[Simulated]]
+    landmarks: Sequence[Design[Simulated]]
     turns_at_most: bool
 
     @property
-    def present(self) -> Design[P]:
+    def present(self) -> Design[Simulated]:
         """The audit's own design."""
         return self.landmarks[0]
 
-    def smallest(self, found: Callable[[P], float], topics: int | None = None) -> Design[P] | None:
+    def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
         """The design of the grid with the fewest turns that has the wanted power; of several with as few, the one with
         the most power. found: the power of a design. topics: only designs with so many."""
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]

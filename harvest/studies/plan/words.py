@@ -7,7 +7,7 @@ from typing import Generic, Protocol
 
 from rich.text import Text
 
-from harvest.studies.plan.grid import WANTED, Design, Grid, P
+from harvest.studies.plan.grid import WANTED, Design, Grid, Simulated
 
 ONE_SYSTEM = "one system: what is compared are two audits of it; turns are of one of them"
 
@@ -16,13 +16,13 @@ _DIGITS = 6  # a simulation is not known to more
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Generic[P]):
+class Words(Generic[Simulated]):
     """What a model says of a grid to people, besides its answer: advice below the answer, the grounds that the plan
     rests on, a table for each kind of figure (title, and what it says of a design), and a legend."""
 
     advice: Sequence[str]
     grounds: Sequence[str]
-    tables: Sequence[tuple[str, Callable[[Design[P]], Text]]]
+    tables: Sequence[tuple[str, Callable[[Design[Simulated]], Text]]]
     legend: Sequence[str]
 
 
@@ -46,7 +46,7 @@ def which_helps(topics: Found, trials: Found) -> str:
     return "topics" if far > 0 else "trials"
 
 
-def cheapest(grid: Grid[P], design: Design[P], finds: str, shares: str) -> str:
+def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
     """finds: what the design does, as `names it`. shares: of studies in which it does."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (
