@@ -116,6 +116,7 @@ async def test_every_example_is_accepted(tmp_path: Path) -> None:
     environment = dict.fromkeys(("OPENAI_API_KEY", "DESK_KEY", "FLOW_KEY", "MODEL_TOKEN"), "a-value-for-tests")
     examples = _examples()
     documented = {name for _, name, _ in BLOCK.findall(PAGE.read_text(encoding="utf-8"))}
+    assert documented >= {"browser", "command", "http", "openai", "python", "replay"}
     assert {example["driver"] for example in examples} == documented
     for example in examples:
         around = Surroundings(example["name"], tmp_path, environment=environment)

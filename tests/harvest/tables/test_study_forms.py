@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harvest.audits.audit import load_audit
+from harvest.studies.plan.differences import plan_difference
 from harvest.tables.long_rows import LongRow, long_latex
+from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 
 AUDIT = """format: harvest-audit/1
@@ -124,15 +127,18 @@ def test_the_long_form_of_a_variance_keeps_signs_and_names_the_k_of_pass_k(
 
 
 def test_the_long_form_of_a_plan_has_a_row_for_each_design_and_estimand(
-    commands: dict[str, Sequence[object]],
+    run: Path, commands: dict[str, Sequence[object]]
 ) -> None:
-    document = json.loads(printed(*commands["plan"], "--json"))
-    found = document["long"]
-    for design in (row for row in found if row["figure"] == "user turns"):
-        own = {"topics": design["topics"], "trials": design["trials"]}
-        powers = [one(found, figure="power", estimand=name, **own)["estimate"] for name in ("like-these", "these")]
-        assert all(0 <= power <= 1 for power in powers)
-    assert one(found, figure="user turns", topics=12, trials=3)["estimate"] > 0
+    found = json.loads(printed(*commands["plan"], "--json"))["long"]
+    audit = load_audit(str(run.parent / "audit.yaml"), keys_in_clear=True)
+    planned = plan_difference(audit, detect=20, run=read(run), topics=(6, 12), trials=(3,)).grid
+    assert len(planned.designs) >= 2
+    for design in planned.designs:
+        own = {"topics": len(design.mix), "trials": design.mix[0]}
+        for estimand, power in design.power.items():
+            printed_power = one(found, figure="power", estimand=estimand, **own)["estimate"]
+            assert printed_power == pytest.approx(power.found, abs=1e-6)
+        assert one(found, figure="user turns", **own)["estimate"] == design.turns
 
 
 def test_plans_of_several_differences_have_rows_that_differ(run: Path) -> None:
