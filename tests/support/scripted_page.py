@@ -54,6 +54,7 @@ class Request:
     method: str = "POST"
     kind: str = "fetch"
     size: int = 10_000
+    media_type: str = ""
 
 
 @dataclass(eq=False)
@@ -139,7 +140,7 @@ class ScriptedPage:
         later(request.begin, self.traffic.began, key, request.method, self.url + "say", request.kind)
         later(request.begin, self.outbox.request, request.method, self.url + "say", request.kind, SAID.encode())
         if request.responds is not None:
-            later(request.responds, self.traffic.responded, key, 200)
+            later(request.responds, self.traffic.responded, key, 200, request.media_type)
         if request.end < float("inf"):
             later(request.end, self._ended, key, request)
 

@@ -275,6 +275,17 @@ class Traffic:
         return any(one.kind in _LOADED and not one.background for one in self._open.values())
 
     @property
+    def settled(self) -> bool:
+        """True if nothing that was asked for after the mark is still on its way. A stream of events that has begun
+        stays open for as long as the page does, and brings no part of the page."""
+        return not any(
+            one.kind in CARRYING
+            and not one.background
+            and not (one.status and (one.streams or one.kind == "eventsource"))
+            for one in self._open.values()
+        )
+
+    @property
     def begun(self) -> int:
         """How many requests that may carry the answer began since the mark."""
         return self._begun

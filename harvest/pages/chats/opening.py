@@ -264,7 +264,7 @@ class Opening:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
                 before, since = seen.mutations, self._clock.monotonic()
-            elif self._clock.monotonic() - since >= _CALM and not traffic.pending and not traffic.connecting:
+            elif self._clock.monotonic() - since >= _CALM and traffic.settled and not traffic.connecting:
                 return
             await self._clock.sleep(_STEP / 4)
 

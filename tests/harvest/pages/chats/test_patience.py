@@ -419,6 +419,31 @@ def test_a_page_that_waits_for_its_server_is_open_once_that_has_answered_or_afte
     assert page.time.seconds == about(until)
 
 
+@pytest.mark.parametrize(
+    ("loading", "until"),
+    [
+        (Request(0.0, responds=1.5, method="GET", media_type="text/event-stream; charset=utf-8"), 1.5),
+        (Request(0.0, responds=1.5, media_type="application/x-ndjson"), 1.5),
+        (Request(0.0, responds=1.5, method="GET", kind="eventsource"), 1.5),
+        (Request(0.0, method="GET", kind="eventsource"), 5.0),  # nothing says that it is open
+        (Request(0.0, responds=1.5, method="GET", media_type="application/json"), 5.0),  # the rest is on its way
+        (Request(0.0, responds=1.5, end=2.5, method="GET", media_type="application/json"), 2.5),
+    ],
+)
+def test_a_page_that_keeps_a_stream_of_events_open_has_opened_once_the_stream_has(
+    loading: Request, until: float
+) -> None:
+    page = ScriptedPage()
+
+    async def opening() -> None:
+        page.traffic.mark()
+        page.send("notices", loading)
+        await Opening(page.window, site_of({})).place(200, 60)
+
+    page.time.run(opening())
+    assert page.time.seconds == about(until)
+
+
 @pytest.mark.parametrize("lag", [0.0, 8.0])
 def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_lag(lag: float) -> None:
     page = ScriptedPage()
