@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from harvest.pages.browser.installed import find_browser
-from harvest.pages.browser.window import own_browser
+from harvest.pages.browser.process import own_browser
 
 _WIDE, _HIGH = 1040, 620
 

@@ -132,8 +132,8 @@ def _browser() -> Finding:
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser
+    from harvest.pages.browser.process import Browser, own_browser
     from harvest.pages.browser.settings import BrowserSettings
-    from harvest.pages.browser.window import Browser, own_browser
     from harvest.systems.driver import DriverError
     from topics.errors import InputError
 

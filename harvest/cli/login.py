@@ -18,8 +18,8 @@ from harvest.cli.path import GivenPath
 from harvest.drivers.browser import Options, settings_of
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, secrets_of
+from harvest.pages.browser.process import Browser, own_browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser, own_browser
 from harvest.pages.sites.description import load_site
 from harvest.systems.driver import Surroundings
 from harvest.terminal import tell

@@ -106,8 +106,8 @@ def _check(url: str, message: str, out: Path | None, screenshot: Path | None, lo
 
 async def _probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
     from harvest.pages.browser.installed import find_browser
+    from harvest.pages.browser.process import Browser, own_browser
     from harvest.pages.browser.settings import BrowserSettings
-    from harvest.pages.browser.window import Browser, own_browser
     from harvest.pages.chats.chat import Manners
     from harvest.pages.chats.probe import probe
     from harvest.systems.delivery import catch_unforeseen

@@ -92,7 +92,7 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
 
 def _browser() -> Path:
     from harvest.pages.browser.installed import find_browser
-    from harvest.pages.browser.window import own_browser
+    from harvest.pages.browser.process import own_browser
 
     try:
         return find_browser(os.environ, own=own_browser).path

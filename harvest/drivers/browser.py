@@ -19,9 +19,10 @@ from pydantic import AfterValidator, Field, model_validator
 from harvest.drivers.options import FromEnvironment, Proxy, Seconds, Text, resolve_text
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import secrets_of
+from harvest.pages.browser.process import own_browser
 from harvest.pages.browser.rotation import BrowserRotation
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Window, own_browser
+from harvest.pages.browser.window import Window
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from harvest.pages.browser.window import Browser
+from harvest.pages.browser.process import Browser
 from tests.support.browsing import browsing
 
 

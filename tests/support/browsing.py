@@ -12,8 +12,9 @@ from typing import Any
 
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.installed import find_browser
+from harvest.pages.browser.process import Browser, own_browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser, Window, own_browser
+from harvest.pages.browser.window import Window
 from harvest.pages.reading.page import Node, Page
 from tests.servers.local_http import Asked, Handler, LocalServer, response, serving
 
@@ -55,10 +56,10 @@ async def pages(content: Mapping[str, str], other: Handler | None = None) -> Asy
 
 
 @asynccontextmanager
-async def showing(browser: Browser, html: str, other: Handler | None = None) -> AsyncIterator[Window]:
-    """A window that shows this page."""
+async def showing(browser: Browser, html: str, other: Handler | None = None, **different: Any) -> AsyncIterator[Window]:
+    """A window that shows this page, with settings that differ from the usual ones."""
     async with pages({"/": f"<!doctype html><body>{html}"}, other) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.sitting(BrowserSettings(**different))
         try:
             assert await window.goto(server.url) == 200
             yield window

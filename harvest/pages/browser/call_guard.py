@@ -1,10 +1,12 @@
 """What keeps calls to a page from hanging: a bound in time, and the news that the page is gone."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from harvest.pages.browser.faults import call_failure
+from harvest.pages.browser.settings import LIMITS, Limits
 from harvest.systems.driver import Unanswered
 
 T = TypeVar("T")
@@ -15,17 +17,15 @@ GONE = {
     "page-hung": "the page does not answer any more",
     "browser-gone": "the browser has ended",
 }
-# Seconds for a call to a page. One that sets a long reply answers nothing meanwhile, on a busy machine for half a
-# minute; to give it up sooner would lose attempts because of what a system said.
-PATIENCE = 60.0
+CLOSING = 5.0  # seconds for what is only tidied up
 _NEWS = 1.0  # seconds the news of an end may come after the error that it causes
 
 
 class CallGuard:
     """connected: whether the browser is still there. complaint: the kind of error that calls to it raise."""
 
-    def __init__(self, connected: Callable[[], bool], complaint: type[Exception]) -> None:
-        self._connected, self.complaint = connected, complaint
+    def __init__(self, connected: Callable[[], bool], complaint: type[Exception], limits: Limits = LIMITS) -> None:
+        self._connected, self.complaint, self.limits = connected, complaint, limits
         self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     @property
@@ -42,11 +42,12 @@ class CallGuard:
         """The page is closed, be it by itself or with its browser."""
         self.over("page-closed" if self._connected() else "browser-gone")
 
-    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float, *, apart: bool = False) -> T:
+    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
         """The result of a call, or its error. Unanswered if the page is gone, or does not stir for `seconds`.
 
         apart: the call concerns a frame only, and its silence is not that of the page (`frame-silent`).
         """
+        seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
             work.close()
             raise Unanswered(self.gone, GONE[self.gone])
@@ -70,7 +71,7 @@ class CallGuard:
         assert self.gone is not None
         raise Unanswered(self.gone, GONE[self.gone])
 
-    async def call(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
+    async def call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """The same, with every complaint as a DriverError."""
         try:
             return await self.bounded(work, seconds)
@@ -81,3 +82,9 @@ class CallGuard:
 def is_end(error: BaseException | None) -> bool:
     """Whether a call failed because page or browser are gone."""
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))
+
+
+async def quietly(work: Awaitable[Any]) -> None:
+    """Wait a moment for work that only tidies up, and ignore whatever goes wrong with it."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(work, CLOSING)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from harvest.pages.browser.call_guard import PATIENCE, CallGuard
+from harvest.pages.browser.call_guard import CallGuard
 from harvest.pages.browser.faults import call_failure
 from harvest.pages.browser.injected import ASK_EYE, COVERED, EDGES, NO_EYE, eye_source
 from harvest.pages.browser.part import Cover, Keyboard, Part
@@ -18,7 +18,6 @@ from harvest.systems.timing import Clock
 _SHOWN = re.compile(r'<iframe(?=[^>]* h-box=)(?![^>]* h-hide=)[^>]* h-id="(?P<id>\d+)"[^>]*/>')
 _NUMBER = re.compile(r' h-id="\d+"')
 _MOST_FRAMES = 5  # in one answer
-_FRAME = 10.0  # the same for a frame in the page: advertisements are slow, and nobody waits for them
 
 
 class Document(Protocol):
@@ -64,8 +63,8 @@ class Frame:
             return Box(0, 0, *self._viewport)
         around = await self._around().box()
         try:
-            holder = await self._life.bounded(self._frame.frame_element(), PATIENCE)
-            edges = await self._life.bounded(holder.evaluate(EDGES), PATIENCE)
+            holder = await self._life.bounded(self._frame.frame_element())
+            edges = await self._life.bounded(holder.evaluate(EDGES))
         except self._life.complaint:
             return None
         if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
@@ -77,8 +76,8 @@ class Frame:
         if self.main:
             return None
         try:
-            holder = await self._life.bounded(self._frame.frame_element(), PATIENCE)
-            found = Cover.found(await self._life.bounded(holder.evaluate(COVERED), PATIENCE))
+            holder = await self._life.bounded(self._frame.frame_element())
+            found = Cover.found(await self._life.bounded(holder.evaluate(COVERED)))
         except self._life.complaint:
             return None
         return found or await self._around().covered()
@@ -104,7 +103,7 @@ class Frame:
         """What the eye writes of the document in a frame, without numbers; "" where it has none, or does not answer."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
-            document = await self._life.bounded(holder.content_frame(), PATIENCE) if holder is not None else None
+            document = await self._life.bounded(holder.content_frame()) if holder is not None else None
             if document is None:
                 return ""
             inner = Frame(self._life, document, self._keyboard, self._viewport, self._clock)
@@ -169,9 +168,9 @@ class Frame:
 
     async def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
         if self.main:
-            return await self._life.bounded(work, PATIENCE)
+            return await self._life.bounded(work)
         try:
-            return await self._life.bounded(work, _FRAME, apart=True)
+            return await self._life.bounded(work, self._life.limits.frame, apart=True)
         except Unanswered as fault:
             if fault.reason == "frame-silent":
                 self._silent_at = self.url

@@ -4,13 +4,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, cast
 
-from harvest.pages.browser.call_guard import PATIENCE, CallGuard
+from harvest.pages.browser.call_guard import CallGuard
 from harvest.pages.browser.faults import action_failure, out_of_time
 from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
-
-_ACT = 8.0  # seconds for a click or a key
 
 
 class Handle(Protocol):
@@ -59,6 +57,7 @@ class Part:
 
     def __init__(self, life: CallGuard, handle: Handle, keyboard: Keyboard, frame: Placed) -> None:
         self._life, self._handle, self._keyboard, self._frame = life, handle, keyboard, frame
+        self._milliseconds = 1000 * life.limits.act
 
     async def click(self) -> None:
         """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
@@ -69,10 +68,10 @@ class Part:
             # What never stands still can be clicked all the same.
             if "not stable" not in fault.detail:
                 raise
-            await self._act(self._handle.click(timeout=_ACT * 1000, no_wait_after=True, force=True))
+            await self._act(self._handle.click(timeout=self._milliseconds, no_wait_after=True, force=True))
 
     async def hover(self) -> None:
-        await self._act(self._handle.hover(timeout=_ACT * 1000))
+        await self._act(self._handle.hover(timeout=self._milliseconds))
 
     async def focus(self) -> None:
         await self._act(self._handle.focus())
@@ -83,11 +82,11 @@ class Part:
 
     async def tick(self) -> None:
         """Of a box to tick: tick it, if it is not. Raises NotSent as click() does."""
-        await self._act(self._handle.check(timeout=_ACT * 1000))
+        await self._act(self._handle.check(timeout=self._milliseconds))
 
     async def choose(self, option: str) -> None:
         """Of a list: the option that says so. Raises NotSent as click() does."""
-        await self._act(self._handle.select_option(label=option, timeout=_ACT * 1000))
+        await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
 
     async def clear(self) -> None:
         """Empty it, as a person would: all marked, and deleted."""
@@ -97,70 +96,71 @@ class Part:
 
     async def type(self, text: str) -> None:
         """Type at the end of what is there, key by key."""
-        await self._life.call(self._keyboard.type(text), PATIENCE + len(text) / 50)
+        await self._life.call(self._keyboard.type(text), self._life.limits.call + len(text) / 50)
 
     async def insert(self, text: str) -> None:
         """Put in text at once where the cursor stands, as an input method does."""
-        await self._life.call(self._keyboard.insert_text(text), PATIENCE)
+        await self._life.call(self._keyboard.insert_text(text))
 
     async def break_line(self) -> None:
         """Begin a new line where the cursor stands, without a key."""
-        await self._life.call(self._handle.evaluate(BREAK_LINE), PATIENCE)
+        await self._life.call(self._handle.evaluate(BREAK_LINE))
 
     async def paste(self, text: str) -> None:
         """Hand text to its editor as if it came from the clipboard, which is left alone."""
-        await self._life.call(self._handle.evaluate(PASTE, text), PATIENCE)
+        await self._life.call(self._handle.evaluate(PASTE, text))
 
     async def copied(self) -> str:
         """All that its editor holds, also where it draws only what is in view; "" where it has no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
-        text = await self._life.call(self._handle.evaluate(COPIED), PATIENCE)
+        text = await self._life.call(self._handle.evaluate(COPIED))
         await self.press("ControlOrMeta+End")
         return cast(str, text)
 
     async def make(self) -> str:
         """Of a box to type in: `form` (a box of a form), `plain` (a bare editable element), or `editor` (one with
         paragraphs of its own)."""
-        return cast(str, await self._life.call(self._handle.evaluate(MAKE), PATIENCE))
+        return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
 
     async def press(self, key: str) -> None:
         """key: as Playwright names it: `Enter`, `Control+Enter`."""
-        await self._act(self._handle.press(key, timeout=_ACT * 1000, no_wait_after=True))
+        await self._act(self._handle.press(key, timeout=self._milliseconds, no_wait_after=True))
 
     async def value(self) -> str:
         """What is typed in it, line by line."""
-        return cast(str, await self._life.call(self._handle.evaluate(typed_source()), PATIENCE))
+        return cast(str, await self._life.call(self._handle.evaluate(typed_source())))
 
     async def box(self) -> Box | None:
         """Where it is, in the window's coordinates; None: nowhere."""
-        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX), PATIENCE)
+        frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def covered(self) -> Cover | None:
         """What lies over its middle; None: nothing."""
-        return Cover.found(await self._life.call(self._handle.evaluate(COVERED), PATIENCE))
+        return Cover.found(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def off(self) -> bool:
         """Whether it is disabled."""
-        return bool(await self._life.call(self._handle.evaluate(OFF), PATIENCE))
+        return bool(await self._life.call(self._handle.evaluate(OFF)))
 
     async def scroll(self) -> None:
         """Bring it into view."""
-        await self._act(self._handle.scroll_into_view_if_needed(timeout=_ACT * 1000))
+        await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """What does nothing until the element is ready: begun again where time ran out and nothing was in the way. Then
-        the machine was too busy, not the element. work: by the milliseconds that it gets."""
+        """Do work that has no effect until the element is ready, given its time limit in milliseconds; repeat it once
+        if the time ran out with nothing in the way: then the machine was too busy, not the element."""
         try:
-            await self._act(work(_ACT * 1000))
+            await self._act(work(self._milliseconds))
         except NotSent as fault:
             if not out_of_time(fault):
                 raise
-            await self._act(work(2 * _ACT * 1000), 4 * _ACT)
+            await self._act(work(2 * self._milliseconds), 4)
 
-    async def _act(self, work: Coroutine[Any, Any, Any], seconds: float = 2 * _ACT) -> None:
+    async def _act(self, work: Coroutine[Any, Any, Any], times: float = 2) -> None:
+        """times: how many times the limit of an act to wait for Playwright itself."""
         try:
-            await self._life.bounded(work, seconds)
+            await self._life.bounded(work, times * self._life.limits.act)
         except self._life.complaint as fault:
             raise action_failure(str(fault)) from None

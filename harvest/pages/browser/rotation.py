@@ -8,8 +8,9 @@ browser that has died is followed by another as well.
 import asyncio
 from dataclasses import dataclass
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser, Window
+from harvest.pages.browser.window import Window
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import REAL_CLOCK, Clock
 

@@ -40,6 +40,22 @@ _UNWANTED = (
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The longest waits, in seconds: for a browser to start (`launch`), for a click or a key (`act`), for a call to a
+    page (`call`) and for a call to a frame inside a page (`frame`)."""
+
+    launch: float = 60.0
+    act: float = 8.0
+    # A page that lays out a long reply answers nothing meanwhile, on a busy machine for half a minute; giving it up
+    # sooner would lose attempts because of what a system said.
+    call: float = 60.0
+    frame: float = 10.0  # advertisements are slow, and nobody waits for them
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserSettings:
     """Of a browser (executable, headless, sandbox, proxy, arguments) and of each window in it (the rest).
 
@@ -66,6 +82,7 @@ class BrowserSettings:
     colours: Literal["light", "dark"] = "light"
     ignore_https_errors: bool = False
     witness: bool = False
+    limits: Limits = LIMITS
 
     @property
     def with_sandbox(self) -> bool:
@@ -76,6 +93,7 @@ class BrowserSettings:
         return {
             "executable_path": self.executable,
             "headless": self.headless,
+            "timeout": self.limits.launch * 1000,
             "args": [*_QUIET, f"--disable-features={','.join(_UNWANTED)}", *self.arguments],
             "proxy": _proxy(self.proxy) if self.proxy else None,
             # The program that uses us decides when to end; an interrupted turn is still to be written down.

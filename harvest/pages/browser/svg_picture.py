@@ -4,8 +4,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 
 _SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 _MOST_PIXELS = 16_000  # along one side: more than browsers draw

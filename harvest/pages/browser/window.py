@@ -1,4 +1,4 @@
-"""Browsers, their windows and what can be done in them; the only module that imports playwright.
+"""A window of a browser and what can be done in it; besides `process.py` the only module that imports playwright.
 
 Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
 becomes a `DriverError`:
@@ -6,30 +6,25 @@ becomes a `DriverError`:
     NotSent      page-unreachable, page-timeout, page-download (no page came), browser-start (too slow to start, or
                  killed); part-gone, part-covered, part-off (nothing was clicked or typed)
     Unanswered   page-crashed, page-closed, page-hung, browser-gone, frame-gone, frame-silent, page-moved (a new
-                 document came),
-                 page-broken (anything else)
-    Denied       browser-start (it cannot be started), bad-selector (a site's selector is none)
+                 document came), page-broken (anything else)
+    Denied       browser-start (it cannot be started), bad-selector (a site's selector is not valid CSS)
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import tempfile
-import threading
 from base64 import b64decode
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from playwright import async_api as playwright
-from playwright.sync_api import sync_playwright
 
-from harvest.pages.browser.call_guard import PATIENCE, CallGuard, is_end
-from harvest.pages.browser.faults import sentence, start_failure
+from harvest.pages.browser.call_guard import CallGuard, quietly
+from harvest.pages.browser.faults import sentence
 from harvest.pages.browser.frame import Frame
-from harvest.pages.browser.injected import eye_source
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.overlay import overlay
 from harvest.pages.browser.recorder import Recorder
@@ -37,101 +32,14 @@ from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.trace import clean_archive
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.reading.page import Box
-from harvest.systems.driver import Denied, NotSent, Unanswered
-from harvest.systems.timing import REAL_CLOCK, Clock
+from harvest.systems.driver import NotSent
+from harvest.systems.timing import Clock
 
-_START = 60.0  # seconds, as all below: a cold disk is slow
-_LAUNCH = 60.0  # seconds
-_CALL = 20.0  # seconds
-_ACT = 8.0  # seconds
-_CLOSE = 5.0  # seconds; then the browser is killed
+_TRACING = 60.0  # seconds for writing a trace
 _NEWS = 0.3  # seconds in which it becomes known whether the browser went with the page
 _UNDRAWN = (0.05, 0.2, 1.0)  # after each, a page that has come and is not drawn yet is photographed again
 _LOAD = 10.0  # seconds; many pages never finish loading, and can be used all the same
 _MOST_EVENTS = 200  # of one conversation
-
-
-@functools.cache
-def own_browser() -> Path | None:
-    """Where Playwright keeps its own Chromium, if it was installed. Takes half a second, once."""
-    found: list[str] = []
-
-    def ask() -> None:
-        with sync_playwright() as started:
-            found.append(started.chromium.executable_path)
-
-    # In a thread of its own: Playwright's plain form refuses to run where an event loop runs.
-    thread = threading.Thread(target=ask)
-    thread.start()
-    thread.join()
-    return next((Path(path) for path in found if path and Path(path).is_file()), None)
-
-
-class Browser:
-    """One browser process. Windows in it share nothing but the program, and the clock by which they wait."""
-
-    def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
-        self._playwright, self._browser, self._clock = started, browser, clock
-        self._note_close = self._lost = False
-
-    @classmethod
-    async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
-        """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
-        started = await _remote_control()
-        try:
-            async with asyncio.timeout(_LAUNCH + 5):
-                return cls(started, await _launch(started, settings), clock)
-        except BaseException as fault:
-            with contextlib.suppress(Exception):
-                await asyncio.wait_for(started.stop(), _CLOSE)
-            if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
-                raise NotSent("browser-start", f"no browser after {_LAUNCH:g} s") from None
-            if isinstance(fault, playwright.Error):
-                # Whoever kills it while it starts, be it for want of memory, does not do so every time.
-                killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
-                detail = f"{settings.executable or 'the browser'} does not start: {start_failure(fault.message)}"
-                raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
-            raise
-
-    @property
-    def alive(self) -> bool:
-        return not self._note_close and not self._lost and self._browser.is_connected()
-
-    @property
-    def version(self) -> str:
-        return self._browser.version
-
-    async def sitting(self, settings: BrowserSettings) -> Window:
-        """A fresh context with one empty page: no cookies, no storage, but for a log-in's. Raises Unanswered."""
-        if not self.alive:
-            raise Unanswered("browser-gone", "the browser has ended")
-        try:
-            async with asyncio.timeout(_CALL):
-                context = await self._browser.new_context(**settings.context_options())
-                try:
-                    await context.add_init_script(eye_source())
-                    if settings.trace:
-                        await context.tracing.start(screenshots=True, snapshots=True)
-                    window = Window(self._browser, context, await context.new_page(), settings, self._clock)
-                    if settings.witness:
-                        await window.record()
-                    return window
-                except BaseException:
-                    await _quietly(context.close())
-                    raise
-        except TimeoutError:
-            raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
-        except playwright.Error as fault:
-            # Where Playwright itself has ended, the browser still seems to be there.
-            self._lost = self._lost or is_end(fault)
-            raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
-
-    async def close(self) -> None:
-        """Never raises; may be called twice."""
-        if not self._note_close:
-            self._note_close = True
-            await _quietly(self._browser.close())
-            await _quietly(self._playwright.stop())
 
 
 class Window:
@@ -157,7 +65,7 @@ class Window:
         self._opened: playwright.Page | None = None
         self._frames: dict[playwright.Frame, Frame] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._life = CallGuard(browser.is_connected, playwright.Error)
+        self._life = CallGuard(browser.is_connected, playwright.Error, settings.limits)
         self.clock, self.traffic, self.outbox = clock, Traffic(clock), Outbox()
         self.recorder: Recorder | None = None
         self.events: list[str] = []
@@ -243,7 +151,7 @@ class Window:
     async def screenshot(self, scale: float = 1.0) -> bytes:
         """What is to be seen now, as PNG. scale: its pixels for each of the page's."""
         # Not through Playwright's own call: that one waits for the page's fonts, which may never come.
-        session = await self._life.call(self._context.new_cdp_session(self._page), _ACT)
+        session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
         try:
             wanted: dict[str, Any] = {"format": "png"}
             if scale != 1:
@@ -251,37 +159,35 @@ class Window:
                 wanted["clip"] = {"x": 0, "y": 0, "width": width, "height": height, "scale": scale}
             return b64decode((await self._capture(session, wanted))["data"])
         finally:
-            await _quietly(session.detach())
+            await quietly(session.detach())
 
     async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
         for wait in _UNDRAWN:
             with contextlib.suppress(playwright.Error):
-                return await self._life.bounded(session.send("Page.captureScreenshot", wanted), PATIENCE)
+                return await self._life.bounded(session.send("Page.captureScreenshot", wanted))
             await self.clock.sleep(wait)
-        return await self._life.call(session.send("Page.captureScreenshot", wanted), PATIENCE)
+        return await self._life.call(session.send("Page.captureScreenshot", wanted))
 
     async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
         """A screenshot with labelled boxes drawn on it, as PNG; the page itself is left alone."""
         picture = await self.screenshot()
         width, height = self.viewport
-        context = await self._life.call(
-            self._browser.new_context(viewport={"width": width, "height": height}), PATIENCE
-        )
+        context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}))
         try:
-            page = await self._life.call(context.new_page(), PATIENCE)
-            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"), PATIENCE)
-            return await self._life.call(page.screenshot(timeout=_ACT * 1000), PATIENCE)
+            page = await self._life.call(context.new_page())
+            await self._life.call(page.set_content(overlay(picture, boxes, width, height), wait_until="load"))
+            return await self._life.call(page.screenshot(timeout=self._settings.limits.act * 1000))
         finally:
-            await _quietly(context.close())
+            await quietly(context.close())
 
     async def state(self) -> dict[str, Any]:
         """Cookies and storage, as `storage_state` takes them: a secret. Also of a page that a person has closed."""
         work = self._context.storage_state(indexed_db=True)
         if self.gone == "page-closed" and not self._closing:
             # Its context lives on, and what the page left is there.
-            life = CallGuard(self._browser.is_connected, playwright.Error)
-            return cast(dict[str, Any], await life.call(work, PATIENCE))
-        return cast(dict[str, Any], await self._life.call(work, PATIENCE))
+            life = CallGuard(self._browser.is_connected, playwright.Error, self._settings.limits)
+            return cast(dict[str, Any], await life.call(work))
+        return cast(dict[str, Any], await self._life.call(work))
 
     async def trace(self) -> bytes | None:
         """The trace so far, as a zip, without cookies, authorization and storage; None if none was asked for. Once."""
@@ -290,7 +196,7 @@ class Window:
         self._tracing = False
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.zip"
-            await self._life.call(self._context.tracing.stop(path=path), 3 * _CALL)
+            await self._life.call(self._context.tracing.stop(path=path), _TRACING)
             return clean_archive(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
@@ -303,7 +209,7 @@ class Window:
         for task in tuple(self._tasks):
             task.cancel()
         if self._browser.is_connected():
-            await _quietly(self._context.close())
+            await quietly(self._context.close())
 
     def _listen(self) -> None:
         self._browser.on("disconnected", self._note_disconnect)
@@ -350,7 +256,7 @@ class Window:
             self.events.append(event)
 
     def _later(self, work: Coroutine[Any, Any, Any]) -> None:
-        task = asyncio.ensure_future(_quietly(work))
+        task = asyncio.ensure_future(quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -390,39 +296,3 @@ class Window:
 
     async def _weigh_body(self, request: playwright.Request, marked: float) -> None:
         self.traffic.weighed((await request.sizes())["responseBodySize"], marked)
-
-
-async def _remote_control() -> playwright.Playwright:
-    """Playwright's own process. Raises NotSent (`browser-start`) where it is too slow.
-
-    Its start is always seen to its end: one that is broken off half-way waits for ever, and the program with it.
-    """
-    starting = asyncio.ensure_future(playwright.async_playwright().start())
-    try:
-        async with asyncio.timeout(_START):
-            return await asyncio.shield(starting)
-    except BaseException as fault:
-        with contextlib.suppress(Exception):
-            async with asyncio.timeout(_CALL):
-                await (await asyncio.shield(starting)).stop()
-        if isinstance(fault, TimeoutError):
-            raise NotSent("browser-start", f"Playwright does not start within {_START:g} s") from None
-        raise
-
-
-async def _launch(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
-    options = settings.launch_options()
-    sandbox = settings.with_sandbox
-    try:
-        return await started.chromium.launch(chromium_sandbox=sandbox, timeout=_LAUNCH * 1000, **options)
-    except playwright.Error as fault:
-        # A sandbox that was not asked for is not insisted on: many containers have none.
-        if not sandbox or settings.sandbox or "sandbox" not in fault.message.lower():
-            raise
-        return await started.chromium.launch(chromium_sandbox=False, timeout=_LAUNCH * 1000, **options)
-
-
-async def _quietly(work: Awaitable[Any]) -> None:
-    """For what is only tidied up: whatever goes wrong with it, or hangs, is nobody's business any more."""
-    with contextlib.suppress(Exception):
-        await asyncio.wait_for(work, _CLOSE)

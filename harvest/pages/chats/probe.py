@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser, Window
+from harvest.pages.browser.window import Window
 from harvest.pages.chats.chat import Chat, Manners, Said
 from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.experience import Experience

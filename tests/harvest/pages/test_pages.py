@@ -17,8 +17,8 @@ import pytest
 
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.rotation import BrowserRotation
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.reread import read_again
 from harvest.pages.reading.page import parse_page
 from harvest.pages.reading.turn import Habits, read_turn

@@ -20,8 +20,8 @@ import pytest
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import DRIVERS, build_driver
 from harvest.pages.browser.call_guard import CallGuard
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.rotation import BrowserRotation
-from harvest.pages.browser.window import Browser
 from harvest.systems.driver import Driver, DriverError, NotSent, Opening, Surroundings, Unanswered
 from harvest.systems.timing import Clock
 from protocols.answer import Answer, Exchange

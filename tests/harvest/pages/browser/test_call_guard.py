@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from harvest.pages.browser.call_guard import PATIENCE, CallGuard
-from harvest.pages.browser.window import _quietly
+from harvest.pages.browser.call_guard import CallGuard, quietly
 from harvest.systems.driver import Unanswered
 from tests.support.stepping import Stepped
 
@@ -35,12 +34,12 @@ async def silent(seconds: float = 3600.0) -> None:
 
 
 def test_a_page_that_does_not_stir_for_a_minute_has_hung_and_is_not_asked_again() -> None:
-    assert guarded(lambda guard: guard.bounded(silent(), PATIENCE)) == (60, "page-hung")
+    assert guarded(lambda guard: guard.bounded(silent())) == (60, "page-hung")
 
     async def twice(guard: CallGuard) -> None:
         with pytest.raises(Unanswered, match="page-hung"):
-            await guard.bounded(silent(), PATIENCE)
-        await guard.bounded(silent(), PATIENCE)
+            await guard.bounded(silent())
+        await guard.bounded(silent())
 
     assert guarded(twice) == (60, "page-hung")
 
@@ -51,7 +50,7 @@ def test_a_page_that_stirs_within_its_time_has_not() -> None:
             await silent(59)
             return 7
 
-        return await CallGuard(lambda: True, Exception).bounded(slow(), PATIENCE)
+        return await CallGuard(lambda: True, Exception).bounded(slow())
 
     assert Stepped().run(call()) == 7
 
@@ -90,5 +89,5 @@ def test_the_word_of_what_has_gone_may_come_a_second_after_the_error_that_it_cau
 
 def test_what_is_only_tidied_up_is_given_up_after_five_seconds() -> None:
     stepped = Stepped()
-    stepped.run(_quietly(silent()))
+    stepped.run(quietly(silent()))
     assert stepped.seconds == 5

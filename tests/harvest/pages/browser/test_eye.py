@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pytest
 import pytest_asyncio
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.pages.reading.page import BLOCKS, Page, collapse_spaces, parse_page
 from harvest.systems.driver import Denied
 from tests.support.browsing import look, named, pages, run, showing, tagged

@@ -14,10 +14,9 @@ import pytest
 
 from harvest.cli.main import main
 from harvest.drivers.registry import build_driver
-from harvest.pages.browser import window
 from harvest.pages.browser.login import keep_login
-from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
+from harvest.pages.browser.process import Browser
+from harvest.pages.browser.settings import BrowserSettings, Limits
 from harvest.systems.driver import Denied, DriverError, NotSent, Opening, Surroundings
 from tests.support.browsing import pages
 from tests.support.interfaces import Pages, awkward_pages
@@ -77,10 +76,7 @@ async def test_a_log_in_that_is_not_taken_any_more_is_to_be_renewed_and_not_made
     assert "log in once by hand" not in fault.detail
 
 
-async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(window, "_LAUNCH", 5.0)
+async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(tmp_path: Path) -> None:
     started: list[int] = []
 
     async def watched() -> None:
@@ -89,8 +85,9 @@ async def test_a_program_that_never_answers_is_given_up_and_does_not_stay(
             await asyncio.sleep(0.1)
 
     watching = asyncio.create_task(watched())
+    chosen = BrowserSettings(executable=program(tmp_path, "exec sleep 3600"), limits=Limits(launch=5.0))
     with pytest.raises(NotSent, match="browser-start: no browser after 5 s"):
-        await Browser.launch(BrowserSettings(executable=program(tmp_path, "exec sleep 3600")))
+        await Browser.launch(chosen)
     watching.cancel()
     assert started
     assert gone(started) == []

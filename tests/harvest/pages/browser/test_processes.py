@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.pages.browser import frame as frame_module
-from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.settings import BrowserSettings, Limits
 from harvest.systems.driver import Unanswered
 from tests.support.browsing import browsing, pages, showing, until
 from tests.support.processes import browsers_of
@@ -73,14 +72,11 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
         await browser.close()
 
 
-async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(frame_module, "_FRAME", 1.0)
+async def test_a_frame_of_another_origin_that_hangs_does_not_take_the_page_with_it() -> None:
     async with pages({"/": "<script>onload = () => setTimeout(() => { for (;;); }, 300)</script>"}) as advertisement:
         away = advertisement.url.replace("127.0.0.1", "localhost")
         html = f"<p>chat</p><iframe src='{away}'></iframe>"
-        async with browsing() as browser, showing(browser, html) as window:
+        async with browsing() as browser, showing(browser, html, limits=Limits(frame=1.0)) as window:
             await asyncio.sleep(0.6)
             page, frame = window.frames()
             with pytest.raises(Unanswered, match="frame-silent"):

@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.rotation import BrowserRotation
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.systems.driver import Denied, Opening, Surroundings, Unanswered
 from tests.support.processes import below, browsers_of, gone
 

@@ -17,12 +17,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import CDPSession, Error
 
-from harvest.pages.browser import frame as frame_module
-from harvest.pages.browser import part as part_module
 from harvest.pages.browser.part import Part
-from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.process import Browser, own_browser
+from harvest.pages.browser.settings import BrowserSettings, Limits
 from harvest.pages.browser.trace import clean_archive
-from harvest.pages.browser.window import Browser, Window, own_browser
+from harvest.pages.browser.window import Window
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
 from tests.servers.local_http import Asked, response, serving
@@ -148,9 +147,10 @@ async def test_a_crashed_page_says_so_at_once_and_its_browser_goes_on(browser: B
         assert (await look(window)).root.text == "y"
 
 
-async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_module, "PATIENCE", 1.0)
-    async with showing(browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>") as window:
+async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser) -> None:
+    async with showing(
+        browser, "<button id=b onclick='setTimeout(() => { for (;;); }, 50)'>b</button>", limits=Limits(call=1.0)
+    ) as window:
         await (await part(window, "b")).click()
         await asyncio.sleep(0.2)
         with pytest.raises(Unanswered, match="page-hung"):
@@ -224,13 +224,10 @@ async def test_a_browser_that_cannot_be_started_is_denied(tmp_path: Path) -> Non
         await Browser.launch(BrowserSettings(executable=tmp_path / "none"))
 
 
-async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 1.5)
+async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(browser: Browser) -> None:
     html = """<button id=b onclick="document.title='pressed'">b</button>
       <div id=veil class=cookie style="position:fixed;inset:0;background:#fffc">We use cookies</div>"""
-    async with showing(browser, html) as window:
+    async with showing(browser, html, limits=Limits(act=1.5)) as window:
         button = await part(window, "b")
         assert await button.covered()
         with pytest.raises(NotSent, match=r"part-covered: .*veil"):
@@ -241,14 +238,11 @@ async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(
         assert (await look(window)).title == "pressed"
 
 
-async def test_parts_that_are_off_hidden_or_gone_are_not_used(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 1.5)
+async def test_parts_that_are_off_hidden_or_gone_are_not_used(browser: Browser) -> None:
     html = (
         "<button id=a disabled>a</button><textarea id=b readonly></textarea><p><i id=c>c</i></p><button id=d>d</button>"
     )
-    async with showing(browser, html) as window:
+    async with showing(browser, html, limits=Limits(act=1.5)) as window:
         for name, state in (("a", "not enabled"), ("b", "not editable")):
             found = await part(window, name)
             with pytest.raises(NotSent, match=f"part-off: .*{state}"):
@@ -259,13 +253,10 @@ async def test_parts_that_are_off_hidden_or_gone_are_not_used(
             await gone.click()
 
 
-async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_it_once(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 1.0)
+async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_it_once(browser: Browser) -> None:
     html = """<button id=b onclick="document.title += 'pressed '">b</button><textarea id=t></textarea>"""
     block = "() => setTimeout(() => { const until = Date.now() + 1500; while (Date.now() < until); }, 0)"
-    async with showing(browser, html) as window:
+    async with showing(browser, html, limits=Limits(act=1.0)) as window:
         for name in ("b", "t"):
             found = await part(window, name)
             await run(window.frames()[0], block)
@@ -274,14 +265,11 @@ async def test_a_page_too_busy_for_a_click_or_for_text_is_asked_again_and_does_i
         assert await found.value() == "x"
 
 
-async def test_a_button_that_never_stands_still_can_be_pressed(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 1.5)
+async def test_a_button_that_never_stands_still_can_be_pressed(browser: Browser) -> None:
     html = """<style>@keyframes sway { from { margin-left: 0 } to { margin-left: 40px } }</style>
       <button id=b style="width:200px;height:80px;animation: sway .3s infinite alternate"
       onclick="document.title='pressed'">b</button>"""
-    async with showing(browser, html) as window:
+    async with showing(browser, html, limits=Limits(act=1.5)) as window:
         await (await part(window, "b")).click()
         assert (await look(window)).title == "pressed"
 
@@ -344,12 +332,11 @@ async def test_frames_of_a_web_socket_are_counted(browser: Browser) -> None:
 
 
 async def test_frames_without_scripts_without_content_and_without_an_answer_are_looked_at_without_waiting(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
+    browser: Browser,
 ) -> None:
-    monkeypatch.setattr(frame_module, "_FRAME", 3600.0)
     html = """<iframe sandbox srcdoc="<p>no scripts"></iframe><iframe></iframe><iframe src="http://127.0.0.1:1/"></iframe>
       <iframe loading=lazy src=/never></iframe>"""
-    async with showing(browser, html, answer) as window:
+    async with showing(browser, html, answer, limits=Limits(frame=3600.0)) as window:
         texts = [(await frame.look()).root.text for frame in window.frames()]
         assert "no scripts" in texts
         # Where no document has come yet there is nothing to look at, and asking would wait for ever.

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience

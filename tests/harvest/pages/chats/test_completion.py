@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from harvest.pages.browser.busy_signs import FIRM, LOOSE, TRUSTED
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.part import Part
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners, Said
 from harvest.pages.chats.completion import Completion, Patience, Sample, Verdict
 from harvest.pages.chats.experience import Experience

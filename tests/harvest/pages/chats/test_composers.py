@@ -11,8 +11,8 @@ import pytest
 
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.rotation import BrowserRotation
-from harvest.pages.browser.window import Browser
 from harvest.systems.driver import DriverError, Opening, Reply, Surroundings
 from tests.servers.composers import COMPOSERS, Arrivals, composing
 from tests.support.browsing import settings

@@ -21,8 +21,8 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.cli.main import main
 from harvest.drivers.browser import BrowserDriver
 from harvest.drivers.registry import build_driver
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.rotation import BrowserRotation
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.reread import read_again
 from harvest.systems.driver import Exhibit, Opening, Reply, Surroundings
 from protocols.answer import Answer

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from harvest.pages.browser import part as part_module
 from harvest.pages.browser.part import Part
-from harvest.pages.browser.window import Browser, Window
+from harvest.pages.browser.process import Browser
+from harvest.pages.browser.settings import Limits
+from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import Typed, type_text
 from harvest.pages.chats.place import Place
 from harvest.pages.chats.sending import Sent, send
@@ -202,11 +203,8 @@ async def test_a_turn_that_was_given_to_a_page_and_is_then_not_to_be_typed_again
             await sent(window)
 
 
-async def test_a_far_away_page_gets_time_to_connect_before_a_key_is_tried(
-    browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(part_module, "_ACT", 1.5)
-    async with showing(browser, CONNECTING) as window:
+async def test_a_far_away_page_gets_time_to_connect_before_a_key_is_tried(browser: Browser) -> None:
+    async with showing(browser, CONNECTING, limits=Limits(act=1.5)) as window:
         window.traffic.lag = 5.0
         place, held = await typed(window, "Is anybody there?")
         sent = await send(window, place, "Is anybody there?", held)

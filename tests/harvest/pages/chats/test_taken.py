@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import LASTING, Chat, Manners
 from harvest.pages.chats.completion import Patience
 from harvest.pages.chats.experience import Experience

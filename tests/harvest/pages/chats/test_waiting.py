@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from harvest.pages.browser.part import Part
+from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.window import Browser
 from harvest.pages.chats.chat import Chat, Manners
 from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import site_of

@@ -1,0 +1,139 @@
+"""A browser process: finding Playwright's own, starting one, and opening windows in it.
+
+This module and `window.py` are the only ones that import playwright. As there, every call is bounded in time, and every
+failure becomes a `DriverError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import threading
+from pathlib import Path
+
+from playwright import async_api as playwright
+from playwright.sync_api import sync_playwright
+
+from harvest.pages.browser.call_guard import CLOSING, is_end, quietly
+from harvest.pages.browser.faults import sentence, start_failure
+from harvest.pages.browser.injected import eye_source
+from harvest.pages.browser.settings import BrowserSettings
+from harvest.pages.browser.window import Window
+from harvest.systems.driver import Denied, NotSent, Unanswered
+from harvest.systems.timing import REAL_CLOCK, Clock
+
+_START = 60.0  # seconds that Playwright gets to start: a cold disk is slow
+_CALL = 20.0  # seconds for a new window, or for Playwright to stop
+
+
+@functools.cache
+def own_browser() -> Path | None:
+    """Where Playwright keeps its own Chromium, if it was installed. Takes half a second, once."""
+    found: list[str] = []
+
+    def ask() -> None:
+        with sync_playwright() as started:
+            found.append(started.chromium.executable_path)
+
+    # In a thread of its own: Playwright's plain form refuses to run where an event loop runs.
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return next((Path(path) for path in found if path and Path(path).is_file()), None)
+
+
+class Browser:
+    """One browser process. Windows in it share nothing but the program, and the clock by which they wait."""
+
+    def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
+        self._playwright, self._browser, self._clock = started, browser, clock
+        self._note_close = self._lost = False
+
+    @classmethod
+    async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
+        """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
+        started = await _remote_control()
+        try:
+            async with asyncio.timeout(settings.limits.launch + 5):
+                return cls(started, await _launch(started, settings), clock)
+        except BaseException as fault:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(started.stop(), CLOSING)
+            if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
+                raise NotSent("browser-start", f"no browser after {settings.limits.launch:g} s") from None
+            if isinstance(fault, playwright.Error):
+                # Whoever kills it while it starts, be it for want of memory, does not do so every time.
+                killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
+                detail = f"{settings.executable or 'the browser'} does not start: {start_failure(fault.message)}"
+                raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
+            raise
+
+    @property
+    def alive(self) -> bool:
+        return not self._note_close and not self._lost and self._browser.is_connected()
+
+    @property
+    def version(self) -> str:
+        return self._browser.version
+
+    async def sitting(self, settings: BrowserSettings) -> Window:
+        """A fresh context with one empty page: no cookies, no storage, but for a log-in's. Raises Unanswered."""
+        if not self.alive:
+            raise Unanswered("browser-gone", "the browser has ended")
+        try:
+            async with asyncio.timeout(_CALL):
+                context = await self._browser.new_context(**settings.context_options())
+                try:
+                    await context.add_init_script(eye_source())
+                    if settings.trace:
+                        await context.tracing.start(screenshots=True, snapshots=True)
+                    window = Window(self._browser, context, await context.new_page(), settings, self._clock)
+                    if settings.witness:
+                        await window.record()
+                    return window
+                except BaseException:
+                    await quietly(context.close())
+                    raise
+        except TimeoutError:
+            raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
+        except playwright.Error as fault:
+            # Where Playwright itself has ended, the browser still seems to be there.
+            self._lost = self._lost or is_end(fault)
+            raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
+
+    async def close(self) -> None:
+        """Never raises; may be called twice."""
+        if not self._note_close:
+            self._note_close = True
+            await quietly(self._browser.close())
+            await quietly(self._playwright.stop())
+
+
+async def _remote_control() -> playwright.Playwright:
+    """Playwright's own process. Raises NotSent (`browser-start`) where it is too slow.
+
+    Its start is always seen to its end: one that is broken off half-way waits for ever, and the program with it.
+    """
+    starting = asyncio.ensure_future(playwright.async_playwright().start())
+    try:
+        async with asyncio.timeout(_START):
+            return await asyncio.shield(starting)
+    except BaseException as fault:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CALL):
+                await (await asyncio.shield(starting)).stop()
+        if isinstance(fault, TimeoutError):
+            raise NotSent("browser-start", f"Playwright does not start within {_START:g} s") from None
+        raise
+
+
+async def _launch(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
+    options, sandbox = settings.launch_options(), settings.with_sandbox
+    try:
+        return await started.chromium.launch(chromium_sandbox=sandbox, **options)
+    except playwright.Error as fault:
+        # A sandbox that was not asked for is not insisted on: many containers have none.
+        if not sandbox or settings.sandbox or "sandbox" not in fault.message.lower():
+            raise
+        return await started.chromium.launch(chromium_sandbox=False, **options)
