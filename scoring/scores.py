@@ -10,7 +10,6 @@ import numpy as np
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from scoring.asked import Asked
-from scoring.bare_rows import topic_rows, trial_rows
 from scoring.catalogue import understand
 from scoring.columns import Columns, column_of
 from scoring.conversations import Ranked, default_columns, default_figures, in_order, nugget_figures
@@ -30,7 +29,7 @@ from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
-from scoring.table import Late, ScoreRow, ScoreTable
+from scoring.table import Late, ScoreRow, ScoreTable, Single
 from scoring.words import conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -39,6 +38,9 @@ from topics.topic import TopicSet
 
 # The schema that comes with Harvest.
 SHIPPED = "sakai-2023"
+
+# Makes rows, with intervals if it is given a resampler.
+_MakeRows = Callable[[Resampler | None], Iterable[ScoreRow]]
 
 
 def score(
@@ -150,18 +152,12 @@ def score(
             planned=len({key.trial for key in planned}),
         )
         joint.extend(_form_rows(asked.measures, pool))
-        conversations_of = partial(_single_rows, grounds, further)
-        late: tuple[Late, ...] = (
-            Late("conversation", partial(_late_rows, asked, topics, conversations_of)),
-            Late(
-                "topic",
-                partial(_late_rows, asked, topics, partial(_bounded_rows, partial(topic_rows, scores), resampler)),
-            ),
-            Late(
-                "trial",
-                partial(_late_rows, asked, topics, partial(_bounded_rows, partial(trial_rows, scores), by_trial)),
-            ),
+        makers: tuple[tuple[Single, _MakeRows, Resampler | None], ...] = (
+            ("conversation", partial(_single_rows, grounds, further), None),
+            ("topic", scores.topic_rows, resampler),
+            ("trial", scores.trial_rows, by_trial),
         )
+        late = tuple(Late(of, partial(_late_rows, asked, topics, make, given)) for of, make, given in makers)
         blocks.append((late, joint))
     asked.refuse_unsettled()
     missing = len(set(planned) - found.keys() - set(lost))
@@ -243,9 +239,9 @@ def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> It
 
 
 def _late_rows(
-    asked: Asked, topics: TopicSet, make: Callable[[bool], Iterable[ScoreRow]], bounded: bool
+    asked: Asked, topics: TopicSet, make: _MakeRows, resampler: Resampler | None, bounded: bool
 ) -> Iterator[ScoreRow]:
-    return asked.with_scorers(make(bounded), topics.topics)
+    return asked.with_scorers(make(resampler if bounded else None), topics.topics)
 
 
 def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
@@ -263,17 +259,12 @@ def _nuggets(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
     return nugget_figures(grounds[at])
 
 
-def _single_rows(grounds: Sequence[Material], further: Sequence[Sequence[Figure]], bounded: bool) -> Iterator[ScoreRow]:
+def _single_rows(
+    grounds: Sequence[Material], further: Sequence[Sequence[Figure]], resampler: Resampler | None
+) -> Iterator[ScoreRow]:
     """The rows of single conversations, which have no intervals. further: the figures that were asked for."""
     for ground, own in zip(grounds, further, strict=True):
         yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground.aside()), *own))
-
-
-def _bounded_rows(
-    rows: Callable[[Resampler | None], Iterator[ScoreRow]], resampler: Resampler | None, bounded: bool
-) -> Iterator[ScoreRow]:
-    """Of several conversations. resampler: None where they have no intervals in any case."""
-    return rows(resampler if bounded else None)
 
 
 @cache

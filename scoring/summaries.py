@@ -5,8 +5,9 @@ what the others weigh. Every interval has the topic as its unit, except within a
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,11 @@ from scoring.measures.usefulness import (
     UNLABELLED,
     Share,
     labels,
+    present_means,
     recovery_cells,
-    share,
+    shares,
     useful_cells,
+    with_interval,
 )
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
@@ -37,9 +40,27 @@ from topics.counting import pluralize
 from topics.topic import Topic
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 _IN_TIME = 3  # measures that are asked whether trials hang together in time
 _ALIKE = 0.05  # p at which they do
+
+
+# Indices that give (parts, topics, trials) of an array of topics and trials.
+_Grid = tuple[Counts, Counts]
+
+
+class _Mean(NamedTuple):
+    """The mean of one part, and the figures that go with it. left_out: valid conversations without a value."""
+
+    value: float
+    worst: float
+    best: float
+    n: int
+    topics: int
+    left_out: int
+    unjudged: int
+    unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +70,22 @@ class _Cells:
     values: Floats
     worst: Floats
     best: Floats
-    unjudged: npt.NDArray[np.int64]
-    unknown: npt.NDArray[np.int64]
+    unjudged: Counts
+    unknown: Counts
+
+    def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
+        """The mean of each part. expected: (parts, topics, trials) conversations that should have a value."""
+        values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
+        seen = ~np.isnan(values)
+        n = seen.sum(axis=(1, 2))
+        columns = (
+            *map(means_over_topics, (values, worst, best)),
+            n,
+            seen.any(axis=2).sum(axis=1),
+            np.where(n > 0, (expected & ~seen).sum(axis=(1, 2)), 0),
+            *(counts[at].sum(axis=(1, 2)) for counts in (self.unjudged, self.unknown)),
+        )
+        return list(map(_Mean._make, zip(*(column.tolist() for column in columns), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +207,27 @@ class SystemScores:
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
         """Rows by topic type, and over everything."""
-        parts = [Part(members, range(len(self.trials)), None, name) for name, members in self.types().items()]
-        return self.part_rows((*parts, Part(range(len(self.topics)), range(len(self.trials)))), resampler)
+        parts = [Part(members, range(len(self.trials)), None, name) for name, members in self._members()]
+        return (row for part in parts for rows in self._part_rows([part], resampler) for row in rows)
+
+    def topic_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
+        """Rows of each topic over its trials. Without a resampler they have no intervals."""
+        trials = range(len(self.trials))
+        parts = [Part([row], trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
+        return (row for rows in self._part_rows(parts, resampler) for row in rows)
+
+    def trial_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
+        """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
+        each = [
+            [Part(members, [column], None, name, trial) for column, trial in enumerate(self.trials)]
+            for name, members in self._members()
+        ]
+        made = zip(*(self._part_rows(parts, resampler) for parts in each), strict=True)
+        return (row for parts in made for rows in parts for row in rows)
+
+    def _members(self) -> list[tuple[str | None, Sequence[int]]]:
+        """The rows of the topics of each type, and of all."""
+        return [*self.types().items(), (None, range(len(self.topics)))]
 
     def types(self) -> dict[str, list[int]]:
         """The rows of the topics of each type, in the order in which types first occur."""
@@ -182,58 +236,60 @@ class SystemScores:
             types.setdefault(topic.type.name, []).append(row)
         return types
 
-    def part_rows(self, parts: Iterable[Part], resampler: Resampler) -> Iterator[ScoreRow]:
-        """The rows of each part, with intervals."""
-        tallies = self.tallies()
-        for part in parts:
-            if (self.valid | self.answers.invalid)[np.ix_(part.topics, part.trials)].any():
-                yield from self._shares(part, tallies, resampler)
-                yield from self._means(part, resampler)
+    def _part_rows(self, parts: Sequence[Part], resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
+        """The rows of each part. All parts have the same number of topics, and of trials."""
+        tried = [(self.valid | self.answers.invalid)[np.ix_(one.topics, one.trials)].any() for one in parts]
+        parts = [one for one, some in zip(parts, tried, strict=True) if some]
+        found: Iterator[tuple[list[ScoreRow], ...]] = iter(())
+        if parts:
+            topics, trials = np.array([one.topics for one in parts]), np.array([one.trials for one in parts])
+            at = topics[:, :, None], trials[:, None, :]
+            each = [self._shares(parts, at, one, resampler) for one in self.tallies()]
+            found = zip(*each, self._means(parts, at, resampler), strict=True)
+        for some in tried:
+            yield [row for rows in next(found) for row in rows] if some else []
 
-    def _shares(self, part: Part, tallies: Sequence[Tally], resampler: Resampler) -> Iterator[ScoreRow]:
-        grid, topics = np.ix_(part.topics, part.trials), list(part.topics)
-        for one in tallies:
-            if not one.there[topics].any():
-                continue
-            lost, whole = one.lost[grid], float(one.whole[topics].max())
-            found = self._share(part, one.above[grid], one.below[grid], lost, resampler, whole=whole, pooled=one.pooled)
-            goes_on = self.design.continued and not part.one
-            if 0 < found.units < one.fewest[0] and (found.interval.printed or not goes_on):
-                unit = part.unit if part.one else self.design.unit([self.topics[row].id for row in part.topics])
-                unit = "session" if goes_on and found.units < found.topics else unit
-                few = f"{pluralize(found.units, unit)} with {one.fewest[1]}, too few for an interval"
-                found = replace(found, interval=no_interval(few))
-            yield self.share_row(one.measure, found, part, int(lost.sum()), one.turn)
+    def _shares(
+        self, parts: Sequence[Part], at: _Grid, one: Tally, resampler: Resampler | None
+    ) -> Iterator[list[ScoreRow]]:
+        """The row of each part, or none, over both sides of a share."""
+        sides = [np.ascontiguousarray(side[at]) for side in (one.above, one.below, one.lost)]
+        if parts[0].one:  # the trials are the units
+            sides = [side.transpose(0, 2, 1) for side in sides]
+        above, below, lost = sides
+        whole = one.whole[at[0]].max(axis=(1, 2))
+        there: list[bool] = np.any(one.there[at[0]], axis=(1, 2)).tolist()
+        found, invalid = shares(above, below, lost, whole, pooled=one.pooled), lost.sum(axis=(1, 2)).tolist()
+        for i, part in enumerate(parts):
+            own = found[i]
+            if resampler is not None and there[i]:
+                own = self._with_interval(part, own, above[i], below[i], one, resampler)
+            yield [self._share_row(one.measure, own, part, invalid[i], one.turn)] if there[i] else []
 
-    def _share(
-        self,
-        part: Part,
-        above: Floats,
-        below: Floats,
-        invalid: npt.NDArray[np.bool_],
-        resampler: Resampler,
-        *,
-        whole: float = 1.0,
-        pooled: bool = False,
+    def _with_interval(
+        self, part: Part, found: Share, above: Floats, below: Floats, one: Tally, resampler: Resampler
     ) -> Share:
         names = [self.topics[row].id for row in part.topics]
-        if part.one:
-            above, below, invalid = above.T, below.T, invalid.T
-            names = [str(self.trials[column]) for column in part.trials]
-        return share(
-            names,
+        found = with_interval(
+            found,
+            [str(self.trials[column]) for column in part.trials] if part.one else names,
             above,
             below,
-            invalid,
             level=self.settings.level,
-            pooled=pooled,
-            whole=whole,
+            pooled=one.pooled,
             resampler=resampler if self.settings.shares == "bootstrap" and not part.one else None,
             unit=part.unit,
             design=self.design,
         )
+        goes_on = self.design.continued and not part.one
+        if not 0 < found.units < one.fewest[0] or (goes_on and not found.interval.printed):
+            return found
+        unit = part.unit if part.one else self.design.unit(names)
+        unit = "session" if goes_on and found.units < found.topics else unit
+        few = f"{pluralize(found.units, unit)} with {one.fewest[1]}, too few for an interval"
+        return replace(found, interval=no_interval(few))
 
-    def share_row(self, measure: str, found: Share, part: Part, invalid: int, turn: int | None = None) -> ScoreRow:
+    def _share_row(self, measure: str, found: Share, part: Part, invalid: int, turn: int | None = None) -> ScoreRow:
         return ScoreRow(
             measure=measure,
             system=self.system,
@@ -255,61 +311,41 @@ class SystemScores:
             note=found.interval.note,
         )
 
-    def _means(self, part: Part, resampler: Resampler) -> Iterator[ScoreRow]:
-        grid = np.ix_(part.topics, part.trials)
-        present = {measure: cells for measure, cells in self.cells.items() if self._belongs(measure, part)}
-        if not present:
-            return
-        stacked = np.stack([cells.values[grid] for cells in present.values()], axis=-1)
-        top = [1.0 if has_top(measure) else math.inf for measure in present]
-        names, units = [self.topics[row].id for row in part.topics], stacked
-        if part.one:
-            names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(stacked, 0, 1)
-        intervals = resampler.under(self.design).means(names, units, top=top, unit=part.unit)
-        lost = self.answers.invalid[grid]
-        invalid, valid = int(lost.sum()), self.valid[grid]
-        columns = np.ascontiguousarray(np.moveaxis(stacked, -1, 0))
-        means = _over_topics(columns)
-        worst, best = (
-            _over_topics(np.stack([getattr(cells, side)[grid] for cells in present.values()]))
-            for side in ("worst", "best")
-        )
-        for place, (measure, cells) in enumerate(present.items()):
-            values = columns[place]
-            if self.is_event(measure):
-                yield self.event_row(measure, part)
-                continue
-            seen = ~np.isnan(values)
-            rows = seen.any(axis=1)
-            absent = int((valid & ~seen & self.having(measure, part.topics)[:, None]).sum()) if rows.any() else 0
-            yield self.mean_row(
-                measure,
-                part,
-                (float(means[place]), float(worst[place]), float(best[place])),
-                int(seen.sum()),
-                topics=int(rows.sum()),
-                invalid=invalid,
-                unjudged=int(cells.unjudged[grid].sum()),
-                unknown=int(cells.unknown[grid].sum()),
-                left_out=absent,
-                interval=intervals[place],
-            )
+    def _means(self, parts: Sequence[Part], at: _Grid, resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
+        """The rows of each part by measure of conversations."""
+        valid, invalid = self.valid[at], self.answers.invalid[at].sum(axis=(1, 2)).tolist()
+        columns: dict[str, list[_Mean]] = {}
+        there: dict[str, list[bool]] = {}
+        for measure, cells in self.cells.items():
+            having = np.array([(row, measure) in self._measured for row in range(len(self.topics))])[at[0]]
+            there[measure] = np.any(having, axis=(1, 2)).tolist()
+            if any(there[measure]) and not self._is_event(measure):
+                columns[measure] = cells.means(at, valid & having)
+        for i, part in enumerate(parts):
+            present = [measure for measure in self.cells if there[measure][i]]
+            intervals = self._intervals(part, present, resampler)
+            yield [
+                self._event_row(measure, part)
+                if self._is_event(measure)
+                else self._mean_row(measure, part, columns[measure][i], invalid[i], intervals[measure])
+                for measure in present
+            ]
 
-    def mean_row(
-        self,
-        measure: str,
-        part: Part,
-        values: tuple[float, float, float],
-        n: int,
-        *,
-        topics: int,
-        invalid: int,
-        unjudged: int,
-        unknown: int,
-        left_out: int,
-        interval: Interval,
-    ) -> ScoreRow:
-        """values: the mean, worst and best. left_out: conversations without a value."""
+    def _intervals(self, part: Part, measures: Sequence[str], resampler: Resampler | None) -> Mapping[str, Interval]:
+        """By measure; nothing is known of any without a resampler."""
+        if resampler is None or not measures:
+            return dict.fromkeys(measures, no_interval())
+        grid = np.ix_(part.topics, part.trials)
+        units = np.stack([self.cells[measure].values[grid] for measure in measures], axis=-1)
+        names = [self.topics[row].id for row in part.topics]
+        if part.one:
+            names, units = [str(self.trials[column]) for column in part.trials], np.moveaxis(units, 0, 1)
+        top = [1.0 if has_top(measure) else math.inf for measure in measures]
+        found = resampler.under(self.design).means(names, units, top=top, unit=part.unit)
+        return dict(zip(measures, found, strict=True))
+
+    def _mean_row(self, measure: str, part: Part, found: _Mean, invalid: int, interval: Interval) -> ScoreRow:
+        left_out = found.left_out
         absent = f"{pluralize(left_out, 'conversation')} without a value, left out" if left_out else ""
         return ScoreRow(
             measure=measure,
@@ -317,55 +353,42 @@ class SystemScores:
             topic=part.topic,
             topic_type=part.topic_type,
             trial=part.trial,
-            value=values[0],
-            n=n,
-            topics=None if part.topic is not None else topics,
+            value=found.value,
+            n=found.n,
+            topics=None if part.topic is not None else found.topics,
             low=interval.low,
             high=interval.high,
             level=self.settings.level if interval.method else None,
             interval=interval.method or None,
             resampled=interval.resampled or None,
             invalid=invalid,
-            worst=values[1],
-            best=values[2],
-            unjudged=unjudged,
-            unknown=unknown,
+            worst=found.worst,
+            best=found.best,
+            unjudged=found.unjudged,
+            unknown=found.unknown,
             note="; ".join(filter(None, (absent, interval.note))),
         )
 
-    def event_row(self, measure: str, part: Part) -> ScoreRow:
+    def _event_row(self, measure: str, part: Part) -> ScoreRow:
         """A share, with the interval of one: P(breakdown) is the same figure."""
         grid = np.ix_(part.topics, part.trials)
         names, lost = [self.topics[row].id for row in part.topics], self.answers.invalid[grid]
         values, level = self.cells[measure].values[grid], self.settings.level
         rate = rate_of(names, values, level=level, invalid=lost, design=self.design)
-        return replace(self.share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
+        return replace(self._share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
 
-    def is_event(self, measure: str) -> bool:
+    def _is_event(self, measure: str) -> bool:
         """Whether the measure is 1 where something happened and 0 where not."""
         found = declared(measure)
         return found is not None and found.event
 
-    def _belongs(self, measure: str, part: Part) -> bool:
-        """Whether any topic of the part can have the measure: a movie has no GF(HINDEX)."""
-        return bool(self.having(measure, part.topics).any())
 
-    def having(self, measure: str, topics: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """(topics,) which of them, given by their rows, can have the measure."""
-        return np.array([(row, measure) in self._measured for row in topics], dtype=bool)
+def means_over_topics(values: Floats) -> Floats:
+    """(parts,) the mean over topics of each topic's mean over its trials; NaN cells are in none.
 
-
-def _over_topics(values: Floats) -> Floats:
-    """(measures,) the mean over topics of each topic's mean over its trials; NaN cells are in none.
-
-    values: (measures, topics, trials), the trials side by side in memory: a sum adds them in that order.
+    values: (parts, topics, trials), the trials side by side in memory: a sum adds them in that order.
     """
     seen = ~np.isnan(values)
     counts = seen.sum(axis=2)
     sums = np.where(seen, values, 0.0).sum(axis=2)
-    means: Floats = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    if counts.all():
-        whole: Floats = means.mean(axis=1)
-        return whole
-    kept = (own[there] for own, there in zip(means, counts > 0, strict=True))
-    return np.array([own.mean() if len(own) else math.nan for own in kept])
+    return present_means(np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0))

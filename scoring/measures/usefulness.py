@@ -23,7 +23,7 @@ not asked (`scoring.inference.unseen_topic`).
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -111,6 +111,42 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     return (0.0, 0.0) if first else (second, 1.0)
 
 
+def present_means(values: Floats) -> Floats:
+    """(parts,) the mean of the values in each row that are not NaN; NaN if all are. values: (parts, units)."""
+    seen = ~np.isnan(values)
+    counts = seen.sum(axis=1)
+    means = np.full(len(values), math.nan)
+    for count in np.unique(counts[counts > 0]).tolist():  # numpy adds as many numbers in the same order
+        alike = counts == count
+        means[alike] = values[alike][seen[alike]].reshape(-1, count).mean(axis=1)
+    return means
+
+
+def shares(
+    above: npt.ArrayLike, below: npt.ArrayLike, invalid: npt.ArrayLike, whole: npt.ArrayLike, *, pooled: bool
+) -> list[Share]:
+    """Shares of many parts at once, without intervals. The arguments are those of `share`, each with a first axis of
+    parts.
+    """
+    top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    seen = ~(np.isnan(top) | np.isnan(bottom))
+    top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
+    gone = np.asarray(invalid, dtype=bool) & ~seen
+    answers = np.reshape(whole, (-1, 1, 1))
+    filled = np.where(gone, answers, bottom)
+    columns = (
+        _values(top, bottom, pooled),
+        np.rint(bottom.reshape(len(bottom), -1).sum(axis=1)).astype(np.int64).tolist(),
+        (bottom.sum(axis=2) > 0).sum(axis=1).tolist(),
+        _values(top, filled, pooled),
+        _values(np.where(gone, answers, top), filled, pooled),
+    )
+    return [
+        Share(value, n, topics, no_interval(), worst, best, topics)
+        for value, n, topics, worst, best in zip(*columns, strict=True)
+    ]
+
+
 def share(
     topics: Sequence[str],
     above: npt.ArrayLike,
@@ -134,29 +170,42 @@ def share(
     where they are trials of one topic. design: what hangs together; the bootstrap is for independent topics alone.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    lost = np.asarray(invalid, dtype=bool)
-    seen = ~(np.isnan(top) | np.isnan(bottom))
-    top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)
-    value = _value(top, bottom, pooled)
-    filled = np.where(lost & ~seen, whole, bottom)
-    worst, best = _value(top, filled, pooled), _value(np.where(lost & ~seen, whole, top), filled, pooled)
-    counted = int((bottom.sum(axis=1) > 0).sum())
-    n = round(float(bottom.sum()))
-    interval, units = no_interval("no value"), counted
-    if n and unit == "topic" and not design.independent(topics):
-        interval, units = _under(design, topics, top, bottom, seen, value, pooled, level)
-        return Share(value, n, counted, interval, worst, best, units)
-    if n and unit == "trial" and design.inflation > 1:
+    (found,) = shares(top[None], bottom[None], np.asarray(invalid)[None], whole, pooled=pooled)
+    return with_interval(
+        found, topics, top, bottom, level=level, pooled=pooled, resampler=resampler, unit=unit, design=design
+    )
+
+
+def with_interval(
+    found: Share,
+    topics: Sequence[str],
+    above: Floats,
+    below: Floats,
+    *,
+    level: float,
+    pooled: bool,
+    resampler: Resampler | None = None,
+    unit: str = "topic",
+    design: Design = INDEPENDENT,
+) -> Share:
+    """Add the interval to a share that `shares` computed. The other arguments are those of `share`."""
+    seen = ~(np.isnan(above) | np.isnan(below))
+    top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
+    interval, units = no_interval("no value"), found.units
+    if found.n and unit == "topic" and not design.independent(topics):
+        interval, units = _under(design, topics, top, bottom, seen, found.value, pooled, level)
+    elif found.n and unit == "trial" and design.inflation > 1:
         cells = _cells(top.T, bottom.T, seen.T, pooled)
         interval = these_interval(*cells, level=level, inflation=design.inflation)
-        return Share(value, n, counted, interval, worst, best, units)
-    if n and resampler is not None and top.shape[1] > 1:
-        interval = _resampled_interval(topics, top, bottom, seen, pooled, resampler)
-    if n and math.isnan(interval.low):
-        # That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one. Topics
-        # are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
-        interval = _of_units(*_by_topic(top, bottom, pooled), value, float(bottom.sum()), pooled, level, unit)
-    return Share(value, n, counted, interval, worst, best, units)
+    elif found.n:
+        if resampler is not None and top.shape[1] > 1:
+            interval = _resampled_interval(topics, top, bottom, seen, pooled, resampler)
+        if math.isnan(interval.low):
+            # That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one. Topics
+            # are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
+            sums = _by_topic(top, bottom, pooled)
+            interval = _of_units(*sums, found.value, float(bottom.sum()), pooled, level, unit)
+    return replace(found, interval=interval, units=units)
 
 
 def _under(
@@ -209,22 +258,24 @@ def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: boo
         return np.where(there, top / bottom * weights, np.nan), np.where(there, weights, np.nan)
 
 
-def _value(top: Floats, bottom: Floats, pooled: bool) -> float:
+def _values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
+    """(parts,) shares, NaN without an answer. top, bottom: (parts, topics, trials)."""
     above, below = _by_topic(top, bottom, pooled)
-    rows = below > 0
-    if not rows.any():
-        return math.nan
     if pooled:
-        return float(above.sum() / below.sum())
-    return float((above[rows] / below[rows]).mean())
+        above, below = above.sum(axis=-1), below.sum(axis=-1)
+    ratios: Floats = np.divide(above, below, out=np.full(above.shape, math.nan), where=below > 0)
+    found = ratios if pooled else present_means(ratios)
+    # All undefined shares are `math.nan` itself: two rows with another NaN each would not compare equal.
+    return [math.nan if math.isnan(one) else one for one in found.tolist()]
 
 
 def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats]:
-    """(topics,) numerator and denominator of each topic: of its answers if pooled, else of its trials' own shares."""
+    """(..., topics) both sides of each topic's share: its answers if pooled, else its trials' own shares."""
     if pooled:
-        return top.sum(axis=1), bottom.sum(axis=1)
+        return top.sum(axis=-1), bottom.sum(axis=-1)
     there = bottom > 0
-    return np.divide(top, bottom, out=np.zeros_like(top), where=there).sum(axis=1), there.sum(axis=1).astype(float)
+    each = np.divide(top, bottom, out=np.zeros_like(top), where=there)
+    return each.sum(axis=-1), there.sum(axis=-1).astype(float)
 
 
 def _of_units(

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scoring.bare_rows import present_means, share_values, sum_means
-from scoring.measures.usefulness import share
+from scoring.measures.usefulness import present_means, share, shares
+from scoring.summaries import means_over_topics
 
 shapes = arrays.array_shapes(min_dims=2, max_dims=2, max_side=40)
 numbers = st.one_of(st.floats(0, 1), st.just(math.nan))
@@ -26,7 +26,7 @@ def test_means_are_those_of_each_row_alone(rows: np.ndarray) -> None:
     zeroed = [
         np.nan_to_num(row).sum() / len(one) if len(one) else math.nan for row, one in zip(rows, known, strict=True)
     ]
-    np.testing.assert_array_equal(sum_means(rows), zeroed)
+    np.testing.assert_array_equal(means_over_topics(rows[:, None, :]), zeroed)
 
 
 @pytest.mark.parametrize("pooled", [False, True])
@@ -36,11 +36,10 @@ def test_shares_are_those_of_each_part_alone(data: st.DataObject, pooled: bool) 
     below = data.draw(arrays.arrays(np.float64, shape, elements=answers))
     above = np.minimum(data.draw(arrays.arrays(np.float64, shape, elements=answers)), below)
     lost = data.draw(arrays.arrays(np.bool_, shape))
-    found = share_values(above, below, lost, 2.0, pooled=pooled)
-    for i in range(shape[0]):
+    parts = (above[:, :, None], below[:, :, None], lost[:, :, None])
+    found = shares(*parts, 2.0, pooled=pooled)
+    for i, part in enumerate(found):
         units = [str(unit) for unit in range(shape[1])]
-        sides = (above[i][:, None], below[i][:, None], lost[i][:, None])
-        alone = share(units, *sides, level=0.95, pooled=pooled, whole=2.0)
+        alone = share(units, *(side[i] for side in parts), level=0.95, pooled=pooled, whole=2.0)
         expected = (alone.value, alone.n, alone.topics, alone.worst, alone.best)
-        at_once = (found.value[i], found.n[i], found.counted[i], found.worst[i], found.best[i])
-        np.testing.assert_array_equal(at_once, expected)
+        np.testing.assert_array_equal((part.value, part.n, part.topics, part.worst, part.best), expected)
