@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,9 +68,10 @@ def fit_hidden(
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
     parts = [
-        _part(_em(_start(seen, states, recipe.classes, rng), seen), answers, weight / each)
+        _part(found.take(np.array([place])), answers, weight / each)
         for states, weight in kept
-        for _ in range(starts)
+        for found in [_em(_start(seen, states, recipe.classes, starts, rng), seen)]
+        for place in range(starts)
     ]
     return HiddenModel(tuple(acts), tuple(parts))
 
@@ -99,21 +101,19 @@ def choose(
         return Recipe()
     several = any(len(one) > 1 for one in chosen)
     best, most = Recipe(), -np.inf
+    parted = []
+    for here in range(folds):
+        training = [one for place, one in enumerate(chosen) if place % folds != here]
+        parted.append((_Seen.of(training, acts, answers), _Seen.of(chosen[here::folds], acts, answers)))
+    alike = np.full(starts, 1 / starts)
     for classes in CLASSES if several else CLASSES[:1]:
-        held_out = []
-        for here in range(folds):
-            training = _Seen.of([one for place, one in enumerate(chosen) if place % folds != here], acts, answers)
-            test = _Seen.of([one for place, one in enumerate(chosen) if place % folds == here], acts, answers)
-            held_out.append(
-                [
-                    _mixture_likelihood(
-                        [_em(_start(training, states, classes, rng), training) for _ in range(starts)],
-                        np.full(starts, 1 / starts),
-                        test,
-                    )
-                    for states in STATES
-                ]
-            )
+        held_out = [
+            [
+                _mixture_likelihood([_em(_start(training, states, classes, starts, rng), training)], alike, test)
+                for states in STATES
+            ]
+            for training, test in parted
+        ]
         weights, total = _stack_models(np.concatenate(held_out, axis=1))
         if total > most:
             best, most = Recipe(classes, tuple(weights.tolist())), total
@@ -150,19 +150,28 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    """N dialogues of P persons as numbers, the longest first, so that those still going on at a decision come first.
+    """The dialogues of P persons as arrays: N different dialogues with M decisions.
 
-    acts: for each decision, (n,) what was done by the n dialogues that have it; V is leaving. answers: (n,) which
-    answer came before, 0 for any. one_hot: (V + 1, n) of acts. whose: (N,) persons. kinds: answers told apart, any
-    among them. opening, later: (V,), (V + 1,) what all first and all later decisions look like.
+    Equal dialogues are computed once. The longest one comes first, and decisions are in the order of their place in the
+    dialogue, so the dialogues that have a decision at one place are the first of those with a decision before it.
+
+    spans: the decisions at each place. acts: (M,) what was done, V for leaving. one_hot: (V + 1, M) of acts. dialogues:
+    (M,) the dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer,
+    the first of which is any other, the later decisions that follow it, numbered from 0; by_place: the same, numbered
+    within each span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later:
+    (V,), (V + 1,) the acts of all first and of all later decisions, together 1.
     """
 
-    acts: list[Counts]
+    spans: list[slice]
+    acts: Counts
+    one_hot: Floats
+    dialogues: Counts
+    before: Counts
     answers: list[Counts]
-    one_hot: list[Floats]
+    by_place: list[list[Counts]]
+    which: Counts
     whose: Counts
     persons: int
-    kinds: int
     opening: Floats
     later: Floats
 
@@ -170,40 +179,47 @@ class _Seen:
     def of(cls, people: Sequence[Person], acts: Sequence[str], answers: Sequence[str]) -> _Seen:
         number = {act: place for place, act in enumerate((*acts, STOP))}
         kind = {answer: place for place, answer in enumerate(answers, 1)}
-        rows = []
-        for who, person in enumerate(people):
+        recorded = []
+        for person in people:
             for one in person:
-                done = [number[act] for act in (*one.acts, *((STOP,) if one.ended else ()))]
-                before = [0, *(kind.get(answer, 0) for answer in (*one.answers, UNKNOWN))][: len(done)]
-                rows.append((done, before, who))
-        rows.sort(key=lambda row: -len(row[0]))
-        found, before_each = [], []
-        for place in range(len(rows[0][0])):
-            going = [row for row in rows if len(row[0]) > place]
-            found.append(np.array([row[0][place] for row in going]))
-            before_each.append(np.array([row[1][place] for row in going]))
-        size = len(number)
-        one_hot = [(np.arange(size)[:, None] == done).astype(np.float64) for done in found]
+                done = tuple(number[act] for act in (*one.acts, *((STOP,) if one.ended else ())))
+                kinds = tuple(kind.get(answer, 0) for answer in (*one.answers, UNKNOWN))
+                recorded.append((done, kinds[: len(done) - 1]))
+        rows = sorted(dict.fromkeys(recorded), key=lambda row: -len(row[0]))
+        places = {row: place for place, row in enumerate(rows)}
+        which = np.array([places[row] for row in recorded])
+        going = [sum(len(done) > place for done, _ in rows) for place in range(len(rows[0][0]))]
+        ends = np.cumsum(going).tolist()
+        spans = [slice(end - n, end) for n, end in zip(going, ends, strict=True)]
+        found = np.array([done[place] for place, n in enumerate(going) for done, _ in rows[:n]])
+        after = np.array([after[place] for place, n in enumerate(going[1:]) for _, after in rows[:n]], dtype=np.int64)
+        dialogues = np.concatenate([np.arange(n) for n in going])
+        one_hot = (np.arange(len(number))[:, None] == found).astype(np.float64)
         # What all decisions look like, half an observation added to each: an act that is not here may be seen later.
-        opening = one_hot[0].sum(axis=1)[:-1] + 0.5
-        later = sum((one.sum(axis=1) for one in one_hot[1:]), np.zeros(size)) + 0.5
-        whose = np.array([who for _, _, who in rows])
+        often = one_hot * np.bincount(which)[dialogues]
+        opening = often[:-1, spans[0]].sum(axis=1) + 0.5
+        later = often[:, len(rows) :].sum(axis=1) + 0.5
+        each = range(1 + len(answers))
+        after_each = np.split(after, [end - len(rows) for end in ends[1:-1]])
         return cls(
+            spans,
             found,
-            before_each,
             one_hot,
-            whose,
+            dialogues,
+            np.concatenate([np.arange(0), *(np.arange(n) + at.start for at, n in zip(spans, going[1:], strict=False))]),
+            [np.flatnonzero(after == one) for one in each],
+            [[np.flatnonzero(here == one) for one in each] for here in after_each],
+            which,
+            np.repeat(np.arange(len(people)), [len(person) for person in people]),
             len(people),
-            1 + len(answers),
             opening / opening.sum(),
             later / later.sum(),
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Arrays:
-    """A part as arrays: classes (C,), initial (C, S), opening (S, V), emissions (S, V + 1), transitions (A, S, S), the
-    first of these after any answer."""
+class _Arrays(NamedTuple):
+    """K parts of one size as arrays. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
+    transitions: (K, A, S, S), the first of each after any answer."""
 
     classes: Floats
     initial: Floats
@@ -211,119 +227,145 @@ class _Arrays:
     emissions: Floats
     transitions: Floats
 
-
-def _start(seen: _Seen, states: int, classes: int, rng: np.random.Generator) -> _Arrays:
-    acts = len(seen.later) - 1
-    moves = rng.dirichlet(np.ones(states), states)
-    return _Arrays(
-        np.full(classes, 1 / classes),
-        rng.dirichlet(np.ones(states), classes),
-        rng.dirichlet(np.ones(acts), states),
-        rng.dirichlet(np.ones(acts + 1), states),
-        np.repeat(moves[None], seen.kinds, axis=0),
-    )
+    def take(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> _Arrays:
+        return _Arrays(*(one[places] for one in self))
 
 
-def _forward(part: _Arrays, seen: _Seen) -> tuple[list[Floats], list[Floats], Floats]:
-    """For each decision (C, n, S) the belief after it and (C, n, 1) the probability of what was done; then (C, N) the
-    logarithm of the probability of each dialogue, by class."""
-    beliefs: list[Floats] = []
-    chances: list[Floats] = []
-    logs = np.zeros((len(part.classes), len(seen.whose)))
-    for place, done in enumerate(seen.acts):
-        n = len(done)
+def _start(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
+    """Random parts to start from."""
+    acts = len(seen.later)
+    drawn = []
+    for _ in range(starts):
+        moves = rng.dirichlet(np.ones(states), states)
+        drawn.append(
+            (
+                np.full(classes, 1 / classes),
+                rng.dirichlet(np.ones(states), classes),
+                rng.dirichlet(np.ones(acts - 1), states),
+                rng.dirichlet(np.ones(acts), states),
+                np.repeat(moves[None], len(seen.answers), axis=0),
+            )
+        )
+    return _Arrays(*(np.stack(each) for each in zip(*drawn, strict=True)))
+
+
+class _Pass(NamedTuple):
+    """The forward pass. likely: (K, 1, M, S) the probability of each act in each state. beliefs: (K, C, M, S) about the
+    state after it. chances: (K, C, M, 1) its probability. persons: (K, C, P) logarithm of the probability of the class
+    and of all that the person did."""
+
+    likely: Floats
+    beliefs: Floats
+    chances: Floats
+    persons: Floats
+
+
+def _forward(parts: _Arrays, seen: _Seen) -> _Pass:
+    first = seen.spans[0].stop
+    opened = parts.opening.swapaxes(1, 2).take(seen.acts[:first], axis=1)
+    later = parts.emissions.swapaxes(1, 2).take(seen.acts[first:], axis=1)
+    likely = np.concatenate([opened, later], axis=1)[:, None]
+    beliefs = np.empty((*parts.classes.shape, *likely.shape[2:]))
+    chances = np.empty((*beliefs.shape[:3], 1))
+    for place, span in enumerate(seen.spans):
         if place:
-            joint = _move_belief(beliefs[-1][:, :n], part.transitions, seen.answers[place])
-            joint *= part.emissions.T[done]
+            start = seen.spans[place - 1].start
+            last = beliefs[:, :, start : start + span.stop - span.start]
+            joint = _move(last, parts.transitions, seen.by_place[place - 1])
+            joint *= likely[:, :, span]
         else:
-            joint = part.initial[:, None, :] * part.opening.T[done]
-        chance = joint.sum(axis=2, keepdims=True)
-        beliefs.append(joint / chance)
-        chances.append(chance)
-        logs[:, :n] += np.log(chance[:, :, 0])
-    return beliefs, chances, logs
+            joint = parts.initial[:, :, None] * likely[:, :, span]
+        chance = joint.sum(axis=3, keepdims=True, out=chances[:, :, span])
+        np.divide(joint, chance, out=beliefs[:, :, span])
+    logs = _sum_by(seen.dialogues, np.log(chances[..., 0]), first)
+    persons = _sum_by(seen.whose, logs[..., seen.which], seen.persons)
+    return _Pass(likely, beliefs, chances, persons + np.log(parts.classes)[..., None])
 
 
-def _move_belief(belief: Floats, transitions: Floats, answers: Counts) -> Floats:
-    """belief · transitions after each answer. belief: (C, n, S). transitions: (A, S, S). answers: (n,)."""
-    if len(transitions) == 1:
-        moved: Floats = belief @ transitions[0]
+def _move(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
+    """belief · transitions after each answer. belief: (K, C, n, S). transitions: (K, A, S, S). answers: for each of A,
+    which of n follow it."""
+    if len(answers) == 1:
+        moved: Floats = belief @ transitions
         return moved
     found = np.empty_like(belief)
-    for answer, rows in enumerate(transitions):
-        these = answers == answer
-        found[:, these] = belief[:, these] @ rows
+    for answer, these in enumerate(answers):
+        if len(these):
+            found[:, :, these] = belief.take(these, axis=2) @ transitions[:, answer, None]
     return found
 
 
-def _by_person(part: _Arrays, logs: Floats, seen: _Seen) -> Floats:
-    """(C, P) log of class and dialogues together."""
-    found: Floats = np.stack([np.bincount(seen.whose, row, minlength=seen.persons) for row in logs]).astype(np.float64)
-    joint: Floats = found + np.log(part.classes)[:, None]
-    return joint
+def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
+    """Sums over the last axis of the values in each group. groups: of each value, below size."""
+    rows = [np.bincount(groups, row, minlength=size) for row in values.reshape(-1, values.shape[-1])]
+    return np.array(rows, dtype=np.float64).reshape(*values.shape[:-1], size)
 
 
 def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
     """(P,) log-likelihood of each person, who follows one of the parts. weights: of these, together 1."""
-    each = np.stack([_log_sum(_by_person(part, _forward(part, seen)[2], seen)) for part in parts])
+    each = np.concatenate([_log_sum(_forward(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 
 
-def _log_sum(logs: Floats) -> Floats:
-    """Logarithm of the sum over the first axis."""
-    most = logs.max(axis=0)
-    found: Floats = most + np.log(np.exp(logs - most).sum(axis=0))
+def _log_sum(logs: Floats, axis: int = 0) -> Floats:
+    """Logarithm of the sum over an axis."""
+    most = logs.max(axis=axis, keepdims=True)
+    found: Floats = most.squeeze(axis) + np.log(np.exp(logs - most).sum(axis=axis))
     return found
 
 
-def _em(part: _Arrays, seen: _Seen) -> _Arrays:
-    before = -np.inf
+def _em(parts: _Arrays, seen: _Seen) -> _Arrays:
+    """Take each part to its maximum, all of them at once: most of the time is numpy's for a call, not for a number."""
+    before = np.full(len(parts.classes), -np.inf)
+    going = np.arange(len(before))
     for _ in range(_STEPS):
-        beliefs, chances, logs = _forward(part, seen)
-        by_person = _by_person(part, logs, seen)
-        total = _log_sum(by_person)
-        score = float(total.sum())
-        if score - before < _ENOUGH * abs(score):
+        now = parts.take(going)
+        passed = _forward(now, seen)
+        total = _log_sum(passed.persons, axis=1)
+        score = total.sum(axis=1)
+        better = ~(score - before < _ENOUGH * abs(score))
+        if not better.any():
             break
-        before = score
-        shares = np.exp(by_person - total)
-        part = _maximise(part, seen, beliefs, chances, shares)
-    return part
+        going, before = going[better], score[better]
+        newer = _maximise(now, seen, passed, np.exp(passed.persons - total[:, None]))
+        for all_parts, some in zip(parts, newer.take(better), strict=True):
+            all_parts[going] = some
+    return parts
 
 
-def _maximise(part: _Arrays, seen: _Seen, beliefs: list[Floats], chances: list[Floats], shares: Floats) -> _Arrays:
-    """One step: expected counts by the backward pass, and what follows from them. shares: (C, P) of classes."""
-    classes, states = part.initial.shape
-    weight = shares[:, seen.whose, None]
-    emitted = np.zeros((len(seen.later), states))
-    moved = np.zeros_like(part.transitions)
-    ahead = np.ones((classes, 0, states))  # (C, n, S) what is still to come, given the state, over its probability
-    for place in range(len(seen.acts) - 1, -1, -1):
-        n = len(seen.acts[place])
-        ahead = np.concatenate([ahead, np.ones((classes, n - ahead.shape[1], states))], axis=1)
-        here = (beliefs[place] * ahead * weight[:, :n]).sum(axis=0)
-        if not place:
-            break
-        emitted += seen.one_hot[place] @ here
-        ahead = part.emissions.T[seen.acts[place]] * ahead / chances[place]
-        left = beliefs[place - 1][:, :n] * weight[:, :n]
-        going = np.empty_like(ahead)
-        for answer, rows in enumerate(part.transitions):
-            these = slice(None) if len(part.transitions) == 1 else seen.answers[place] == answer
-            ours = ahead[:, these]
-            moved[answer] += rows * (left[:, these].reshape(-1, states).T @ ours.reshape(-1, states))
-            going[:, these] = ours @ rows.T
-        ahead = going
-    first = (beliefs[0] * ahead * weight).sum(axis=1)
-    opened = seen.one_hot[0][:-1] @ here
-    pooled = _shares(moved.sum(axis=0) + 1 / states)
-    transitions = _shares(moved + _POOLED * pooled)
-    transitions[0] = pooled
+def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Arrays:
+    """One step: expected counts by the backward pass, and what follows from them. shares: (K, C, P) of classes."""
+    likely, beliefs, chances, _ = passed
+    first = seen.spans[0].stop
+    often = _sum_by(seen.which, shares[..., seen.whose], first)
+    weighted = beliefs * often[..., seen.dialogues, None]
+    # What is still to come after a decision, given the state, over its probability; and the same before the decision.
+    ahead, onwards = np.ones_like(beliefs), likely / chances
+    back = parts.transitions.swapaxes(2, 3)
+    for place in range(len(seen.spans) - 1, 0, -1):
+        span, start = seen.spans[place], seen.spans[place - 1].start
+        onward = onwards[:, :, span]
+        onward *= ahead[:, :, span]
+        ahead[:, :, start : start + span.stop - span.start] = _move(onward, back, seen.by_place[place - 1])
+    ahead *= weighted
+    done = ahead.sum(axis=1)
+    opened = seen.one_hot[:-1, :first] @ done[:, :first]
+    emitted = seen.one_hot[:, first:] @ done[:, first:]
+    left, onwards = weighted.take(seen.before, axis=2).swapaxes(2, 3), onwards[:, :, first:]
+    if len(seen.answers) == 1:
+        moved = (left @ onwards).sum(axis=1, keepdims=True)
+    else:
+        by_answer = [left.take(these, axis=3) @ onwards.take(these, axis=2) for these in seen.answers]
+        moved = np.stack(by_answer, axis=1).sum(axis=2)
+    moved *= parts.transitions
+    pooled = _shares(moved.sum(axis=1) + 1 / beliefs.shape[3])
+    transitions = _shares(moved + _POOLED * pooled[:, None])
+    transitions[:, 0] = pooled
     return _Arrays(
-        _shares(shares.sum(axis=1) + 1),
-        _shares(first + 1 / states),
-        _shares(opened.T + seen.opening),
-        _shares(emitted.T + seen.later),
+        _shares(shares.sum(axis=2) + 1),
+        _shares(ahead[:, :, :first].sum(axis=2) + 1 / beliefs.shape[3]),
+        _shares(opened.swapaxes(1, 2) + seen.opening),
+        _shares(emitted.swapaxes(1, 2) + seen.later),
         transitions,
     )
 
@@ -334,27 +376,25 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _part(found: _Arrays, answers: Sequence[str], weight: float) -> Part:
+    """The only part of these as a Part."""
+    (classes,), (initial,), (opening,), (emissions,), (transitions,) = found
     # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
-    staying = 1 - found.emissions[:, -1]
-    onwards = found.transitions[0] * staying
+    staying = 1 - emissions[:, -1]
+    onwards = transitions[0] * staying
     turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
-    order = np.argsort(found.initial @ turns, kind="stable")
+    order = np.argsort(initial @ turns, kind="stable")
     return Part.of(
         weight,
-        found.opening.shape[1],
-        found.classes[order].tolist(),
-        found.initial[order].tolist(),
-        found.opening.tolist(),
-        found.emissions.tolist(),
-        {answer: rows.tolist() for answer, rows in zip((ANY, *answers), found.transitions, strict=True)},
+        opening.shape[1],
+        classes[order].tolist(),
+        initial[order].tolist(),
+        opening.tolist(),
+        emissions.tolist(),
+        {answer: rows.tolist() for answer, rows in zip((ANY, *answers), transitions, strict=True)},
     )
 
 
 def _arrays(part: Part, answers: Sequence[str]) -> _Arrays:
-    return _Arrays(
-        np.array(part.classes),
-        np.array(part.initial),
-        np.array(part.opening),
-        np.array(part.emissions),
-        np.array([part.transitions[answer] for answer in (ANY, *answers)]),
-    )
+    transitions = [part.transitions[answer] for answer in (ANY, *answers)]
+    tables = (part.classes, part.initial, part.opening, part.emissions, transitions)
+    return _Arrays(*(np.array(table)[None] for table in tables))
