@@ -11,11 +11,10 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 from harvest.pages.reading.echo import Echo, is_title, stands_aside, trail
-from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _PRESS = 500.0  # milliseconds in which a page puts the user's words on itself, also where the machine is busy
 _KEPT, _OWN = 0.6, 0.7  # shares, of what was said and of what is shown, that the two have in common at least
 _WHOLE = 0.9  # share of what was said that must be there where much else is
@@ -57,24 +56,20 @@ def find_altered(
         if placed:
             return _echo(ground, placed[0 if rising else -1])
     told = {block: came for block, came in lines.items() if not is_placeholder(collapse_spaces(ground.lines[block]))}
-    first = min(told.values(), default=0.0) + _AT_ONCE
+    first = min(told.values(), default=0.0) + AT_ONCE
     early = {block: came for block, came in told.items() if came <= first}
     found = [(share, node) for node in _around(ground, early, letters(said)) if (share := resembles(said, node.lines))]
-    if not found:
-        return _with_more(ground, said, told, early)
-    best = max(share for share, _ in found)
-    return _echo(ground, next(node for share, node in found if share == best))
-
-
-def _with_more(ground: PageText, said: str, told: dict[Node, float], early: dict[Node, float]) -> Echo | None:
-    """Where nearly all the words stand first in what came first, with more than they: a page may add what a link in
-    them leads to. An answer may repeat them as well, so something else must have come later."""
+    if found:
+        best = max(share for share, _ in found)
+        return _echo(ground, next(node for share, node in found if share == best))
+    # A page may append what a link in the words leads to. An answer may repeat the words as well, so something else
+    # must have come later.
     begin = letters(said)[:_FEWEST]
     for node in _around(ground, early, letters(said)):
         kept, own = _shares(said, node.lines)
         if kept >= _WHOLE and own >= 1 - _OWN and letters(node.text).startswith(begin):
             came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
-            if any(at > came + _AT_ONCE and not line.within(node) for line, at in told.items()):
+            if any(at > came + AT_ONCE and not line.within(node) for line, at in told.items()):
                 return _echo(ground, node)
     return None
 
@@ -102,7 +97,7 @@ def _around(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator
     most = 2 * len(wanted) + _BESIDE
     seen: set[Node] = set()
     for line in lines:
-        for node in (line, *line.ancestors()):
+        for node in line.self_and_ancestors():
             span = ground.spans.get(node)
             if node in seen or span is None or span.end - span.start > most:
                 break

@@ -6,9 +6,9 @@ told from the face of who speaks by its place: in a line with words, or in a par
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from itertools import islice
 
-from harvest.pages.reading.figures import is_figure, is_picture
+from harvest.pages.reading.figures import is_figure, is_picture, with_frames
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_placeholder
 
@@ -30,14 +30,27 @@ def alternative_of(node: Node) -> str:
     """The words that a small picture stands for; "" for any other element."""
     if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
-    words = collapse_spaces(_name(node))
+    words = node.get("alt")
+    if node.tag != "img":
+        named = node.get("role") == "img"
+        drawn = node.get("title") if named and node.tag in ("svg", "canvas") else ""
+        words = (node.get("aria-label") if named else "") or drawn or node.get("h-drawn")
+    words = collapse_spaces(words)
     if not words or len(words) > _LONGEST or is_placeholder(words) or _is_apart(node):
         return ""
     if is_emoji(words):
-        return "" if any(_VOTES.search(name) for name in _names(_around(node))) else words
+        return "" if any(_VOTES.search(one.names) for one in islice(node.self_and_ancestors(), 4)) else words
     if is_picture(node) if node.tag == "img" else is_figure(node):
         return ""  # large enough to be looked at: it is written as a picture
-    if _FACE_WORDS.search(words) or not (_in_line(node) or _is_prose(node)):
+    # Words stand in one line with it, or it is in a paragraph, an item or a cell with no other block in it.
+    block = next((around for around in node.ancestors() if around.block), None)
+    in_prose = (
+        not node.block
+        and block is not None
+        and block.tag in _PROSE
+        and not any(one.block and one.text for one in block.walk() if one is not block)
+    )
+    if _FACE_WORDS.search(words) or not (_in_line(node) or in_prose):
         return ""
     link = next((around for around in node.ancestors() if around.tag == "a"), None)
     return "" if link is not None and letters(words) in letters(link.text) else words
@@ -56,56 +69,29 @@ def spaced(node: Node, words: str) -> str:
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children
-    at = next(number for number, child in enumerate(beside) if child is node)
+    at = beside.index(node)
     before, after = (beside[at - 1] if at else ""), (beside[at + 1] if at + 1 < len(beside) else "")
     left = not isinstance(before, str) or before[-1:].isalnum()
     right = not isinstance(after, str) or after[:1].isalnum()
     return f"{' ' if left else ''}{words}{' ' if right else ''}"
 
 
-def _name(node: Node) -> str:
-    if node.tag == "img":
-        return node.get("alt")
-    named = node.get("role") == "img"
-    drawn = node.get("title") if named and node.tag in ("svg", "canvas") else ""
-    return (node.get("aria-label") if named else "") or drawn or node.get("h-drawn")
-
-
 def _is_apart(node: Node) -> bool:
     """Whether it only decorates, shows who speaks, or is a part of something to press."""
-    if node.get("role") in _DECORATIVE or any(map(_FACE.search, _names(_framing(node)))):
+    if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in with_frames(node)):
         return True
     return any(
         one.hidden or one.get("aria-hidden") == "true" or one.tag in _PRESSED or one.get("role") == "button"
-        for one in (node, *node.ancestors())
+        for one in node.self_and_ancestors()
     )
-
-
-def _names(nodes: Iterable[Node]) -> list[str]:
-    return [f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in nodes]
-
-
-def _around(node: Node) -> Iterable[Node]:
-    yield node
-    for around, _ in zip(node.ancestors(), range(3), strict=False):
-        yield around
-
-
-def _framing(node: Node) -> Iterable[Node]:
-    """The node and what only frames it."""
-    yield node
-    for around in node.ancestors():
-        if len(around.elements) > 1 or around.text:
-            return
-        yield around
 
 
 def _in_line(node: Node) -> bool:
     """Whether words stand in one line with it."""
     while node.parent is not None and not node.block:
         children = node.parent.children
-        at = next(number for number, child in enumerate(children) if child is node)
-        for side in (children[at + 1 :], children[:at][::-1]):
+        at = children.index(node)
+        for side in (children[at + 1 :], reversed(children[:at])):
             for child in side:
                 if isinstance(child, str):
                     if child.strip():
@@ -116,11 +102,3 @@ def _in_line(node: Node) -> bool:
                     return True
         node = node.parent
     return False
-
-
-def _is_prose(node: Node) -> bool:
-    """Whether it stands in a paragraph, an item or a cell with no other block in it."""
-    block = next((around for around in node.ancestors() if around.block), None)
-    if node.block or block is None or block.tag not in _PROSE:
-        return False
-    return not any(one.block and one.text for one in block.walk() if one is not block)

@@ -27,7 +27,13 @@ def lines_between(ground: PageText, spot: Spot) -> list[Node]:
     user = spot.user
     bubbles = [bubble for bubble in spot.bubbles if bubble.classes and akin(bubble, user)]
     others = [bubble for bubble in spot.bubbles if not any(akin(bubble, one) for one in (user, *bubbles))]
-    return [one for one in others if _is_line(ground, one) and any(_set_apart(one, bubble, user) for bubble in bubbles)]
+    lines = [one for one in others if len(one.text) <= _LINE and "\n" not in one.lines]
+    return [
+        line
+        for line in lines
+        if not any(one in ground.figures or leads(one) or is_control(one) for one in line.walk())
+        and any(_is_set_apart(line, bubble, user) for bubble in bubbles)
+    ]
 
 
 def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
@@ -35,11 +41,16 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
     wanted = letters(said)
     for bubble in bubbles:
         leaves = leaves_of(bubble, ())
-        for element in (leaves[0].parent, *leaves[0].parent.ancestors()) if leaves and wanted else ():
+        for element in leaves[0].parent.self_and_ancestors() if leaves and wanted else ():
             after = [leaf for leaf in leaves if not leaf.parent.within(element)]
             if element is bubble or not element.within(bubble) or not after:
                 break
-            if _repeats(element.text, wanted) and (
+            shown = letters(element.text)
+            if element.text.rstrip().endswith(("…", "...")):
+                repeats = len(shown) >= _FEWEST and wanted.startswith(shown)
+            else:
+                repeats = wanted in shown and len(shown) - len(wanted) <= _BESIDE
+            if repeats and (
                 element.tag in _QUOTES
                 or hints(element) & _QUOTED
                 or look_of(leaves[0].parent).is_smaller_than(look_of(after[0].parent))
@@ -49,27 +60,10 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
                 break
 
 
-def _is_line(ground: PageText, node: Node) -> bool:
-    if len(node.text) > _LINE or "\n" in node.lines or not ground.figures.isdisjoint(node.walk()):
-        return False
-    return not any(leads(one) or is_control(one) for one in node.walk())
-
-
-def _set_apart(line: Node, bubble: Node, user: Node) -> bool:
-    """Whether it looks unlike a bubble: not in a box where both speakers' words are, or in letters that stand back."""
-    if _is_boxed(user) and _is_boxed(bubble) and not _is_boxed(line):
+def _is_set_apart(line: Node, bubble: Node, user: Node) -> bool:
+    """True if a line has no box while both speakers' bubbles do, or is in smaller or fainter letters."""
+    boxed = [any("h-edge" in inner.attributes for inner in one.walk()) for one in (user, bubble, line)]
+    if boxed == [True, True, False]:
         return True
     mine, theirs = (next((leaf.parent for leaf in leaves_of(one, ())), one) for one in (line, bubble))
     return look_of(mine).is_smaller_than(look_of(theirs)) or look_of(mine).is_fainter_than(look_of(theirs))
-
-
-def _is_boxed(node: Node) -> bool:
-    return any("h-edge" in one.attributes for one in node.walk())
-
-
-def _repeats(text: str, wanted: str) -> bool:
-    """Whether it is those letters, cut short or with a name beside them."""
-    shown = letters(text)
-    if text.rstrip().endswith(("…", "...")):
-        return len(shown) >= _FEWEST and wanted.startswith(shown)
-    return wanted in shown and len(shown) - len(wanted) <= _BESIDE

@@ -9,13 +9,19 @@ from harvest.pages.reading.page import Node, Page
 
 _EDITOR = re.compile(r"(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)")
 _LINE = re.compile(r"(?:^|\s)(?:cm-line|CodeMirror-line|view-line|ace_line)(?:\s|$)")
-_INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
+# For str.translate: what editors and pages put into code that is not part of it.
+INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def composers_on(page: Page) -> list[Node]:
     """The boxes that the user's turns may be typed into: the one that the last was typed into, if it is known; else
     those that were there before it was sent; else those made since that are no lines of a form and hold no words."""
-    boxes = [node for node in page.walk() if _composes(node)]
+    boxes = []
+    for node in page.walk():
+        if "h-edit" in node.attributes and node.get("type") != "search" and node.visible:
+            called = f"{node.get('placeholder')} {node.get('aria-label')}".lower()
+            if not (node.tag == "input" and ("search" in called or "filter" in called)):
+                boxes.append(node)
     typed = [node for node in boxes if "h-typed" in node.attributes]
     plain = [node for node in boxes if editor_of(node) is None]
     old = [node for node in plain if node.born is None]
@@ -38,7 +44,7 @@ def is_editor(node: Node) -> bool:
 
 def editor_of(node: Node) -> Node | None:
     """The editor of code that it is, or that it is part of."""
-    return next((around for around in (node, *node.ancestors()) if is_editor(around)), None)
+    return next((around for around in node.self_and_ancestors() if is_editor(around)), None)
 
 
 def editor_text(editor: Node) -> str:
@@ -49,26 +55,15 @@ def editor_text(editor: Node) -> str:
     placed = [(line.box.y, line) for line in lines if line.box is not None]
     if len(placed) == len(lines):
         lines = [line for _, line in sorted(placed, key=lambda one: one[0])]
-    return "\n".join(_exact(line) for line in lines)
-
-
-def _exact(line: Node) -> str:
-    pieces: list[str] = []
-    stack: list[Node | str] = [line]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            pieces.append(item)
-        elif not item.hidden:
-            stack.extend(reversed(item.children))
-    return "".join(pieces).translate(_INVISIBLE).strip("\n").rstrip()
-
-
-def _composes(node: Node) -> bool:
-    """A box for prose: no search field, no box that is not seen."""
-    if "h-edit" not in node.attributes or node.get("type") == "search":
-        return False
-    called = f"{node.get('placeholder')} {node.get('aria-label')}".lower()
-    return not (node.tag == "input" and ("search" in called or "filter" in called)) and not any(
-        around.hidden for around in (node, *node.ancestors())
-    )
+    written: list[str] = []
+    for line in lines:
+        pieces: list[str] = []
+        stack: list[Node | str] = [line]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                pieces.append(item)
+            elif not item.hidden:
+                stack.extend(reversed(item.children))
+        written.append("".join(pieces).translate(INVISIBLE).strip("\n").rstrip())
+    return "\n".join(written)

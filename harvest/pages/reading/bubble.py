@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from harvest.pages.reading.alternatives import alternative_of, is_emoji
 from harvest.pages.reading.boxes import editor_text, is_editor
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.looks import look_of
-from harvest.pages.reading.page import Node, collapse_spaces
+from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
 
@@ -21,7 +21,6 @@ Edge = tuple[str, str]
 
 SHORT = 60  # characters: longer lines are never decoration
 _LONGEST_CLOSING = 200  # characters of a sentence under an answer
-_PRIVATE = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 PROSE = frozenset(
     {
         *("a", "blockquote", "code", "dd", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "li", "ol", "p", "pre"),
@@ -41,46 +40,39 @@ class Leaf:
 
 def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
     """The visible texts and pictures in an element. controls: those of buttons too."""
-    return list(_each_leaf(node, dropped, controls))
-
-
-def _each_leaf(node: Node, dropped: Collection[Node], controls: bool) -> Iterator[Leaf]:
+    found: list[Leaf] = []
     stack: list[tuple[Node | str, Node]] = [(node, node)]
     while stack:
         item, parent = stack.pop()
         if isinstance(item, str):
-            text = collapse_spaces(_PRIVATE.sub("", item))
+            text = collapse_spaces(ICON_LETTERS.sub("", item))
             if text:
-                yield Leaf(text, parent)
+                found.append(Leaf(text, parent))
+        elif item in dropped:
+            continue
         elif words := alternative_of(item):
-            if item not in dropped:
-                yield Leaf(words, item)
-        elif item.tag == "math":  # its numbers are none of them a time or a name
-            text = item.text
-            if text and not item.hidden and item not in dropped:
-                yield Leaf(text, item)
+            found.append(Leaf(words, item))
+        elif item.hidden:
+            continue
+        elif item.tag == "math":  # one text: no number in a formula is a time or a name
+            if item.text:
+                found.append(Leaf(item.text, item))
         elif is_editor(item) or item.tag == "textarea":
             text = collapse_spaces(editor_text(item) if is_editor(item) else item.get("h-value"))
-            if text and not item.hidden and item not in dropped:
-                yield Leaf(text, item)
+            if text:
+                found.append(Leaf(text, item))
         elif is_figure(item) or (not controls and is_file_button(item)):
-            if not item.hidden and item not in dropped:
-                yield Leaf("", item)
-        elif (
-            item.tag != "img"
-            and not is_icon(item)
-            and not item.hidden
-            and item not in dropped
-            and (controls or not is_control(item))
-        ):
+            found.append(Leaf("", item))
+        elif item.tag != "img" and not is_icon(item) and (controls or not is_control(item)):
             stack.extend((child, item) for child in reversed(item.children))
+    return found
 
 
 def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
     """The elements that hold the last of the texts, a sentence at most, and not all of them; from large to small."""
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
-    for element in (said[-1].parent, *said[-1].parent.ancestors()) if len(said) > 1 else ():
+    for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
         if element is bubble or said[0].parent.within(element) or len(element.text) > _LONGEST_CLOSING:
             break
         found.append(element)
@@ -93,7 +85,7 @@ def in_prose(node: Node, bubble: Node) -> bool:
     row = bubble.tag in ("tr", "tbody", "table")
     return any(
         one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
-        for one in (node, *node.ancestors())
+        for one in node.self_and_ancestors()
         if one is not bubble and one.within(bubble) and not (row and one.tag in ("td", "th"))
     )
 
@@ -109,7 +101,7 @@ def edges_of(bubble: Node) -> set[Edge]:
             continue
         if leaf is leaves[0] and alternative_of(leaf.parent) and not is_emoji(leaf.text):
             found.add((kind(leaf.parent), leaf.text))
-        for element in (leaf.parent, *leaf.parent.ancestors()):
+        for element in leaf.parent.self_and_ancestors():
             if element is bubble or sum(other.parent.within(element) for other in leaves) == whole:
                 break
             text = element.text
@@ -137,20 +129,24 @@ class Example:
         self.boxed = False  # whether the words stand in a box of their own, with an edge or a ground
         if echo is None or user is None:
             return
-        self.before = _speaker_before(user)
-        self.pictured = any(True for leaf in leaves_of(user, ())[:1] if alternative_of(leaf.parent))
+        beside = user.parent.elements if user.parent is not None else [user]
+        place = beside.index(user)
+        line = beside[place - 1]
+        if place and line.text and len(line.text) <= SHORT and line.born == user.born and kind(line) != self.user:
+            self.before = kind(line)
+        leaves = leaves_of(user, ())
+        self.pictured = bool(leaves) and alternative_of(leaves[0].parent) != ""
         if user.tag == "tr":
             cells = user.elements
             self.cells = {(place, len(cells)) for place, cell in enumerate(cells) if not echo.within(cell)}
-        inside = {around for around in (echo, *echo.ancestors()) if around.within(user)}
+        inside = {around for around in echo.self_and_ancestors() if around.within(user)}
         self.boxed = any("h-edge" in around.attributes for around in inside)
         self.said = {kind(around) for around in inside if around.classes}
-        leaves = leaves_of(user, ())
         self.tells_who = bool(leaves) and leaves[0].parent not in inside and is_role(leaves[0].text)
         for leaf in leaves:
             if leaf.parent in inside and leaf.parent is not user:
                 continue
-            chain = [around for around in (leaf.parent, *leaf.parent.ancestors()) if around.within(user)]
+            chain = [around for around in leaf.parent.self_and_ancestors() if around.within(user)]
             if any(around is echo for around in chain):
                 self.named = leaf.parent.tag if leaf.parent is not echo and ends_open(leaf.text) else self.named
                 continue
@@ -243,14 +239,3 @@ def alone_in_line(node: Node, dropped: Collection[Node], siblings: Siblings) -> 
             return True
         node = node.parent
     return True
-
-
-def _speaker_before(user: Node) -> str:
-    """How the short line is made that stands right before the user's words and came with them; "" for none."""
-    beside = user.parent.elements if user.parent is not None else []
-    place = next((number for number, node in enumerate(beside) if node is user), 0)
-    if not place:
-        return ""
-    line = beside[place - 1]
-    told = bool(line.text) and len(line.text) <= SHORT and line.born == user.born
-    return kind(line) if told and kind(line) != kind(user) else ""

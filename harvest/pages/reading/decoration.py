@@ -33,7 +33,7 @@ from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pr
 from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.looks import look_of
-from harvest.pages.reading.page import Node, collapse_spaces
+from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces
 from harvest.pages.reading.page_text import hints, hints_last, is_control, is_vote, kind
 from harvest.pages.reading.phrases import (
     asks_for_more,
@@ -54,7 +54,6 @@ from harvest.pages.reading.small_print import find_small_print, says_more
 
 _NEAR = 8  # texts: an element with more of them is no decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _ALIKE = 0.5  # share of what two elements are called that they have in common
 _INITIALS = 3  # characters that may stand in place of a picture
 _STAMPS = frozenset(
@@ -347,7 +346,7 @@ class _Search:
         edge on."""
         found: list[tuple[Node, _Reason]] = []
         prose = in_prose(near[0].parent, bubble)  # what stands in a heading or a paragraph is said
-        for element in (near[0].parent, *near[0].parent.ancestors()):
+        for element in near[0].parent.self_and_ancestors():
             inside = 0
             while inside < len(near) and inside < _NEAR and near[inside].parent.within(element):
                 inside += 1
@@ -387,7 +386,7 @@ class _Search:
         if not words or self.example.tells_who:
             return True
         came, stood = _came(words[0]), [_came(leaf) for leaf in leaves_of(element, ())]
-        return came is not None and all(time is not None and came > time + _AT_ONCE for time in stood)
+        return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _heads(self, line: Leaf, words: Leaf) -> bool:
         """Whether a line is in smaller letters than what follows, which has those of the user's words at least."""
@@ -399,7 +398,7 @@ class _Search:
     def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
         """Whether such a line stands above the box of the words, where the user's words have one, too: a name that
         nothing else tells to be one."""
-        around = (words.parent, *words.parent.ancestors())
+        around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
         own = bool(boxes) and not any(element.within(box) for box in boxes)
         return own and self.example.boxed and is_brief(text)
@@ -495,7 +494,7 @@ class _Search:
         """Made like what stands beside the user's words."""
         if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
             cells = element.parent.elements
-            place = next(number for number, cell in enumerate(cells) if cell is element)
+            place = cells.index(element)
             if (place, len(cells)) in self.example.cells:
                 return True
         return bool(element.classes) and element.tag not in ("p", "li", "pre") and kind(element) in self.example.beside

@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, hints, signature
 
 _LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
 _SHORT = 24  # … where the page shows by dots that it was cut
 _BESIDE = 32  # letters of name, time and state that may stand in the same line as the user's words
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _MARKUP = (
     (re.compile(r"!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"), r"\1"),
     (re.compile(r"^[ \t]*(?:\d{1,9}[.)]|#{1,6}|[-*+>]|```\w*)[ \t]*", re.MULTILINE), ""),
@@ -45,7 +44,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
         # A bot may say the user's words again: then the first who said them is the user. A list of chats that is
         # called by them stands in another part of the page than the composer.
         depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
-        late = ground.births.get(echo.node, 0.0) > first + _AT_ONCE
+        late = ground.births.get(echo.node, 0.0) > first + AT_ONCE
         return bool(user) and not _follows(echo.node, tuple(user)), is_title(echo.node), -depth, late
 
     return sorted(found, key=rank)
@@ -65,7 +64,7 @@ def _new_echoes(ground: PageText, before: PageText, found: list[Echo], said: str
 
 def trail(node: Node) -> tuple[str, ...]:
     """What an element and the two around it are made like."""
-    return tuple(signature(around) for around, _ in zip((node, *node.ancestors()), range(3), strict=False))
+    return tuple(signature(around) for around, _ in zip(node.self_and_ancestors(), range(3), strict=False))
 
 
 def _follows(node: Node, user: tuple[str, ...]) -> bool:
@@ -144,7 +143,7 @@ def stands_aside(node: Node, said: str) -> bool:
     """In a link, as lists of earlier chats have it, or in something that is chosen from."""
     return "://" not in said and any(
         (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")
-        for around in (node, *node.ancestors())
+        for around in node.self_and_ancestors()
     )
 
 

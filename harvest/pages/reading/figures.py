@@ -5,7 +5,7 @@ are no part of it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from harvest.pages.reading.page import Node, collapse_spaces
@@ -49,8 +49,8 @@ def is_face(node: Node) -> bool:
     box = node.box
     if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
         return True
-    named = (f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in _near(node))
-    return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, named))
+    names = (one.names for one in with_frames(node))
+    return _FACE_WORDS.search(node.get("alt")) is not None or any(map(_FACE.search, names))
 
 
 def is_figure(node: Node) -> bool:
@@ -60,7 +60,8 @@ def is_figure(node: Node) -> bool:
     if _is_painted(node):
         return _at_least(node, _LARGE) and not node.text and not _waits(node)
     if node.tag in _DRAWN:
-        return _is_large(node) and not _waits(node) and not (_is_hushed(node) and not node.get("h-drawn"))
+        silent = node.get("aria-hidden") == "true" and not node.get("h-drawn")
+        return _is_large(node) and not _waits(node) and not silent
     return node.tag in _PLAYED and node.box is not None and not _waits(node)
 
 
@@ -118,7 +119,10 @@ def file_of(node: Node) -> Attachment | None:
     size = _SIZE.search(text)
     if found is None or not (saved or size or (node.tag != "a" and found.end() - found.start() >= len(text) - 2)):
         return None
-    return Attachment(found["name"].strip(), found["type"].lower(), _bytes(size) if size else None)
+    count = None
+    if size:
+        count = round(float(size["number"].replace(",", ".")) * _UNITS.get(size["unit"][0].lower(), 1))
+    return Attachment(found["name"].strip(), found["type"].lower(), count)
 
 
 def is_file_button(node: Node) -> bool:
@@ -126,18 +130,13 @@ def is_file_button(node: Node) -> bool:
     return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
 
 
-def _bytes(size: re.Match[str]) -> int:
-    number = float(size["number"].replace(",", "."))
-    return round(number * _UNITS.get(size["unit"][0].lower(), 1))
-
-
 def _is_painted(node: Node) -> bool:
     """Whether an element of no kind of its own is said to be a picture, as one whose ground is."""
     return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
-def _near(node: Node) -> Iterable[Node]:
-    """The node and what only frames it."""
+def with_frames(node: Node) -> Iterator[Node]:
+    """Yield an element and the elements around it that contain nothing else."""
     yield node
     for around in node.ancestors():
         if len(around.elements) > 1 or around.text:
@@ -165,12 +164,7 @@ def _is_large(node: Node) -> bool:
     return lower or _at_least(node, _LARGE)
 
 
-def _is_hushed(node: Node) -> bool:
-    return node.get("aria-hidden") == "true"
-
-
 def _waits(node: Node) -> bool:
     """Whether it shows that something is still to come."""
     label = node.get("aria-label") or node.get("title") or node.get("alt")
-    named = (f"{one.get('class')} {one.get('id')} {one.get('data-testid')}" for one in _near(node))
-    return is_placeholder(label) or any(map(_WAITS.search, named))
+    return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))

@@ -135,7 +135,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
     for around in islice(chain(hidden.ancestors()), _LEVELS):
         if around.tag == "details":
             return next((child for child in around.elements if child.tag == "summary"), around)
-        at = next(number for number, child in enumerate(around.elements) if child is inner)
+        at = around.elements.index(inner)
         beside = (*reversed(around.elements[:at]), *around.elements[at + 1 :])
         for other in beside:
             pressed = next((one for one in other.walk() if is_pressed(one) and not one.hidden), None)

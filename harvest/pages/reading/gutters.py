@@ -53,7 +53,7 @@ def _beside(listing: Node, *, before: bool) -> Iterator[Node]:
     it."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
-        at = next(number for number, one in enumerate(around.elements) if one is inner)
+        at = around.elements.index(inner)
         if before and (earlier := [one for one in around.elements[:at] if one.text]):
             yield earlier[-1]
             return

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import islice
+from itertools import chain, islice
 
-from harvest.pages.reading.boxes import editor_text, is_editor
+from harvest.pages.reading.boxes import INVISIBLE, editor_text, is_editor
 from harvest.pages.reading.gutters import NO_LINES, gutters_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.page_text import hints, is_control
@@ -20,7 +20,6 @@ _LONGEST_BAR = 40  # characters
 _CODE_HINTS = frozenset(
     {"code", "codeblock", "copy", "highlight", "hljs", "listing", "pre", "prism", "shiki", "snippet"}
 )
-_INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def is_listing(node: Node) -> bool:
@@ -60,14 +59,20 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
                 stack.append(len(pieces))
                 after_line = False
             stack.extend(reversed(item.children))
-    return re.sub(r"[ \t]*\n\Z", "", "".join(pieces).translate(_INVISIBLE))
+    return re.sub(r"[ \t]*\n\Z", "", "".join(pieces).translate(INVISIBLE))
 
 
 def language_of(node: Node) -> str:
     """The language that a block of code is in, as its classes or the bar over it say; "" where nothing does."""
     # Highlighters put a frame of their own between both; an editor says it of what it holds.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
-    around = [other for other, _ in zip(node.ancestors(), range(2), strict=False) if _only_code(other)]
+    around = []
+    for other in islice(node.ancestors(), 2):
+        if hints(other) & (_CODE_HINTS | {"language", "lang"}):
+            editors = (one for one in other.walk() if is_editor(one))
+            plain = (one for one in other.walk() if one.tag == "pre" and not any(map(is_editor, one.ancestors())))
+            if len(list(islice(chain(editors, plain), 2))) == 1:
+                around.append(other)
     for candidate in (*inner, node, *around):
         for attribute in ("data-language", "data-lang"):
             if _NAME.fullmatch(candidate.get(attribute)):
@@ -93,37 +98,29 @@ def bar_of(node: Node) -> list[Node]:
     codes = [part for part in node.walk() if part.tag == "code"]
     bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
     for around in node.ancestors():
-        others = _beside(inner, around, node)
-        if others is None:
+        others: list[Node] = []
+        for child in around.children:
+            if isinstance(child, str):
+                if child.strip():
+                    return bars
+            elif child is not inner and next(_words(child), ""):
+                # Stop at the first that is no bar: a reply may have thousands of listings, each beside all the others.
+                if child.tag == "p" or not _is_bar(child, node):
+                    return bars
+                others.append(child)
+        if others and not (hints(around) & _CODE_HINTS or any(map(_has_button, others))):
             break
-        if others:
-            if not (hints(around) & _CODE_HINTS or any(_has_button(other) for other in others)):
-                break
-            bars.extend(others)
+        bars.extend(others)
         inner = around
     return bars
-
-
-def _beside(inner: Node, around: Node, listing: Node) -> list[Node] | None:
-    """What says something beside `inner`; None where any of it is no bar. It stops at the first that is none: a reply
-    may have thousands of listings, each beside all the others."""
-    others: list[Node] = []
-    for child in around.children:
-        if isinstance(child, str):
-            if child.strip():
-                return None
-        elif child is not inner and next(_words(child), ""):
-            if child.tag == "p" or not _is_bar(child, listing):
-                return None
-            others.append(child)
-    return others
 
 
 def _is_bar(node: Node, listing: Node) -> bool:
     words = " ".join(islice(_words(node), _LONGEST_BAR + 1))
     if len(words) > _LONGEST_BAR:
         return False
-    named = _LANGUAGE.fullmatch(next(iter(name for name in _all_classes(listing) if "-" in name), ""))
+    classes = (name for inner in (listing, *listing.elements) for name in inner.classes)
+    named = _LANGUAGE.fullmatch(next((name for name in classes if "-" in name), ""))
     return (
         is_status(words)
         or (named is not None and words.lower() == named["name"].lower())
@@ -133,10 +130,6 @@ def _is_bar(node: Node, listing: Node) -> bool:
             and bool(hints(node) & {"lang", "language", "header", "title", "toolbar"})
         )
     )
-
-
-def _all_classes(node: Node) -> list[str]:
-    return [name for inner in (node, *node.elements) for name in inner.classes]
 
 
 def _has_button(node: Node) -> bool:
@@ -153,16 +146,3 @@ def _words(node: Node) -> Iterator[str]:
             yield from (word[0] for word in _WORD.finditer(item))
         elif not item.hidden and not is_control(item):
             stack.extend(reversed(item.children))
-
-
-def _only_code(node: Node) -> bool:
-    return (
-        bool(hints(node) & (_CODE_HINTS | {"language", "lang"}))
-        and sum(1 for _ in islice((one for one in node.walk() if one.tag == "pre" and not _is_line(one)), 2))
-        + sum(1 for _ in islice((one for one in node.walk() if is_editor(one)), 2))
-        == 1
-    )
-
-
-def _is_line(node: Node) -> bool:
-    return any(is_editor(around) for around in node.ancestors())

@@ -42,7 +42,7 @@ class Look:
 def look_of(node: Node) -> Look:
     """The look of the text directly in an element."""
     ink, size, strength = None, None, 1.0
-    for around in (node, *node.ancestors()):
+    for around in node.self_and_ancestors():
         ink = ink or around.get("h-ink") or None
         size = size if size is not None or not around.get("h-font") else float(around.get("h-font"))
         strength *= float(around.get("h-dim") or 1)

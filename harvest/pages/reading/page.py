@@ -48,6 +48,8 @@ from functools import cached_property
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError, XMLParser, tostring
 
+AT_ONCE = 30.0  # milliseconds within which elements count as added in one stroke
+ICON_LETTERS = re.compile("[\ue000-\uf8ff]")  # the private letters in which icon fonts draw
 _SPACES = re.compile(r"[ \t\r\n\f\u200b\ufeff]+")
 _DEEPEST = 300  # elements; the eye stops before
 _NO_LETTERS = re.compile(r"[\W_]+")
@@ -120,6 +122,11 @@ class Node:
         return tuple(self.get("class").split())
 
     @property
+    def names(self) -> str:
+        """The class names, id and test id as one text."""
+        return f"{self.get('class')} {self.get('id')} {self.get('data-testid')}"
+
+    @property
     def born(self) -> float | None:
         """Milliseconds after the last send; None if it was there before."""
         return float(self.attributes["h-born"]) if "h-born" in self.attributes else None
@@ -138,14 +145,18 @@ class Node:
 
     def ancestors(self) -> Iterator[Node]:
         """The parent, its parent, and so on up to the root."""
-        node = self.parent
+        return self.parent.self_and_ancestors() if self.parent is not None else iter(())
+
+    def self_and_ancestors(self) -> Iterator[Node]:
+        """This element, its parent, and so on up to the root."""
+        node: Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
     def within(self, other: Node) -> bool:
         """Whether it is `other` or inside it."""
-        return self is other or any(node is other for node in self.ancestors())
+        return any(node is other for node in self.self_and_ancestors())
 
     @cached_property
     def text(self) -> str:
@@ -171,7 +182,7 @@ class Node:
     @property
     def lines(self) -> str:
         """The text a person sees in it, line by line; lines with nothing in them are left out."""
-        around = (node.get("h-space") for node in (self, *self.ancestors()))
+        around = (node.get("h-space") for node in self.self_and_ancestors())
         pieces: list[str] = []
         self._gather_lines(pieces, next((space for space in around if space), ""))
         return "\n".join(line for line in map(collapse_spaces, "".join(pieces).split("\n")) if line)

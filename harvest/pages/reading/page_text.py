@@ -102,7 +102,7 @@ class PageText:
         self.starts: set[int] = set()
         self.ends: set[int] = set()
         self.composers: list[Node] = composers_on(page)
-        self._around_composer = {around for node in self.composers for around in (node, *node.ancestors())}
+        self._around_composer = {around for node in self.composers for around in node.self_and_ancestors()}
         self._breaks: list[int] = [0]
         self._fresh: list[int] = []
         self._letters: list[str] = []
@@ -189,7 +189,7 @@ class PageText:
         found: dict[Node, str] = {}
         for _, node, child in self.pieces:
             text = node.children[child]
-            block = next((around for around in (node, *node.ancestors()) if around.block), node)
+            block = next((around for around in node.self_and_ancestors() if around.block), node)
             found[block] = found.get(block, "") + (text if isinstance(text, str) else "")
         return found
 

@@ -125,7 +125,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
                 yield Offer(choice, "", "reply")
         bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
         for node in _buttons_in(place):
-            said, around = node.text, (node, *node.ancestors())
+            said, around = node.text, node.self_and_ancestors()
             if said in known or not _is_offer(said) or _closes(node) or any(node.get(name) for name in _OPENS):
                 continue
             if any(
@@ -146,7 +146,7 @@ def _closes(node: Node) -> bool:
 def _choices(place: Node) -> Iterator[str]:
     """What may be chosen from the lists in it."""
     for node in place.walk():
-        if node.tag == "select" and node.visible and not any(hints(one) & _TOOLS for one in (node, *node.ancestors())):
+        if node.tag == "select" and node.visible and not any(hints(one) & _TOOLS for one in node.self_and_ancestors()):
             yield from node.get("h-options").split("\n") if node.get("h-options") else ()
 
 

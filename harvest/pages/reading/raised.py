@@ -52,7 +52,7 @@ def _before(node: Node) -> str:
     """The text right before an element."""
     if node.parent is None:
         return ""
-    place = next(number for number, child in enumerate(node.parent.children) if child is node)
+    place = node.parent.children.index(node)
     return _end_of(node.parent.children[:place][::-1])
 
 

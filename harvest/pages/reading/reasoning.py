@@ -131,7 +131,7 @@ def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
 
 
 def _is_slanted(leaf: Leaf, block: Node) -> bool:
-    around = (one for one in (leaf.parent, *leaf.parent.ancestors()) if one.within(block))
+    around = (one for one in leaf.parent.self_and_ancestors() if one.within(block))
     return any(one.tag in ("em", "i") or "h-slant" in one.attributes for one in around)
 
 
@@ -166,7 +166,7 @@ def _changes(blocks: Sequence[tuple[Node, list[Leaf]]]) -> list[float]:
             time = (
                 float(said)
                 if said
-                else next((one.born for one in (leaf.parent, *leaf.parent.ancestors()) if one.born is not None), None)
+                else next((one.born for one in leaf.parent.self_and_ancestors() if one.born is not None), None)
             )
             found += [time] if time is not None else []
     return found

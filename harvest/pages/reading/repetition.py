@@ -3,12 +3,11 @@
 import re
 
 from harvest.pages.reading.echo import occurrences, trail
-from harvest.pages.reading.page import Node, Page, letters
+from harvest.pages.reading.page import AT_ONCE, Node, Page, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import ReadTurn
 
 _SAME_SIDE = 2.0  # CSS pixels
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _DIGITS = re.compile(r"\d+")
 
 
@@ -35,7 +34,7 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
     if len(now) - earlier <= 1:
         return False
     first = min(ground.births.get(node, 0.0) for node in now)
-    at_once = sum(ground.births.get(node, 0.0) - first <= _AT_ONCE for node in now)
+    at_once = sum(ground.births.get(node, 0.0) - first <= AT_ONCE for node in now)
     return again or at_once - earlier > 1 or _told_apart(turn, now, made, said)
 
 

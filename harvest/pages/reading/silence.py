@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
 from harvest.pages.reading.folds import is_pressed
-from harvest.pages.reading.page import Node
+from harvest.pages.reading.page import AT_ONCE, Node
 from harvest.pages.reading.page_text import PageText, akin, hints, is_control, is_vote
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and places to scroll to
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 
@@ -44,7 +43,7 @@ def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[
     milliseconds after the send; None: not known."""
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
-    came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + _AT_ONCE
+    came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE
     came = came if heard is None else min(came, heard)
     found = (node for node, _ in _behind(spot) if node.born is not None and node.born >= came and _offers_alone(node))
     return tuple(dict.fromkeys(found))
@@ -55,7 +54,7 @@ def _offers_alone(node: Node) -> bool:
         return False
     pressed = any(is_pressed(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
     return pressed and all(
-        any(is_pressed(one) for one in (leaf.parent, *leaf.parent.ancestors()) if one.within(node))
+        any(is_pressed(one) for one in leaf.parent.self_and_ancestors() if one.within(node))
         for leaf in leaves_of(node, ())
     )
 
@@ -65,7 +64,7 @@ def _behind(spot: Spot) -> Iterator[tuple[Node, Node]]:
     branch = spot.echo
     while branch is not None and branch.parent is not None and branch is not spot.container:
         beside = branch.parent.elements
-        at = next(number for number, one in enumerate(beside) if one is branch)
+        at = beside.index(branch)
         for node in beside[:at] if spot.rising else beside[at + 1 :]:
             if node.born is not None and not any("h-edit" in one.attributes for one in node.walk()):
                 yield node, branch

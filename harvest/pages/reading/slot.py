@@ -73,7 +73,7 @@ def _mirror_node(bubble: Node, echo: Node | None, user: Node | None) -> Node | N
     if echo is None or user is None or not echo.within(user):
         return None
     chain: list[Node] = []
-    for around in (echo, *echo.ancestors()):
+    for around in echo.self_and_ancestors():
         if around is user:
             break
         chain.append(around)
@@ -96,7 +96,7 @@ def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
     if best < _LIKE:
         return None
     if len(matches) > 1:
-        place = next(number for number, one in enumerate(others) if one is step)
+        place = others.index(step)
         match = candidates[place] if len(candidates) == len(others) else None
         return match if match in matches else None
     rivals = [one for one in others if one is not step and likeness(one, matches[0]) >= best]

@@ -50,7 +50,7 @@ def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
 
 
 def _is_said(leaf: Leaf, bubble: Node) -> bool:
-    around = (one for one in (leaf.parent, *leaf.parent.ancestors()) if one is not bubble and one.within(bubble))
+    around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.within(bubble))
     return not is_brief(leaf.text) or (in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around))
 
 

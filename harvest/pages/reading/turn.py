@@ -185,7 +185,7 @@ def read_turn(
     )
     decorations.texts.extend(bubble.text for bubble in announcements)
     for quote in quotes_in(spot.bubbles, said):
-        if not any(around in decorations.nodes for around in (quote, *quote.ancestors())):
+        if not any(around in decorations.nodes for around in quote.self_and_ancestors()):
             decorations.nodes.add(quote)
             decorations.texts.append(quote.text)
     left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
@@ -310,7 +310,7 @@ def _leave_out(bubbles: Sequence[Node], decorations: Decorations, said: Collecti
     """Add the elements that say what was left out when the whole page was there."""
     for bubble in bubbles:
         for node in bubble.walk():
-            if node.text in said and not any(around in decorations.nodes for around in (node, *node.ancestors())):
+            if node.text in said and not any(around in decorations.nodes for around in node.self_and_ancestors()):
                 if not any(leaves_of(one, {*decorations.nodes, node}) for one in bubbles):
                     continue  # an answer may say what a button beside it says
                 decorations.nodes.add(node)
@@ -355,7 +355,7 @@ def _others(page: Page, spot: Spot) -> Sequence[Node]:
     alike = [node for node in page.walk() if node.classes and signature(node) in made]
     mine = {node for node in (*spot.bubbles, spot.echo) if node is not None}
     around = {outer for node in mine for outer in node.ancestors()}
-    others = (node for node in reversed(alike) if node not in around and mine.isdisjoint((node, *node.ancestors())))
+    others = (node for node in reversed(alike) if node not in around and mine.isdisjoint(node.self_and_ancestors()))
     return list(islice(others, _OTHERS))[::-1]
 
 

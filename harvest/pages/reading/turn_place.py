@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from harvest.pages.reading.altered import early_lines, find_altered
 from harvest.pages.reading.echo import Echo, find_echoes, trail
-from harvest.pages.reading.page import Node, collapse_spaces, letters
+from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText, akin, begins_without_words, hints, is_vote, leads, signature
 from harvest.pages.reading.phrases import (
     is_account,
@@ -23,10 +23,8 @@ from harvest.pages.reading.phrases import (
     is_time,
 )
 
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200  # characters: longer ones are answers
-_DRAWN = re.compile("[\ue000-\uf8ff]")  # letters of icon fonts
 _BESIDE = frozenset(
     {
         "ad",
@@ -87,7 +85,7 @@ def find_spot(
     altered = None
     if ground.dated and (not echoes or not (user and trail(echoes[0].node) == tuple(user))):
         # A bot may say the user's words as they were, where the page shows them otherwise.
-        until = ground.births.get(echoes[0].node, 0.0) - _AT_ONCE if echoes else None
+        until = ground.births.get(echoes[0].node, 0.0) - AT_ONCE if echoes else None
         if until is None or until > 0:
             altered = find_altered(ground, said, user=user, apart=apart, rising=rising, until=until)
     if altered is not None and echoes and not _side_by_side(ground, altered.node, echoes[0].node):
@@ -114,7 +112,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
         return None
     users = [node for node in ground.page.marked("user") if not _is_hidden(node)]
     told = set(users)
-    inside = [echo.node for echo in echoes if not told or not told.isdisjoint((echo.node, *echo.node.ancestors()))]
+    inside = [echo.node for echo in echoes if not told or not told.isdisjoint(echo.node.self_and_ancestors())]
     echo = inside[0] if inside else users[-1] if users else None
     marked = set(replies)
     outer = [node for node in replies if marked.isdisjoint(node.ancestors())]
@@ -128,7 +126,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
     container = _around([*outer, *([echo] if echo is not None else [])])
     branch = None
     if echo is not None and container is not None and echo is not container:
-        branch = next(node for node in (echo, *echo.ancestors()) if node.parent is container)
+        branch = next(node for node in echo.self_and_ancestors() if node.parent is container)
     return Spot(tuple(outer), echo, branch, container, "site")
 
 
@@ -158,7 +156,7 @@ def _after(ground: PageText, echo: Echo, rising: bool) -> Spot:
 
 def _following(ground: PageText, around: Node, branch: Node, rising: bool, echo: Node) -> tuple[list[Node], bool]:
     """The bubbles beside `branch` that were said after it, and whether they stand above it."""
-    at = next(index for index, child in enumerate(around.children) if child is branch)
+    at = around.children.index(branch)
     before, after = around.children[:at][::-1], around.children[at + 1 :]
     if _upside_down(ground, around):
         before, after = after, before
@@ -181,7 +179,7 @@ def _following(ground: PageText, around: Node, branch: Node, rising: bool, echo:
 def _rises(ground: PageText, earlier: list[Node], after: Sequence[Node | str], born: float) -> bool:
     """Whether newer turns stand above: what came later is before the user's words, or what is old after them."""
     old = any(isinstance(node, Node) and ground.signs(node) and not ground.fresh(node) for node in after)
-    return old or all(_youngest(ground, node) > born + _AT_ONCE for node in earlier)
+    return old or all(_youngest(ground, node) > born + AT_ONCE for node in earlier)
 
 
 def _wholly_new(ground: PageText, node: Node) -> bool:
@@ -256,14 +254,14 @@ def _beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
         return False
     born = ground.births.get(branch, 0.0)
     said = [float(one.get("h-said")) for one in node.walk() if one.get("h-said")]
-    return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + _AT_ONCE
+    return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + AT_ONCE
 
 
 def _is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
     """Whether its text stands in two elements or more that are made as those around the user's words are, in the same
     order: a bubble of another name, whatever it says."""
     wanted = [
-        signature(one) for one in (echo, *echo.ancestors()) if one.classes and one is not branch and one.within(branch)
+        signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
     ]
     wanted = wanted[::-1]
     inner: Node | None = node
@@ -285,7 +283,7 @@ def _may_tell(ground: PageText, node: Node) -> bool:
 
 def _says(text: str) -> bool:
     """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
-    text = collapse_spaces(_DRAWN.sub("", text))
+    text = collapse_spaces(ICON_LETTERS.sub("", text))
     if not text or is_time(text) or is_status(text) or is_delivery(text) or is_account(text):
         return False
     if not any(character.isalnum() for character in text):
@@ -313,7 +311,7 @@ def _muttered_spot(ground: PageText, echo: Echo, rising: bool) -> Spot | None:
     nothing else comes, that may be the answer."""
     branch = echo.node
     for around in echo.node.ancestors() if ground.dated else ():
-        at = next(index for index, child in enumerate(around.children) if child is branch)
+        at = around.children.index(branch)
         later = around.children[:at] if rising else around.children[at + 1 :]
         bubbles = [
             node
@@ -358,7 +356,7 @@ def _came_along(ground: PageText, spot: Spot) -> bool:
 
 def _at_once(ground: PageText, node: Node, echo: Node) -> bool:
     born, mine = ground.births.get(node), ground.births.get(echo)
-    return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= _AT_ONCE
+    return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
 
 
 def _kept_for_words(node: Node) -> bool:
@@ -376,7 +374,7 @@ def _rest(ground: PageText, echo: Echo) -> Spot | None:
         if node is echo.node or node.parent is None:
             return None
         inner, node = node, node.parent
-        child, at = next(number for number, other in enumerate(node.children) if other is inner), -1
+        child, at = node.children.index(inner), -1
 
 
 def _cut(node: Node, child: int, at: int) -> Iterator[Node | str]:
@@ -457,4 +455,4 @@ def _around(nodes: Sequence[Node]) -> Node | None:
 
 
 def _is_hidden(node: Node) -> bool:
-    return any(around.hidden for around in (node, *node.ancestors()))
+    return any(around.hidden for around in node.self_and_ancestors())
