@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from harvest.pages.browser.frame import Frame
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.discovery import find_composer
+from harvest.pages.reading.elements import signature
 from harvest.pages.reading.page import Node, Page
-from harvest.pages.reading.page_text import signature
 from harvest.pages.sites.site import Site
 
 # A candidate that is less sure than this is neither typed into nor pressed.

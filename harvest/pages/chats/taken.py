@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from harvest.pages.reading.elements import signature
 from harvest.pages.reading.page import Node, Page, letters, markup, parse_page
-from harvest.pages.reading.page_text import PageText, signature
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 
 _WORDS = re.compile(r"\w+")

@@ -15,8 +15,9 @@ from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.blocker import Blocker
+from harvest.pages.reading.elements import begins_without_words
 from harvest.pages.reading.page import Page, letters, parse_page
-from harvest.pages.reading.page_text import PageText, begins_without_words
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 

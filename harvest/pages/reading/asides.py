@@ -5,9 +5,10 @@ in what time, the user's words quoted over the answer to them.
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
+from harvest.pages.reading.elements import akin, hints, is_control, leads
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, letters
-from harvest.pages.reading.page_text import PageText, akin, hints, is_control, leads
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
 
 _LINE = 90  # characters: more is a message

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from harvest.pages.reading.alternatives import alternative_of, is_emoji
 from harvest.pages.reading.boxes import editor_text, is_editor
+from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
-from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_role, is_time
 
 # How the element of a line at the edge of a bubble is made, and what it says.

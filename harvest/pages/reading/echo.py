@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from harvest.pages.reading.elements import hints, signature
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
-from harvest.pages.reading.page_text import PageText, hints, signature
+from harvest.pages.reading.page_text import PageText
 
 _LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
 _SHORT = 24  # … where the page shows by dots that it was cut

@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from harvest.pages.reading.elements import hints, is_control, leads
 from harvest.pages.reading.page import Node, letters
-from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
 
 # Words in the names of elements that hold what a model thought.

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
+from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.page_text import is_control, kind
 
 # Elements that are laid out as blocks in code and begin no line.
 NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterator
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
 from harvest.pages.reading.alternatives import alternative_of
 from harvest.pages.reading.boxes import composers_on, is_written
+from harvest.pages.reading.elements import begins_without_words, hints, is_control, leads
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, stands_alone
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time
@@ -23,25 +24,6 @@ from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholde
 _WORDS = re.compile(r"[^\W_]+")
 _INK = re.compile(r"[^\s\ue000-\uf8ff]")  # the private letters are drawings of icon fonts
 _LARGEST_FACE = 160.0  # CSS pixels
-_DIGITS = re.compile(r"(?<=[-_])\d+|\d{3,}")
-_HEX = re.compile(r"[0-9a-f]{8,}|[0-9a-f-]{16,}")
-_HASH = re.compile(r"_{1,2}(?=\w*\d)[\w-]{4,8}$")
-_HAVING = frozenset({"by", "for", "from", "has", "have", "hide", "is", "no", "show", "to", "use", "with", "without"})
-_FRAMES = frozenset({"block", "box", "container", "label", "line", "row", "tag", "text", "wrap", "wrapper"})
-_HINT_WORDS = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+(?![a-z])")
-
-CONTROLS = frozenset(
-    {
-        *("audio", "button", "canvas", "datalist", "embed", "iframe", "input", "meter", "object", "option"),
-        *("select", "textarea", "video"),
-    }
-)
-_CONTROL_ROLES = frozenset(
-    {
-        *("button", "combobox", "listbox", "menu", "menubar", "menuitem", "menuitemradio", "option", "scrollbar"),
-        *("searchbox", "slider", "spinbutton", "switch", "tab", "tablist", "toolbar", "tooltip"),
-    }
-)
 _ZONES = frozenset({"nav", "aside", "dialog"})
 _ZONE_ROLES = frozenset(
     {
@@ -56,20 +38,7 @@ _ZONE_WORDS = frozenset(
         *("toast", "toaster", "toasts", "tooltip"),
     }
 )
-_SPEAKER = re.compile(
-    r"(?<![a-z])(?:user|human|me|mine|you|your|own|self|guest|visitor|customer|client|question|query|prompt|request|right"
-    r"|sent|outgoing|out|bot|ai|assistant|agent|operator|system|server|model|other|them|answer|reply|response|left"
-    r"|received|incoming|in)(?![a-z])"
-)
-_VOTES = frozenset({"feedback", "rating", "reaction", "reactions", "thumb", "thumbs", "vote", "votes"})
 _ITEMS = frozenset({"article", "li", "main", "section"})
-_STATES = frozenset(
-    {
-        *("active", "animate", "animated", "current", "done", "entered", "entering", "fade", "first", "focus"),
-        *("hidden", "hover", "in", "inactive", "last", "latest", "loading", "new", "selected", "show", "shown"),
-        *("streamed", "streaming", "visible"),
-    }
-)
 
 
 class Span(NamedTuple):
@@ -304,7 +273,11 @@ class PageText:
         if not small or len(self._pictures.get(shown, ())) <= 1 or node.get("src").startswith("data:"):
             return True
         if shown not in self._faces:
-            self._faces[shown] = any(map(_has_words, _rows(self._pictures[shown])))
+            pictures = self._pictures[shown]
+            held = Counter(around for picture in pictures for around in picture.ancestors())
+            # The outermost element around each picture that holds none of the others.
+            rows = ([one, *takewhile(lambda around: held[around] == 1, one.ancestors())][-1] for one in pictures)
+            self._faces[shown] = any(map(_has_words, rows))
         return not self._faces[shown]
 
     def _apart(self, node: Node) -> bool:
@@ -351,13 +324,6 @@ def _shown(picture: Node) -> tuple[str, str]:
     return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
 
 
-def _rows(alike: Sequence[Node]) -> Iterator[Node]:
-    """The outermost element around each picture that holds none of the others."""
-    held = Counter(around for picture in alike for around in picture.ancestors())
-    for picture in alike:
-        yield [picture, *takewhile(lambda around: held[around] == 1, picture.ancestors())][-1]
-
-
 def _has_words(node: Node) -> bool:
     """Whether words stand in it, but for those of what is pressed."""
     stack = [node]
@@ -375,97 +341,6 @@ def _told(line: str) -> str:
     plain = collapse_spaces(line)
     beside = is_time(plain) or is_named_time(plain) or is_label(plain) or is_status(plain) or is_placeholder(plain)
     return "" if beside else letters(plain) or plain
-
-
-def begins_without_words(node: Node) -> bool:
-    """Whether it was put into the page before its words, empty or with what only holds their place."""
-    was = node.get("h-was")
-    return "h-first" in node.attributes and (is_placeholder(was) or not any(map(str.isalnum, was)))
-
-
-def is_control(node: Node) -> bool:
-    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it, nor
-    a frame that was looked into."""
-    role = node.get("role")
-    if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
-        return False
-    if node.tag in CONTROLS:
-        return True
-    return role in _CONTROL_ROLES and not leads(node)
-
-
-def is_vote(node: Node) -> bool:
-    """Whether it only asks what one thinks of an answer: 👍 👎."""
-    text = node.text
-    if not text or any(character.isalnum() for character in text) or any(map(stands_alone, node.walk())):
-        return False
-    return ("👍" in text and "👎" in text) or any(hints(one) & _VOTES for one in node.walk())
-
-
-def leads(node: Node) -> bool:
-    """Whether it is a link to somewhere: `#` alone and scripts are written where something is to be pressed."""
-    href = node.get("href")
-    return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
-
-
-def signature(node: Node) -> str:
-    """Tag, classes and test id: the same for elements that are made alike, whatever their number or state."""
-    return _signature(node.tag, node.get("class"), node.get("data-testid"))
-
-
-def kind(node: Node) -> str:
-    """Its signature without who speaks: `.user-name` and `.bot-name` are of one kind."""
-    return _SPEAKER.sub("", signature(node))
-
-
-def akin(node: Node, other: Node) -> bool:
-    """Made alike, as bubbles of different speakers are."""
-    return kind(node) == kind(other) or (node.tag == other.tag and not set(node.classes).isdisjoint(other.classes))
-
-
-def hints(node: Node) -> frozenset[str]:
-    """The words in its class names, id and test id, in lower case."""
-    names = (node.get("class"), node.get("id"), node.get("data-testid"))
-    return _words(" ".join(name for name in names if name)) if any(names) else frozenset()
-
-
-@lru_cache(maxsize=4096)
-def _words(names: str) -> frozenset[str]:
-    # `group/sidebar` and `data-[side=left]:bg-sidebar` style by something else; they name nothing.
-    plain = [name for name in names.split() if not re.search(r"[/:\[\]]", name)]
-    return frozenset(word.lower() for name in plain for word in _HINT_WORDS.findall(name))
-
-
-def hints_last(node: Node) -> frozenset[str]:
-    """What its class names and test id end in: `message-time` is a time. `has-avatar`, `text-by-author` and
-    `message--time` beside `message` tell of something in or around it, and name nothing."""
-    return _last_words(f"{node.get('class')} {node.get('data-testid')}")
-
-
-@lru_cache(maxsize=4096)
-def _last_words(names: str) -> frozenset[str]:
-    found: set[str] = set()
-    all_names = set(names.split())
-    for name in sorted(all_names):
-        base, _, modifier = name.partition("--")
-        if modifier and base in all_names:
-            continue
-        words = [word.lower() for word in _HINT_WORDS.findall(_HASH.sub("", name))]
-        if words and _HAVING.isdisjoint(words) and not re.search(r"[/:\[\]]", name):
-            found.add(words[-1])
-            if len(words) > 1 and words[-1] in _FRAMES:
-                found.add(words[-2])
-    return frozenset(found)
-
-
-@lru_cache(maxsize=4096)
-def _signature(tag: str, names: str, test: str) -> str:
-    classes = sorted({_plain(name) for name in names.split()} - _STATES)
-    return ".".join([tag, *classes]) + (f"#{_plain(test)}" if test else "")
-
-
-def _plain(name: str) -> str:
-    return _DIGITS.sub("#", _HEX.sub("#", name)) if name else ""
 
 
 def _in_log(node: Node) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from harvest.pages.reading.echo import trail
+from harvest.pages.reading.elements import hints
 from harvest.pages.reading.folds import heads_sources, outward_links, raw_text
 from harvest.pages.reading.page import Node, Page, letters
-from harvest.pages.reading.page_text import hints
 from harvest.pages.reading.turn_place import Spot
 from protocols.answer import Source
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
+from harvest.pages.reading.elements import hints, is_control, leads
 from harvest.pages.reading.figures import attachment_of, file_of, is_figure
 from harvest.pages.reading.folds import Fold, hidden_in, is_pressed, outward_links, raw_text
 from harvest.pages.reading.formula import is_formula
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.page import Node, Page
-from harvest.pages.reading.page_text import hints, is_control, leads
 from harvest.pages.reading.phrases import asks_for_more, called_tool, is_status, is_thought_title, unfolds
 from protocols.answer import Attachment, Offer, Source, ToolCall
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from harvest.pages.reading.bubble import Leaf, in_prose, is_brief, leaves_of
+from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.looks import Look, look_of
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_thought_title
 
 _TITLED = 2  # blocks at most that stand before a title: a name, a time

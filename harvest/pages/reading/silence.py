@@ -6,9 +6,10 @@ A page on which nothing came at all may as well have lost the turn; that is anot
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
+from harvest.pages.reading.elements import akin, hints, is_control, is_vote
 from harvest.pages.reading.folds import is_pressed
 from harvest.pages.reading.page import AT_ONCE, Node
-from harvest.pages.reading.page_text import PageText, akin, hints, is_control, is_vote
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 

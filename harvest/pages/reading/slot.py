@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import islice
 
 from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
+from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.page_text import is_control, kind
 from harvest.pages.reading.phrases import is_account, is_label, is_notice, is_status
 
 _LIKE = 0.2  # share of what two elements are called that they have in common at least

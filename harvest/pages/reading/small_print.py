@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from harvest.pages.reading.bubble import Edge, Leaf, Siblings, closing_of, in_prose, is_brief, leaves_of
+from harvest.pages.reading.elements import hints, kind
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.page_text import hints, kind
 from harvest.pages.reading.phrases import is_fine_print
 
 _NAMES = frozenset({"disclaimer", "fineprint", "footer", "footnote", "legal", "notice", "warning"})

@@ -18,11 +18,12 @@ from harvest.pages.reading.asides import lines_between, quotes_in
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail
+from harvest.pages.reading.elements import signature
 from harvest.pages.reading.folds import find_folds
 from harvest.pages.reading.markdown import markdown
 from harvest.pages.reading.names import may_name, names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
-from harvest.pages.reading.page_text import PageText, signature
+from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.panels import sources_beside
 from harvest.pages.reading.parts import (
     attachments_in,

@@ -1,0 +1,254 @@
+"""Reasons to leave out a line at the edge of a bubble: what the page calls it, and what it says."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from enum import IntEnum
+
+from harvest.pages.reading.alternatives import alternative_of, is_emoji
+from harvest.pages.reading.boxes import is_editor
+from harvest.pages.reading.bubble import (
+    PROSE,
+    SHORT,
+    Edge,
+    Example,
+    Leaf,
+    Siblings,
+    alone_in_line,
+    ends_open,
+    in_prose,
+    is_brief,
+    leaves_of,
+)
+from harvest.pages.reading.elements import hints_last, kind
+from harvest.pages.reading.looks import look_of
+from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces
+from harvest.pages.reading.phrases import (
+    is_account,
+    is_counter,
+    is_label,
+    is_named_time,
+    is_role,
+    is_status,
+    is_time,
+)
+from harvest.pages.reading.slot import likeness
+from harvest.pages.reading.small_print import says_more
+
+NEAR = 8  # texts: an element with more of them is no decoration
+_PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
+_ALIKE = 0.5  # share of what two elements are called that they have in common
+_CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
+_STAMPS = frozenset(
+    {
+        *("author", "avatar", "byline", "date", "datetime", "meta", "metadata", "name", "nickname", "persona"),
+        *("reaction", "reactions", "receipt", "sender", "speaker", "time", "timestamp", "username", "who"),
+    }
+)
+
+
+class Reason(IntEnum):
+    """Only a strong one leaves the place of the words empty."""
+
+    NONE = 0
+    FAINT = 1  # a time that stands before all else, where names rather stand
+    WEAK = 2  # what it says: an answer may say the same
+    KNOWN = 3  # what other replies say in the same place
+    STRONG = 4  # what the page calls it, or that it is made like what stands beside the user's words
+
+
+class Reasons:
+    """Weighs lines against the user's own bubble, the other replies, and what the page says of itself.
+
+    slots: the place of the words in each bubble, None if unknown. example: the user's bubble. names, pressed and known
+    as in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared with the caller.
+    """
+
+    def __init__(
+        self,
+        slots: Mapping[Node, Node | None],
+        example: Example,
+        names: frozenset[str],
+        pressed: frozenset[str],
+        known: frozenset[Edge],
+        dropped: Collection[Node],
+    ) -> None:
+        self.slots, self.example, self.names, self.known = slots, example, names, known
+        self.pressed, self.dropped, self.siblings = pressed, dropped, Siblings()
+
+    def bubble_of(self, element: Node) -> Node:
+        return next(one for one in self.slots if element.within(one))
+
+    def is_name(self, text: str) -> bool:
+        return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)
+
+    def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
+        """The elements with a text at their edge that are decoration, from small to large. near: the texts from that
+        edge on."""
+        found: list[tuple[Node, Reason]] = []
+        prose = in_prose(near[0].parent, bubble)  # what stands in a heading or a paragraph is said
+        for element in near[0].parent.self_and_ancestors():
+            inside = 0
+            while inside < len(near) and inside < NEAR and near[inside].parent.within(element):
+                inside += 1
+            text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
+            if inside == NEAR or len(text) > SHORT + 30 or not element.within(bubble):
+                break
+            if element is bubble and len(self.slots) == 1 and not self._alike(element):
+                break
+            placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
+            stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
+            # A page may make names as it makes what is said, in smaller letters.
+            heads = first and inside < len(near) and self._heads(near[0], near[inside])
+            said = bool(element.classes) and kind(element) in self.example.said and not heads
+            reason = self._reason_by_name(element, text, stamped=stamped, prose=prose, said=said)
+            prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
+            # What an element for content holds alone is said, too.
+            content = next((around for around in element.ancestors() if _is_content(around)), None)
+            if content is not None and content.within(bubble):
+                prose = prose or len(near) == inside or not near[inside].parent.within(content)
+            parts = [leaf.text for leaf in near[:inside]]
+            reason = max(
+                reason, self._reason(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
+            )
+            named = self._announces_words(element, text, bubble) if first and not prose else False
+            if named or (heads and not prose and self._heads_box(element, text, near[inside], bubble)):
+                reason = max(reason, Reason.KNOWN)
+            if reason is not Reason.NONE:
+                found.append((element, reason))
+        return found
+
+    def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
+        """A short line before the place of the words: where the user's bubble says there who speaks, or where it stood
+        there when the first of the words came."""
+        slot = self.slots[bubble]
+        if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
+            return False
+        if next(node for node in bubble.walk() if node is element or node is slot) is slot:
+            return False
+        words = leaves_of(slot, self.dropped)
+        if not words or self.example.tells_who:
+            return True
+        came, stood = _came(words[0]), [_came(leaf) for leaf in leaves_of(element, ())]
+        return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
+
+    def _heads(self, line: Leaf, words: Leaf) -> bool:
+        """Whether a line is in smaller letters than what follows, which has those of the user's words at least."""
+        if self.example.look is None:
+            return False
+        after = look_of(words.parent)
+        return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
+
+    def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
+        """Whether such a line stands above the box of the words, where the user's words have one, too: a name that
+        nothing else tells to be one."""
+        around = words.parent.self_and_ancestors()
+        boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
+        own = bool(boxes) and not any(element.within(box) for box in boxes)
+        return own and self.example.boxed and is_brief(text)
+
+    def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
+        """By what the page calls it, or how it is made. A name holds for its own element, not where prose stands in it.
+
+        prose: the text at the edge stands in prose within it. said: it is made like what holds the user's words.
+        """
+        if said and not stamped:
+            return Reason.NONE
+        if len(text) <= SHORT and self._alike(element):
+            return Reason.STRONG
+        if not stamped or not is_brief(text) or (_is_content(element) and element.tag != "time"):
+            return Reason.NONE
+        return Reason.WEAK if prose and any(inner.tag in _PARAGRAPHS for inner in element.walk()) else Reason.STRONG
+
+    def _reason(
+        self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
+    ) -> Reason:
+        """By what it says. parts: its texts."""
+        if alternative_of(element):
+            shown = self.example.pictured or (kind(element), text) in self.known or is_label(text)
+            shown = shown or self._heads_words(element)
+            return Reason.STRONG if first and shown and not is_emoji(text) else Reason.NONE
+        if not stamped and (_is_content(element) or said):
+            return Reason.NONE
+        known = (kind(element), text) in self.known and not prose and not self.siblings.among_prose(element)
+        if known and self._is_aside(element, text, first=first):
+            return Reason.KNOWN
+        if first and ends_open(text) and element.tag in ("b", "strong", "span"):
+            named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
+            return Reason.STRONG if named else Reason.NONE
+        if element.classes and is_time(text) and any(likeness(element, one) >= _ALIKE for one in self.example.times):
+            return Reason.STRONG
+        if prose or not alone_in_line(element, self.dropped, self.siblings):
+            return Reason.NONE
+        if is_role(text) and first:
+            return Reason.WEAK
+        if self.siblings.one_of_many(element):
+            return Reason.NONE
+        if is_time(text) or (is_label(text, self.names) and (first or not is_role(text))):
+            return Reason.FAINT if first and is_time(text) else Reason.WEAK
+        if first and (text.casefold() in self.pressed or is_named_time(text)):
+            return Reason.WEAK
+        if not first and "h-click" in element.attributes and not any(inner.tag == "a" for inner in element.walk()):
+            return Reason.WEAK  # what one might say next
+        return (
+            Reason.WEAK
+            if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
+            else Reason.NONE
+        )
+
+    def _heads_words(self, picture: Node) -> bool:
+        """Whether it stands by itself in the bubble, and the words in an element of their own beside it."""
+        around, frame = self.bubble_of(picture), picture
+        while _only_frames(around) and around is not picture:
+            around = around.elements[0]
+        while frame.parent is not None and frame.parent is not around and _only_frames(frame.parent):
+            frame = frame.parent
+        bare = any(isinstance(child, str) and child.strip() for child in around.children)
+        said = bare or around.tag == "p" or frame.tag in PROSE
+        return frame.parent is around and not said and len(leaves_of(around, ())) > 1
+
+    def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
+        """Whether a line that other replies show too may stand beside the words: outside of their place, or where no
+        heading and no sentence would be lost that the system itself begins with each time."""
+        bubble = self.bubble_of(element)
+        slot = self.slots[bubble]
+        others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]
+        if first and any(look_of(element).heads(look_of(leaf.parent)) for leaf in others[:1]):
+            return False
+        if slot is not None and not element.within(slot) and not slot.within(element):
+            return True
+        if not first:
+            return slot is not None or is_brief(text) or says_more(element, bubble, self.dropped)
+        return is_brief(text) and (is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
+
+    def _says_nothing(self, text: str, element: Node) -> bool:
+        """A name, a time, a state, a sign between two of them."""
+        return (
+            is_status(text)
+            or is_counter(text)
+            or is_account(text)
+            or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔")
+            or (text != element.text and (is_time(text) or self.is_name(text)))
+            or (text != element.text and text in {one.text for one in element.walk() if "h-click" in one.attributes})
+        )
+
+    def _alike(self, element: Node) -> bool:
+        """Made like what stands beside the user's words."""
+        if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
+            cells = element.parent.elements
+            place = cells.index(element)
+            if (place, len(cells)) in self.example.cells:
+                return True
+        return bool(element.classes) and element.tag not in ("p", "li", "pre") and kind(element) in self.example.beside
+
+
+def _only_frames(node: Node) -> bool:
+    return len(node.elements) == 1 and not any(isinstance(child, str) and child.strip() for child in node.children)
+
+
+def _came(leaf: Leaf) -> float | None:
+    said = leaf.parent.get("h-said")
+    return float(said) if said else leaf.parent.born
+
+
+def _is_content(element: Node) -> bool:
+    return any(_CONTENT.search(name) for name in element.classes if ":" not in name and "[" not in name)

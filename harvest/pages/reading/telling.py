@@ -1,0 +1,123 @@
+"""Whether an element beside the user's words says something that may be an answer."""
+
+from harvest.pages.reading.elements import akin, begins_without_words, hints, is_vote, leads, signature
+from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces
+from harvest.pages.reading.page_text import PageText
+from harvest.pages.reading.phrases import (
+    is_account,
+    is_delivery,
+    is_label,
+    is_notice,
+    is_placeholder,
+    is_status,
+    is_time,
+)
+
+_BRIEF = 40  # characters: no more than a name or a state
+_SMALL_PRINT = 200  # characters: longer ones are answers
+_BESIDE = frozenset(
+    {
+        *("ad", "ads", "advert", "advertisement", "disclaimer", "divider", "promo", "promotion", "sponsored"),
+        *("separator", "starters", "suggestion", "suggestions"),
+    }
+)
+_STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time", "timestamp"})
+_USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
+
+
+def tells(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
+    if not may_tell(ground, node):
+        return False
+    if ground.figures and any(inner in ground.figures for inner in node.walk()):
+        return True
+    if branch is not None and beside_the_user(ground, node, branch):
+        return False
+    if not ground.words.isdisjoint(node.walk()):
+        return True
+    if ground.signs(node) > _SMALL_PRINT or (branch is not None and node.classes and akin(node, branch)):
+        return True  # a bubble may say no more than a time
+    if branch is not None and echo is not None and is_made_inside_like(node, branch, echo):
+        return True
+    small = all(map(is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
+    return says(node.text) and not (small or is_vote(node)) and not only_pressed(ground, node)
+
+
+def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
+    """Whether it is a few signs that stand in the same row as the user's words and came with them: a face, a state."""
+    mine, theirs = branch.box, node.box
+    if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
+        return False
+    shared = min(mine.bottom, theirs.bottom) - max(mine.y, theirs.y)
+    apart = theirs.right <= mine.x + 1 or mine.right <= theirs.x + 1
+    if not apart or shared < min(mine.height, theirs.height) / 2:
+        return False
+    born = ground.births.get(branch, 0.0)
+    said = [float(one.get("h-said")) for one in node.walk() if one.get("h-said")]
+    return max([*said, *(ground.births.get(one, 0.0) for one in node.walk())]) <= born + AT_ONCE
+
+
+def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
+    """Whether its text stands in two elements or more that are made as those around the user's words are, in the same
+    order: a bubble of another name, whatever it says."""
+    wanted = [
+        signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
+    ]
+    wanted = wanted[::-1]
+    inner: Node | None = node
+    matched = 0
+    while inner is not None and matched < len(wanted):
+        matched += signature(inner) == wanted[matched]
+        telling = [one for one in inner.elements if one.text]
+        inner = telling[0] if len(telling) == 1 else None
+    return matched >= 2 and matched == len(wanted)
+
+
+def may_tell(ground: PageText, node: Node) -> bool:
+    if not ground.signs(node) or (ground.dated and not ground.fresh(node)):
+        return False
+    if any(composer.within(node) for composer in ground.composers):
+        return False
+    return node.tag != "time" and not hints(node) & _BESIDE
+
+
+def says(text: str) -> bool:
+    """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
+    text = collapse_spaces(ICON_LETTERS.sub("", text))
+    if not text or is_time(text) or is_status(text) or is_delivery(text) or is_account(text):
+        return False
+    if not any(character.isalnum() for character in text):
+        return is_placeholder(text) or not text.isascii()
+    return not (is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
+
+
+def only_pressed(ground: PageText, node: Node) -> bool:
+    """All its text shows a pointing hand and leads nowhere: answers to choose from."""
+    pressed = 0
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if leads(inner):
+            continue
+        if "h-click" in inner.attributes or inner.tag == "a":
+            pressed += ground.signs(inner)
+        else:
+            stack.extend(inner.elements)
+    return pressed >= ground.signs(node)
+
+
+def lists(ground: PageText, around: Node, branch: Node) -> bool:
+    """Whether it holds what was said before, in bubbles made like the one around the user's words."""
+    return ground.dated and any(
+        one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
+        for one in around.elements
+    )
+
+
+def at_once(ground: PageText, node: Node, echo: Node) -> bool:
+    born, mine = ground.births.get(node), ground.births.get(echo)
+    return ground.signs(node) <= _BRIEF and born is not None and mine is not None and abs(born - mine) <= AT_ONCE
+
+
+def kept_for_words(node: Node) -> bool:
+    """Whether it was put into the page before its words, and not for a time or a state."""
+    return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES
