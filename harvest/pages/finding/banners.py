@@ -1,7 +1,7 @@
-"""Consent banners and modal windows: what lies over a page until a person has answered, and the button to do so.
+"""Consent banners and modal windows: elements that cover a page until a person answers them, and the button to do so.
 
-Of a banner's buttons the one that agrees to least is taken: reject, then only what is necessary, then close, and
-accept only where there is nothing else.
+The button that agrees to least is preferred: reject, then only what is necessary, then close; accept is used only if
+there is no other.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ from harvest.pages.finding.notices import (
     TERMS,
     human_check,
 )
+from harvest.pages.finding.weighing import nodes_around
 from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
 
@@ -37,17 +38,17 @@ partners | einstellungen | mehr | anpassen | verwalten | paramétrer | paramètr
 en savoir plus | configurar | personalizar | más información | saiba mais | gerenciar | personalizza | gestisci | meer |
 instellen | настройки | подробнее | إعدادات | المزيد | सेटिंग | अधिक | 設定 | 詳細 | 设置 | 更多 | 设定 | 설정 | 자세히
 """)
-_LONGEST = 4000  # characters of a banner; what says more is the page itself
-_LONGEST_NAME = 60  # characters: longer ones are sentences, and no buttons
+_LONGEST = 4000  # characters of a banner; a longer text is the page itself
+_LONGEST_NAME = 60  # characters: longer names are sentences and not on buttons
 _STEPS = 10  # up from a button to its banner
 _ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least first
 
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
-    """What lies over the page and can be clicked away (or, of a modal window, cannot): consent, modal, login.
+    """Find what covers the page and can be clicked away (a modal window may have no button): consent, modal or login.
 
-    None where nothing does, and where all it holds is the chat itself. over: the page itself, in a frame, lies over
-    another one in which the chat is.
+    Returns None if nothing covers it, or if the window only contains the chat itself. over: the page is in a frame that
+    covers another one, in which the chat is.
     """
     boxes = [one.node for one in find_composer(page) if one.score >= 0.25]
     composer = boxes[0] if boxes else None
@@ -56,9 +57,13 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
         if choices:
             return _blocker("consent", region, choices, "speaks of cookies or consent")
     for region in windows(page):
-        if _holds_frame(region) or human_check(region.text):
-            continue  # it may be the chat; and what asks for a human is not answered
-        asks = region.text in SIGN_IN_FIRST or (region.text in SIGN_IN and _asks_for_password(region))
+        frames = [node.box for node in region.walk() if node.tag == "iframe" and node.visible and node.box is not None]
+        if any(box.width * box.height >= 40000 for box in frames) or human_check(region.text):
+            continue  # a frame may contain the chat; a check for humans is not answered
+        fields = (node.get("type") for node in region.walk() if node.visible)
+        asks = region.text in SIGN_IN_FIRST or (
+            region.text in SIGN_IN and any(kind in ("password", "email") for kind in fields)
+        )
         choices = _choices(page, region, (CLOSE, REJECT) if asks else (CLOSE, REJECT, NECESSARY, ACCEPT))
         asks = asks or (not choices and asks_to_sign_in(page, region))
         if asks:
@@ -74,17 +79,17 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
 
 
 def asks_to_sign_in(page: Page, region: Node) -> bool:
-    """Whether one of its buttons leads to a log-in or a new account."""
-    return any(_to_sign_in(name) for node in _buttons(region) for name in labels_of(page, node))
+    """True if one of the region's buttons leads to a log-in or a new account."""
+    return any(_is_sign_in(name) for node in _buttons(region) for name in labels_of(page, node))
 
 
 def closes(page: Page, region: Node) -> bool:
-    """Whether it can be closed without agreeing to anything."""
+    """True if the region can be closed without agreeing to anything."""
     return bool(_choices(page, region, (CLOSE, REJECT)))
 
 
-def _to_sign_in(name: str) -> bool:
-    """`Continue with …`, but not `Continue without …`."""
+def _is_sign_in(name: str) -> bool:
+    """True for `Continue with …`, but not for `Continue without …`."""
     return name in SIGN_IN and not (name in CLOSE or name in REJECT or name in NECESSARY)
 
 
@@ -96,7 +101,7 @@ def _blocker(kind: str, region: Node, choices: dict[Node, str], why: str) -> Blo
 
 
 def dialogs(page: Page) -> Iterator[Node]:
-    """Windows within the page, outermost only."""
+    """Yield the windows within the page, outermost only."""
     last: Node | None = None
     for node in page.walk():
         if last is not None and node.within(last):
@@ -104,15 +109,18 @@ def dialogs(page: Page) -> Iterator[Node]:
         box = node.box
         if box is None or box.width < 120 or box.height < 40 or not node.visible or node is page.root:
             continue
-        said = role_of(node) in ("dialog", "alertdialog") or node.get("aria-modal") == "true"
         coded = node.tag not in ("body", "html", "main") and code_of(node) & _DIALOG_CODE and _buttons(node)
-        if said or (coded and covers(page, node, 0.08) and len(node.text) <= _LONGEST):
+        if _is_dialog(node) or (coded and covers(page, node, 0.08) and len(node.text) <= _LONGEST):
             last = node
             yield node
 
 
+def _is_dialog(node: Node) -> bool:
+    return role_of(node) in ("dialog", "alertdialog") or node.get("aria-modal") == "true"
+
+
 def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
-    """Regions that speak of cookies, have a button to answer with, and stand where banners do."""
+    """Yield regions that speak of cookies, have a button to answer with and are placed like banners."""
     seen: set[int] = set()
     for button in page.walk():
         if not _pressable(button):
@@ -120,33 +128,23 @@ def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
         names = [name for name in labels_of(page, button) if len(name) <= _LONGEST_NAME]
         if not any(name in wording for wording in _ANSWERS for name in names):
             continue
-        region = _speaking(button, composer)
-        if region is None or id(region) in seen:
-            continue
-        seen.add(id(region))
-        if _as_banner(page, region, composer):
-            yield region
+        # The smallest element around the button that speaks of cookies or consent apart from the button itself.
+        for around in nodes_around(button, _STEPS):
+            if len(around.text) > _LONGEST or (composer is not None and composer.within(around)):
+                break
+            rest = around.text.replace(button.text, " ")
+            if rest in COOKIES and len(rest) >= 20:
+                if id(around) not in seen and _is_banner(page, around, composer):
+                    yield around
+                seen.add(id(around))
+                break
 
 
-def _speaking(button: Node, composer: Node | None) -> Node | None:
-    """The smallest element around the button that speaks of cookies or consent beside what the button says."""
-    for _, around in zip(range(_STEPS), button.ancestors()):
-        if composer is not None and composer.within(around):
-            return None
-        if len(around.text) > _LONGEST:
-            return None
-        rest = around.text.replace(button.text, " ")
-        if rest in COOKIES and len(rest) >= 20:
-            return around
-    return None
-
-
-def _as_banner(page: Page, region: Node, composer: Node | None) -> bool:
-    """Whether it stands as banners do: in a window, over the box to type in, along an edge, over much of the page."""
-    around = [region, *(one for _, one in zip(range(5), region.ancestors()))]
-    if any(role_of(one) in ("dialog", "alertdialog") or one.get("aria-modal") == "true" for one in around):
-        return True
-    if any(code_of(one) & _CONSENT_CODE for one in around):
+def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
+    """True if the region is placed like a banner: in a window, over the box to type in, along an edge of the window, or
+    over much of the page."""
+    around = [region, *nodes_around(region, 5)]
+    if any(_is_dialog(one) for one in around) or any(code_of(one) & _CONSENT_CODE for one in around):
         return True
     box = region.box
     if box is None:
@@ -163,16 +161,16 @@ def _as_banner(page: Page, region: Node, composer: Node | None) -> bool:
 
 
 def windows(page: Page) -> Iterator[Node]:
-    """Windows over the chat, and whatever else lies over half of the page and the box to type in."""
+    """Yield the windows over the chat, and other elements that cover half of the page and the box to type in."""
     composer = next((one.node for one in find_composer(page) if one.score >= 0.25), None)
     for region in dialogs(page):
-        if composer is None or (not composer.within(region) and _over(page, region, composer)):
+        if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):
             yield region
     if composer is None or composer.box is None:
         return
     around = {composer, *composer.ancestors()}
     x, y = composer.box.x + composer.box.width / 2, composer.box.y + composer.box.height / 2
-    later = False  # what comes later in the page lies over what was before
+    later = False  # later elements of the page are drawn over earlier ones
     for node in page.walk():
         later = later or node is composer
         box = node.box
@@ -182,10 +180,8 @@ def windows(page: Page) -> Iterator[Node]:
             yield node
 
 
-def _over(page: Page, region: Node, composer: Node) -> bool:
-    """Whether it lies over the box to type in, or over the middle of the page."""
-    modal = [region, *region.ancestors()]
-    if any(one.get("aria-modal") == "true" for one in modal) or region.tag == "dialog":
+def _covers_chat(page: Page, region: Node, composer: Node) -> bool:
+    if any(one.get("aria-modal") == "true" for one in (region, *region.ancestors())) or region.tag == "dialog":
         return True
     if region.box is None or composer.box is None:
         return False
@@ -193,32 +189,26 @@ def _over(page: Page, region: Node, composer: Node) -> bool:
 
 
 def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
-    """The buttons that answer it, in the order of `wordings`, and how each was told."""
-    buttons = [node for node in _buttons(region) if not _leads_away(page, node)]
+    """The buttons that answer the region, in the order of `wordings`, each with how it was recognised."""
+    here = page.url.partition("#")[0]
+    buttons = [
+        node for node in _buttons(region) if role_of(node) != "link" or node.get("href").partition("#")[0] in ("", here)
+    ]
     found: dict[Node, str] = {}
     for wording in wordings:
         for exact in (True, False):
             for node in buttons:
-                name = _button_name(page, node, wording, exact=exact)
-                if name:
-                    found.setdefault(node, f"answered by {name!r}")
+                for name in labels_of(page, node):
+                    if len(name) > _LONGEST_NAME or (wording is ACCEPT and _is_sign_in(name)):
+                        continue
+                    if wording.is_all(name) or (not exact and name in wording and name not in _SETTINGS):
+                        found.setdefault(node, f"answered by {name!r}")
+                        break
         if wording is CLOSE:
             for node in buttons:
                 if node.text in _CROSSES or code_of(node, inside=True) & {"close", "dismiss"}:
                     found.setdefault(node, "answered by its close button")
     return found
-
-
-def _button_name(page: Page, node: Node, wording: Wording, *, exact: bool = False) -> str:
-    """The short name of the button that says so; "" for none."""
-    for name in labels_of(page, node):
-        if len(name) > _LONGEST_NAME:
-            continue
-        if wording is ACCEPT and _to_sign_in(name):
-            continue
-        if wording.is_all(name) or (not exact and name in wording and name not in _SETTINGS):
-            return name
-    return ""
 
 
 def _buttons(region: Node) -> list[Node]:
@@ -228,20 +218,3 @@ def _buttons(region: Node) -> list[Node]:
 def _pressable(node: Node) -> bool:
     box = node.box
     return is_button(node) and box is not None and box.width >= 6 and box.height >= 6 and node.visible
-
-
-def _leads_away(page: Page, node: Node) -> bool:
-    href = node.get("href")
-    return role_of(node) == "link" and bool(href) and href.partition("#")[0] not in ("", page.url.partition("#")[0])
-
-
-def _asks_for_password(region: Node) -> bool:
-    return any(node.get("type") in ("password", "email") and node.visible for node in region.walk())
-
-
-def _holds_frame(region: Node) -> bool:
-    """Whether a frame fills it: the chat may be in there."""
-    return any(
-        node.tag == "iframe" and node.visible and node.box is not None and node.box.width * node.box.height >= 40000
-        for node in region.walk()
-    )

@@ -1,4 +1,4 @@
-"""Buttons of a chat: what sends, what opens it, and what begins another conversation."""
+"""The buttons of a chat: those that send, open it, or begin another conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The box and what stands with it. last: the outermost button to be seen, and the last one in the group."""
+    """A composer, the group of elements around it, and its `last` buttons: the outermost one seen and the final one in
+    the order of the page."""
 
     composer: Node
     group: Node
@@ -20,12 +21,14 @@ class _Row:
 
 
 def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
-    """The button that sends what stands in `composer`; None where no button is likely to (Enter may). before: the page
-    before anything stood there."""
+    """Find the button that sends the text in `composer`; None if no button is likely to (Enter may).
+
+    before: the page before any text was in the composer.
+    """
     box = composer.box
     if box is None:
         return None
-    frame = _frame_of(composer)
+    frame = _surrounding(composer)
     form = next((parent for parent in composer.ancestors() if parent.tag == "form"), None)
     scope = form if form is not None and form.within(frame) else frame
     buttons = [node for node in scope.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
@@ -33,16 +36,17 @@ def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Cand
     if form is not None and not buttons:
         buttons = [node for node in frame.walk() if is_button(node) and not node.within(composer) and is_shown(node)]
     group = _group_of(composer, scope)
-    beside = [node for node in buttons if node.within(group) or (node.box is not None and _beside(node.box, box))]
-    last = min(beside, key=lambda node: _from_end(composer, node), default=None)
-    after = _after(composer, group, buttons)
+    near = [node for node in buttons if node.within(group) or (node.box is not None and _is_near(node.box, box))]
+    last = min(near, key=lambda node: _from_end(composer, node), default=None)
+    ordered = list(group.walk())
+    after = [node for node in ordered[ordered.index(composer) :] if node in buttons]
     row = _Row(composer, group, frozenset(node for node in (last, *after[-1:]) if node is not None))
-    found = [_send(page, node, row, form, alone=len(buttons) == 1, before=before) for node in buttons]
+    found = [_weigh_send(page, node, row, form, alone=len(buttons) == 1, before=before) for node in buttons]
     best = max(found, key=lambda one: one.score, default=None)
     return best if best is not None and best.score >= 0.4 else None
 
 
-def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, before: Page | None) -> Candidate:
+def _weigh_send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, before: Page | None) -> Candidate:
     scales = Scales(node, -2.0)
     names = labels_of(page, node)
     code = code_of(node, inside=True)
@@ -56,10 +60,10 @@ def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, 
         scales.add(-0.8, f"called {names[0][:40]!r}")
     if alone and not refused:
         scales.add(1.0, "the only button there")
-    if code & {"send", "submit", "sender", "submitter"}:
-        scales.add(2.0, f"named {list_words(code & {'send', 'submit', 'sender', 'submitter'})} in the code")
-    elif code & {"arrow", "plane", "paperplane", "up"} and is_icon(node):
-        scales.add(0.8, f"shows a picture named {list_words(code & {'arrow', 'plane', 'paperplane', 'up'})}")
+    if code & _SEND_CODE:
+        scales.add(2.0, f"named {list_words(code & _SEND_CODE)} in the code")
+    elif code & _SEND_PICTURES and is_icon(node):
+        scales.add(0.8, f"shows a picture named {list_words(code & _SEND_PICTURES)}")
     if code & _OTHER_CODE and not code & {"send", "submit"}:
         scales.add(-2.5, f"named {list_words(code & _OTHER_CODE)} in the code")
     if form is not None and node.within(form):
@@ -72,23 +76,21 @@ def _send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: bool, 
         scales.add(0.5, "an icon without a name")
     if role_of(node) == "link" and node.get("href"):
         scales.add(-3.0, "a link to elsewhere")
-    if before is not None and not refused and _came_alive(node, before):
-        scales.add(2.0, "came alive with the text")
+    if before is not None and not refused:
+        was = before.by_id.get(node.id)
+        if was is None or not is_shown(was):
+            alive = True
+        elif "h-off" in was.attributes or "h-off" in node.attributes:
+            alive = "h-off" not in node.attributes
+        else:
+            alive = was.get("class") != node.get("class") and "h-typed" not in node.attributes
+        if alive:
+            scales.add(2.0, "came alive with the text")
     for state, weight, why in _STATES:
         if state in node.attributes:
             scales.add(weight, why)
-    _by_distance(scales, row)
+    _weigh_distance(scales, row)
     return scales.candidate()
-
-
-def _came_alive(node: Node, before: Page) -> bool:
-    """Whether it was not there, could not be pressed, or was made otherwise as long as there was nothing to send."""
-    was = before.by_id.get(node.id)
-    if was is None or not is_shown(was):
-        return True
-    if "h-off" in was.attributes or "h-off" in node.attributes:
-        return "h-off" not in node.attributes
-    return was.get("class") != node.get("class") and "h-typed" not in node.attributes
 
 
 _OTHER_CODE = words(
@@ -98,23 +100,25 @@ _OTHER_CODE = words(
     suggestion
     """
 )
-_STATES = (
-    ("aria-haspopup", -2.0, "opens a menu"),
-    ("aria-expanded", -1.5, "opens and closes something"),
-    ("aria-pressed", -2.0, "switches something on and off"),
-    ("aria-checked", -2.0, "switches something on and off"),
-    ("aria-selected", -1.5, "chooses a tab"),
-)
 
 
-def _by_distance(scales: Scales, row: _Row) -> None:
-    """By where it stands. What the page groups with the box is near it, wherever the pixels are: how wide a button is
-    and whether it goes on the next line depends on the fonts of the machine."""
+_SEND_CODE = words("send submit sender submitter")
+
+
+_SEND_PICTURES = words("arrow plane paperplane up")
+
+
+_LAUNCHER_CODE = words("chat chatbot messenger widget bot assistant")
+
+
+def _weigh_distance(scales: Scales, row: _Row) -> None:
+    """Weigh the button's place. A button that the page groups with the box counts as near, wherever its pixels are: its
+    width, and whether it goes on the next line, depend on the fonts of the machine."""
     place, box = scales.node.box, row.composer.box
     if place is None or box is None:
         return
     last = scales.node in row.last
-    if scales.node.within(row.group) or _beside(place, box):
+    if scales.node.within(row.group) or _is_near(place, box):
         if last or _from_end(row.composer, scales.node) < box.width / 2:
             scales.add(1.0, "at the end of the box")
         elif _from_end(row.composer, scales.node) >= box.width:
@@ -126,11 +130,21 @@ def _by_distance(scales: Scales, row: _Row) -> None:
     else:
         scales.add(-1.5, "away from the box")
     if place.width > 260 or place.height > 110:
-        scales.add(-0.8, "too large for a button beside a box")
+        scales.add(-0.8, "too large for a button next to a box")
+
+
+_STATES = (
+    ("aria-haspopup", -2.0, "opens a menu"),
+    ("aria-expanded", -1.5, "opens and closes something"),
+    ("aria-pressed", -2.0, "switches something on and off"),
+    ("aria-checked", -2.0, "switches something on and off"),
+    ("aria-selected", -1.5, "chooses a tab"),
+)
 
 
 def _from_end(composer: Node, node: Node) -> float:
-    """Pixels from where its line ends (in the direction of writing) back to the middle of the button."""
+    """Return the pixels from the end of the composer's line, in the direction of writing, back to the middle of the
+    button."""
     box, place = composer.box, node.box
     assert box is not None
     assert place is not None
@@ -139,18 +153,18 @@ def _from_end(composer: Node, node: Node) -> float:
     return middle - box.x if direction == "rtl" else box.right - middle
 
 
-def _beside(place: Box, box: Box) -> bool:
-    """Whether it is at the height of the box (with the row of tools below it) and not far from it."""
+def _is_near(place: Box, box: Box) -> bool:
+    """True for a place at the height of the box (or of a row of tools below it) and not far from it."""
     level = place.bottom > box.y - 12 and place.y < box.bottom + 64
     return level and box.x - 120 <= place.x and place.right <= box.right + 200
 
 
 def find_launcher(page: Page) -> Candidate | None:
-    """The button that opens a chat that is not there yet; None where none is likely to."""
-    return _best(page, _launcher)
+    """Find the button that opens a chat that is not there yet; None if no button is likely to."""
+    return _best(page, _weigh_launcher)
 
 
-def _launcher(page: Page, node: Node) -> Candidate:
+def _weigh_launcher(page: Page, node: Node) -> Candidate:
     scales = Scales(node, -2.5)
     names, code = labels_of(page, node), code_of(node, inside=True)
     if (name := first(names, OPEN_CHAT)) and len(name) <= 60:
@@ -159,11 +173,8 @@ def _launcher(page: Page, node: Node) -> Candidate:
             scales.add(0.6, "called that and nothing more")
     if code & {"launcher", "launch"}:
         scales.add(2.2, "named launcher in the code")
-    elif code & {"chat", "chatbot", "messenger", "widget", "bot", "assistant"}:
-        scales.add(
-            1.2,
-            f"named {list_words(code & {'chat', 'chatbot', 'messenger', 'widget', 'bot', 'assistant'})} in the code",
-        )
+    elif code & _LAUNCHER_CODE:
+        scales.add(1.2, f"named {list_words(code & _LAUNCHER_CODE)} in the code")
     elif any(code_of(parent) & {"launcher", "chatbot", "messenger", "livechat"} for parent in nodes_around(node, 3)):
         scales.add(1.2, "in something the code calls a launcher or a messenger")
     if first(names, SEARCH):
@@ -198,11 +209,11 @@ _SHUT = Wording(
 
 
 def find_new_chat(page: Page) -> Candidate | None:
-    """The button that begins another conversation; None where none is likely to."""
-    return _best(page, _new_chat)
+    """Find the button that begins another conversation; None if no button is likely to."""
+    return _best(page, _weigh_new_chat)
 
 
-def _new_chat(page: Page, node: Node) -> Candidate:
+def _weigh_new_chat(page: Page, node: Node) -> Candidate:
     scales = Scales(node, -2.5)
     names, code = labels_of(page, node), code_of(node, inside=True)
     if name := first([name for name in names if len(name) <= 60], NEW_CHAT):
@@ -227,22 +238,23 @@ def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | N
 
 
 def _group_of(composer: Node, scope: Node) -> Node:
-    """What the page itself puts together with the box: its form; else the nearest element that holds a button, too, and
-    those around it that add nothing but more buttons."""
+    """The elements that the page groups with the box: its form; otherwise the nearest element that also contains a
+    button, extended by the elements around it that add only more buttons."""
     if scope.tag == "form":
         return scope
     group = composer
     for parent in composer.ancestors():
         if not parent.within(scope):
             break
-        if _buttons_in(group, composer) and any(_says(one) for one in parent.children if one is not group):
+        others = [one for one in parent.children if one is not group]
+        if _buttons_in(group, composer) and any(_has_more(one) for one in others):
             break
         group = parent
     return group
 
 
-def _says(part: Node | str) -> bool:
-    """Whether it shows words that are on no button, or holds another box to type in or a link to elsewhere."""
+def _has_more(part: Node | str) -> bool:
+    """True if the part shows words outside buttons, or contains another box to type in or a link to elsewhere."""
     stack = [part]
     while stack:
         one = stack.pop()
@@ -256,14 +268,8 @@ def _says(part: Node | str) -> bool:
     return False
 
 
-def _after(composer: Node, group: Node, buttons: list[Node]) -> list[Node]:
-    """Those of the group that follow the box, in the order of the page."""
-    ordered = list(group.walk())
-    return [node for node in ordered[ordered.index(composer) :] if node in buttons]
-
-
-def _frame_of(composer: Node) -> Node:
-    """The part of the page parent the composer that a send button belongs to: not much higher than the box itself."""
+def _surrounding(composer: Node) -> Node:
+    """The part of the page around the composer that its send button belongs to: not much higher than the box itself."""
     box, best = composer.box, composer
     assert box is not None
     for steps, parent in enumerate(composer.ancestors()):

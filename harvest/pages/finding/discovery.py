@@ -1,10 +1,8 @@
-"""Where one talks on a page nobody has described: the box to type in, what sends, what opens and renews a chat.
+"""Where to talk on a page that nobody has described: the box to type in, and questions about who is talking.
 
-A candidate's score is how sure it is, 0 to 1; its reasons are the signs for and against it in words. Above 0.5 more
+A candidate's score is a probability from 0 to 1; its reasons are the signs for and against it, in words. Above 0.5 more
 speaks for it than against it.
 """
-
-from collections.abc import Iterable
 
 from harvest.pages.finding.buttons import find_send
 from harvest.pages.finding.labels import code_of, labels_of, role_of
@@ -33,24 +31,43 @@ _LOG_CODE = words(
 )
 _ASIDE = frozenset({"nav", "aside"})
 _ASIDE_ROLES = frozenset({"navigation", "complementary", "search", "banner", "menu", "toolbar"})
-_NAME = Wording("name")  # with more words it may be a thing to name
-_QUESTION = 300  # characters of a form that asks one thing
-_NEAR = 8  # steps up from an element that are still its surroundings
+_NAME = Wording("name")  # with more words it may be the name of a thing
+_QUESTION = 300  # characters of a form that asks one question
+_NEAR = 8  # ancestors of an element that count as its surroundings
 
 
 def find_composer(page: Page) -> list[Candidate]:
-    """All boxes of text a person could talk in, the likeliest first.
+    """All text boxes that a person could talk in, the most likely first.
 
-    One that is disabled or read-only now is among them with less than 0.5: it may be the composer, but cannot be
-    typed into yet.
+    A box that is disabled or read-only now is included with a score below 0.5: it may be the composer, but nobody can
+    type into it yet.
     """
-    boxes = [node for node in page.walk() if _typed_into(node) and node.visible and _roomy(node)]
+    # Smaller boxes are not meant for people: editors have hidden clones and elements that catch the keyboard.
+    boxes = [
+        node
+        for node in page.walk()
+        if _is_typed_into(node) and node.visible
+        if node.box is not None and node.box.width >= 40 and node.box.height >= 10
+    ]
     talkable = [node for node in boxes if node.get("type").lower() not in _FILLED]
-    found = [_composer(page, node, talkable, boxes) for node in talkable]
+    found: list[Candidate] = []
+    for node in talkable:
+        scales = Scales(node, -1.0)
+        _weigh_kind(scales)
+        _weigh_names(scales, page)
+        _weigh_surroundings(scales, page, boxes)
+        _weigh_place(scales, page)
+        if len(talkable) == 1:
+            scales.add(1.0, "the only box of text on the page")
+        weighed = scales.candidate()
+        if "h-off" in node.attributes or (node.get("contenteditable") == "false"):
+            why = ("- disabled or read-only now", *weighed.reasons)
+            weighed = Candidate(node, round(weighed.score / 2.1, 3), why)
+        found.append(weighed)
     return sorted(found, key=lambda one: -one.score)
 
 
-def _typed_into(node: Node) -> bool:
+def _is_typed_into(node: Node) -> bool:
     if node.tag == "textarea":
         return True
     if node.tag == "input":
@@ -62,27 +79,7 @@ def _typed_into(node: Node) -> bool:
     return not any("h-edit" in one.attributes or one.tag in ("input", "textarea") for one in node.walk())
 
 
-def _roomy(node: Node) -> bool:
-    """Large enough to be meant for people; the hidden clones and keyboard catchers of editors are not."""
-    box = node.box
-    return box is not None and box.width >= 40 and box.height >= 10
-
-
-def _composer(page: Page, node: Node, talkable: list[Node], boxes: list[Node]) -> Candidate:
-    scales = Scales(node, -1.0)
-    _by_kind(scales, page)
-    _by_name(scales, page)
-    _by_surroundings(scales, page, boxes)
-    _by_place(scales, page)
-    if len(talkable) == 1:
-        scales.add(1.0, "the only box of text on the page")
-    if "h-off" in node.attributes or (node.get("contenteditable") == "false"):
-        weighed = scales.candidate()
-        return Candidate(node, round(weighed.score / 2.1, 3), ("- disabled or read-only now", *weighed.reasons))
-    return scales.candidate()
-
-
-def _by_kind(scales: Scales, page: Page) -> None:
+def _weigh_kind(scales: Scales) -> None:
     node = scales.node
     if node.tag == "textarea":
         scales.add(1.4, "a box for several lines")
@@ -100,16 +97,17 @@ def _by_kind(scales: Scales, page: Page) -> None:
     if node.get("autocomplete") not in ("", "off", "on", "false", "nope"):
         scales.add(-3.0, f"to be filled with {node.get('autocomplete')!r}")
     if node.get("maxlength").isdigit() and int(node.get("maxlength")) < 60:
-        scales.add(-0.5, f"takes {node.get('maxlength')} characters")
+        scales.add(-0.5, f"accepts only {node.get('maxlength')} characters")
     if node.get("h-value").strip() and "h-born" not in node.attributes:
         scales.add(-0.4, "not empty")
 
 
-def _by_name(scales: Scales, page: Page) -> None:
-    names = labels_of(page, scales.node)
+def _weigh_names(scales: Scales, page: Page) -> None:
+    node = scales.node
+    names = labels_of(page, node)
     said = " · ".join(names)
     search, other = SEARCH.found(said), NO_TALK.found(said)
-    # "System prompt" is no prompt, and who searches messages does not write one; but some boxes do both.
+    # A "system prompt" box is not for prompts, and a search for messages does not write one; but some boxes do both.
     talk = TALK.found(said.replace(other, " ") if other else said)
     if search and not ASK.found(said):
         talk = ""
@@ -119,10 +117,10 @@ def _by_name(scales: Scales, page: Page) -> None:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, SEARCH)!r}")
     if other:
         scales.add(-1.0 if talk else -2.8, f"called {first(names, NO_TALK)!r}")
-    asked = who_is_asked(page, scales.node) if scales.node.tag in ("input", "textarea") and not talk else ""
-    if asked and (scales.node.tag == "input" or not _sent_from(page, scales.node)):
+    asked = who_is_asked(page, node) if node.tag in ("input", "textarea") and not talk else ""
+    if asked and (node.tag == "input" or not _sent_from(page, node)):
         scales.add(-4.0, f"asks who is talking: {asked!r}")
-    code = code_of(scales.node)
+    code = code_of(node)
     if code & _TALK_CODE:
         scales.add(0.9, f"named {list_words(code & _TALK_CODE)} in the code")
     if code & _NO_TALK_CODE:
@@ -130,31 +128,28 @@ def _by_name(scales: Scales, page: Page) -> None:
 
 
 def who_is_asked(page: Page, node: Node) -> str:
-    """The words by which a field asks who is talking: its name, or the question before it; "" for none."""
+    """The words by which a field asks who is talking: its name, or the question before it; "" if it does not ask."""
     names = labels_of(page, node)
     alone = next((name for name in names if _NAME.is_all(name)), "")
-    return alone or PERSONAL.found(" · ".join((*names, _question_before(node))))
-
-
-def _question_before(node: Node) -> str:
-    """The words right before a field, as far as nothing but they stand with it; "" for none."""
+    if alone:
+        return alone
+    question = ""
     for below, around in zip((node, *node.ancestors()), nodes_around(node, 3), strict=False):
         if len(around.text) > _QUESTION or around.get("role") in ("log", "feed"):
             break
         at = next(number for number, child in enumerate(around.children) if child is below)
         before = [child if isinstance(child, str) else child.text for child in around.children[:at]]
         if any(text.strip() for text in before):
-            return collapse_spaces(" ".join(before))
-    return ""
+            question = collapse_spaces(" ".join(before))
+            break
+    return PERSONAL.found(" · ".join((*names, question)))
 
 
-def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
+def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
     node = scales.node
     near = nodes_around(node, _NEAR)
-    for parent in near:
-        if parent.tag == "search" or parent.get("role") == "search":
-            scales.add(-2.5, "in a search form")
-            break
+    if any(parent.tag == "search" or parent.get("role") == "search" for parent in near):
+        scales.add(-2.5, "in a search form")
     if any(parent.tag in _ASIDE or parent.get("role") in _ASIDE_ROLES - {"search"} for parent in node.ancestors()):
         scales.add(-1.2, "in a side bar, a menu or a header")
     form = next((parent for parent in node.ancestors() if parent.tag == "form"), None)
@@ -165,8 +160,12 @@ def _by_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:
             scales.add(-1.6 * min(3, len(fields) + len(choices)), "one of several fields of a form")
     if any(code_of(parent) & _TALK_CODE for parent in near):
         scales.add(0.5, "in something the code calls chat, prompt or the like")
-    if _beside_log(node):
-        scales.add(1.0, "beside a conversation")
+    below = node
+    for parent in near:
+        if any(_is_log(one) for one in parent.elements if one is not below):
+            scales.add(1.0, "next to a conversation")
+            break
+        below = parent
     if _sent_from(page, node):
         scales.add(1.2, "has a button that sends")
 
@@ -176,7 +175,7 @@ def _sent_from(page: Page, node: Node) -> bool:
     return send is not None and send.score >= 0.6
 
 
-def _by_place(scales: Scales, page: Page) -> None:
+def _weigh_place(scales: Scales, page: Page) -> None:
     box = scales.node.box
     if box is None or not page.width or not page.height:
         return
@@ -192,22 +191,11 @@ def _by_place(scales: Scales, page: Page) -> None:
         scales.add(-0.8, "as high as a document")
 
 
-def _beside_log(node: Node) -> bool:
-    """Whether something that holds a conversation stands beside one of the elements parent it."""
-    below = node
-    for parent in nodes_around(node, _NEAR):
-        for beside in parent.elements:
-            if beside is not below and beside.box is not None and beside.box.height >= 60:
-                if any(one.get("role") in ("log", "feed") for one in _top(beside)):
-                    return True
-                if code_of(beside) & _LOG_CODE or any(code_of(one) & _LOG_CODE for one in beside.elements):
-                    return True
-        below = parent
-    return False
-
-
-def _top(node: Node) -> Iterable[Node]:
-    yield node
-    for child in node.elements:
-        yield child
-        yield from child.elements
+def _is_log(node: Node) -> bool:
+    """True if the element seems to contain a conversation, by its role or code and that of the next levels in it."""
+    if node.box is None or node.box.height < 60:
+        return False
+    inside = [inner for child in node.elements for inner in (child, *child.elements)]
+    if any(one.get("role") in ("log", "feed") for one in (node, *inside)):
+        return True
+    return any(code_of(one) & _LOG_CODE for one in (node, *node.elements))

@@ -1,4 +1,4 @@
-"""Doors before a chat: what a page wants to be told, ticked or chosen before one may talk."""
+"""Forms before a chat: fields that a page wants filled, ticked or chosen before anybody may talk."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,19 @@ _ON = Wording("""
     rozpocznij | ileri | başla | далее | начать | التالي | ابدأ | आगे | शुरू करें | 次へ | 開始 | 下一步 | 开始 | 開始聊天 |
     다음 | 시작
 """)
+_WAYS_ON = (_ON, OPEN_CHAT, ACCEPT, SEND)
 _FILLED = frozenset({"", "text", "email", "tel", "number", "date", "url", "search"})
-_GOOD = 0.5  # of a box to type in, which is then no field of a door
+_GOOD = 0.5  # score from which a text box is one to talk in and not a field of the form
+_EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """asks: what its fields ask for, in the page's own words. fields: their selectors, with what may be written there;
-    True: to be ticked. button: the selector of what leads on, None where there is none to be named."""
+    """A form before a chat.
+
+    asks: what its fields ask for, in the page's own words. fields: their selectors, each with a text that could be
+    entered, or True for a box to tick. button: selector of the button that leads on; None if none could be made.
+    """
 
     asks: tuple[str, ...]
     fields: tuple[tuple[str, str | bool], ...]
@@ -31,37 +36,53 @@ class Door:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The entries of `fill`, as a site file has them."""
+        """The entries of `fill`, as written in a site file."""
         return tuple(f"{_quote(css)}: {'true' if text is True else _quote(str(text))}" for css, text in self.fields)
 
     @property
     def advice(self) -> str:
-        """What a site file needs, in one line."""
+        """The lines a site file needs, joined into one."""
         lines = [f"fill: {{{', '.join(self.entries)}}}"] if self.fields else []
         lines += [f"open: [{_quote(self.button)}]"] if self.button else []
         return " and ".join(lines)
 
 
 def find_door(page: Page) -> Door | None:
-    """The form that asks who is talking, or for consent to terms, with a button that leads on; None where there is
-    none. A box to talk in, and a form to log in by, are none."""
+    """Find a form that asks who is talking, or for consent to terms, and has a button that leads on.
+
+    Returns None if there is none. A box to talk in does not count, nor does a log-in form.
+    """
     talk = {one.node for one in find_composer(page) if one.score >= _GOOD}
-    found = [node for node in page.walk() if is_shown(node) and node not in talk and _asks(page, node)]
-    if not found or any(node.get("type") == "password" and node.visible for node in page.walk()):
+    asking = [node for node in page.walk() if is_shown(node) and node not in talk and _asks_who(page, node)]
+    if not asking or any(node.get("type") == "password" and node.visible for node in page.walk()):
         return None
-    form = _form_of(found[0])
-    buttons = [node for node in form.walk() if is_button(node) and is_shown(node) and _leads_on(page, node)]
-    fields = [node for node in page.walk() if node.within(form) and node not in talk and _is_field(node)]
-    if not buttons and len(talk) == 0 and not any(_named_form(one) for one in (form, *form.ancestors())):
+    form = _form_of(asking[0])
+    buttons = [
+        node
+        for node in form.walk()
+        if is_button(node) and is_shown(node)
+        if any(name in way for name in labels_of(page, node) if len(name) <= 60 for way in _WAYS_ON)
+    ]
+    codes = (f"{one.get('class')} {one.get('id')}".lower() for one in (form, *form.ancestors()))
+    named = (word in code for code in codes for word in ("chat", "messenger", "assistant"))
+    if not buttons and not talk and not any(named):
         return None
-    told = [(_door_name(page, node), node) for node in fields if is_shown(node) or role_of(node) == "checkbox"]
-    named = [(selector_for(page, node), _example(node)) for _, node in told]
-    button = selector_for(page, buttons[-1]) if buttons else None
-    return Door(tuple(what for what, _ in told), tuple((css, text) for css, text in named if css), button)
+    asks: list[str] = []
+    fields: list[tuple[str, str | bool]] = []
+    for node in page.walk():
+        ticked = role_of(node) == "checkbox"
+        if not node.within(form) or node in talk or not _is_field(node) or not (is_shown(node) or ticked):
+            continue
+        names = _tick_names(page, node) if ticked else labels_of(page, node)
+        asks.append(next((name[:60] for name in names if name), who_is_asked(page, node)[:60] or node.tag))
+        if css := selector_for(page, node):
+            example = "one of its options" if node.tag == "select" else _EXAMPLES.get(node.get("type").lower(), "Audit")
+            fields.append((css, True if ticked else example))
+    return Door(tuple(asks), tuple(fields), selector_for(page, buttons[-1]) if buttons else None)
 
 
-def _asks(page: Page, node: Node) -> bool:
-    """Whether it is a field that asks who is talking, or a box to tick for terms."""
+def _asks_who(page: Page, node: Node) -> bool:
+    """True for a field that asks who is talking and for a box to tick to accept terms."""
     if role_of(node) == "checkbox":
         return any(name in ACCEPT for name in _tick_names(page, node))
     if node.tag == "textarea":
@@ -83,7 +104,7 @@ def _is_field(node: Node) -> bool:
 
 
 def _form_of(field: Node) -> Node:
-    """What its page puts together with the field: a form, a window, or the nearest element with a button."""
+    """The element that groups the field with others: a form, a dialog, or the nearest element with a button."""
     for around in field.ancestors():
         if around.tag in ("form", "dialog", "fieldset") or role_of(around) in ("form", "dialog"):
             return around
@@ -92,32 +113,9 @@ def _form_of(field: Node) -> Node:
     return field.parent or field
 
 
-def _named_form(node: Node) -> bool:
-    return any(word in f"{node.get('class')} {node.get('id')}".lower() for word in ("chat", "messenger", "assistant"))
-
-
-def _leads_on(page: Page, node: Node) -> bool:
-    names = [name for name in labels_of(page, node) if len(name) <= 60]
-    return any(name in wording for name in names for wording in (_ON, OPEN_CHAT, ACCEPT, SEND))
-
-
 def _tick_names(page: Page, node: Node) -> tuple[str, ...]:
     around = node.parent
     return (*labels_of(page, node), *((around.text,) if around is not None and len(around.text) <= 200 else ()))
-
-
-def _door_name(page: Page, node: Node) -> str:
-    names = _tick_names(page, node) if role_of(node) == "checkbox" else labels_of(page, node)
-    return next((name[:60] for name in names if name), who_is_asked(page, node)[:60] or node.tag)
-
-
-def _example(node: Node) -> str | bool:
-    if role_of(node) == "checkbox":
-        return True
-    if node.tag == "select":
-        return "one of its options"
-    kind = node.get("type").lower()
-    return {"email": "audit@example.org", "tel": "000", "number": "1", "date": "2000-01-01"}.get(kind, "Audit")
 
 
 def _quote(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What an element is called: by its accessible name, by its picture, and by the words its author used in the code."""
+"""Names of an element: its accessible name, its picture, and the words its author used in the code."""
 
 import re
 from functools import lru_cache
@@ -10,11 +10,18 @@ _NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-place
 _PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
 _LONGEST = 200  # characters of a name
 _BUTTONS = frozenset({"submit", "button", "image", "reset"})
+_TAG_ROLES = {
+    "button": "button",
+    "a": "link",
+    "textarea": "textbox",
+    "dialog": "dialog",
+    "select": "combobox",
+}
 _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
 def role_of(node: Node) -> str:
-    """The role it is given, or the one its tag has; "" for none that matters here."""
+    """The role given in the attribute, or the default of its tag; "" if it has no role that matters here."""
     given = node.get("role").split(" ")[0].lower()
     if given:
         return given
@@ -22,16 +29,14 @@ def role_of(node: Node) -> str:
         kind = node.get("type").lower()
         if kind in _BUTTONS:
             return "button"
-        return (
-            "searchbox" if kind == "search" else kind if kind in ("checkbox", "radio", "file", "range") else "textbox"
-        )
-    return {"button": "button", "a": "link", "textarea": "textbox", "dialog": "dialog", "select": "combobox"}.get(
-        node.tag, ""
-    )
+        if kind == "search":
+            return "searchbox"
+        return kind if kind in ("checkbox", "radio", "file", "range") else "textbox"
+    return _TAG_ROLES.get(node.tag, "")
 
 
 def is_button(node: Node) -> bool:
-    """Whether a person would press it: a button, a link, or whatever shows a pointing hand and is small."""
+    """True for what a person would press: a button, a link, or a small element with a pointing hand as its cursor."""
     role = role_of(node)
     if role in ("button", "link") or node.tag == "summary":
         return True
@@ -41,13 +46,21 @@ def is_button(node: Node) -> bool:
 
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
-    """Everything it is called, the name that a screen reader would say first."""
-    found = [collapse_spaces(part.text or _reader_text(part)) for part in _referred_nodes(page, node)]
+    """All names of the element, beginning with the one that a screen reader would read first."""
+    if referred := node.get("aria-labelledby").split():
+        by_id = _nodes_by_id(page)
+        parts = [by_id[name] for name in referred if name in by_id]
+        found = [collapse_spaces(part.text or _reader_text(part)) for part in parts]
+    else:
+        found = []
     found += [collapse_spaces(node.get(name)) for name in _NAMING]
     if node.tag == "input" and role_of(node) == "button":
         found.append(collapse_spaces(node.get("value")))
     elif node.tag in ("input", "textarea", "select") or "h-edit" in node.attributes:
-        found += [collapse_spaces(label.text) for label in _labelling(page, node)]
+        labels = [parent for parent in node.ancestors() if parent.tag == "label"][:1]
+        if name := node.get("id"):
+            labels += [label for label in _all_labels(page) if label.get("for") == name]
+        found += [collapse_spaces(label.text) for label in labels]
         if "h-edit" in node.attributes and node.tag not in ("input", "textarea"):
             found += [collapse_spaces(part.get("data-placeholder")) for part in node.walk() if part is not node]
     else:
@@ -61,7 +74,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
-    """The words of its id, classes, name and test ids. inside: also those of the pictures in it."""
+    """The words of its id, classes, name and test ids; with `inside`, also those of the pictures in it."""
     words: set[str] = set()
     for part in node.walk() if inside else (node,):
         if part is node or part.tag in _PICTURES:
@@ -74,28 +87,14 @@ def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
 
 
 def is_icon(node: Node) -> bool:
-    """Whether it shows a picture (or a sign) and no words."""
+    """True if the element shows a picture or a symbol and no words."""
     if any(character.isalnum() for character in node.text) and len(node.text) > 2:
         return bool(_ICON_FONT.fullmatch(node.text) and node.text.count("_"))
     return bool(node.text) or any(part.tag in ("svg", "img", "i", "canvas", "mat-icon") for part in node.walk())
 
 
-def _referred_nodes(page: Page, node: Node) -> list[Node]:
-    wanted = node.get("aria-labelledby").split()
-    if not wanted:
-        return []
-    named = _by_name(page)
-    return [named[name] for name in wanted if name in named]
-
-
-def _labelling(page: Page, node: Node) -> list[Node]:
-    around = [parent for parent in node.ancestors() if parent.tag == "label"][:1]
-    name = node.get("id")
-    return around + ([label for label in _all_labels(page) if label.get("for") == name] if name else [])
-
-
 @lru_cache(maxsize=2)
-def _by_name(page: Page) -> dict[str, Node]:
+def _nodes_by_id(page: Page) -> dict[str, Node]:
     return {node.get("id"): node for node in page.walk() if node.get("id")}
 
 
@@ -105,7 +104,7 @@ def _all_labels(page: Page) -> tuple[Node, ...]:
 
 
 def _reader_text(node: Node) -> str:
-    """Its text for screen readers, where it shows none."""
+    """The element's text for screen readers, if it shows none."""
     pieces: list[str] = []
     for part in node.walk():
         pieces += [child for child in part.children if isinstance(child, str)]

@@ -1,7 +1,7 @@
-"""The words of what stands in the way of a chat: consent banners, walls, limits, faults; and of how to be rid of it.
+"""Phrases of what blocks a chat: consent banners, walls, limits and faults; and of the buttons that close it.
 
-What a system says is never judged by these alone: they only tell apart what a page's structure or its traffic has
-shown to be no answer.
+These phrases alone never judge what a system says: they only name the kind of what a page's structure or its traffic
+has shown not to be an answer.
 """
 
 from harvest.pages.finding.wordings import Wording, camel_split
@@ -197,13 +197,13 @@ FAULT = Wording("""
 
 
 def human_check(text: str) -> str:
-    """The words by which a window asks for proof of being human; "" for none. A page that only loads may say `Just a
-    moment`, too."""
+    """The words by which a window asks for proof of being human; "" if it does not. `Just a moment` does not count,
+    because pages that only load say it, too."""
     found = HUMAN.found(text)
     return "" if found.lower().startswith("just a") else found
 
 
 def opens_as_failure(text: str) -> bool:
-    """Whether a text opens with words that programs use for errors. It may be a good answer all the same."""
+    """True if a text begins with words that programs use for errors. It may still be a good answer."""
     opening = camel_split(text[:_OPENING])
     return opening in ERROR or opening in RATE_LIMIT

@@ -1,8 +1,8 @@
-"""CSS selectors for elements of a page: short, unique on it, and made of what is likely to be there tomorrow.
+"""CSS selectors for elements of a page: short, unique on the page, and likely to match again tomorrow.
 
 Marks meant for tests and people come first (test ids, ids, labels, names), then roles and types, then classes that
-read like words; what a build tool made up is not used. A selector never crosses the edge of a shadow root, since CSS
-does not, and position among siblings is the last resort.
+read like words; names that a build tool made up are not used. A selector never crosses the edge of a shadow root, since
+CSS does not, and position among siblings is the last resort.
 """
 
 import re
@@ -48,20 +48,16 @@ _MOST_CLASSES = 4  # utility frameworks give an element dozens
 
 
 def stable_class(name: str) -> bool:
-    """Whether a class is likely to be there after the next build, in every state, and to say what the element is."""
+    """True if a class is likely to be there after the next build and in every state, and says what the element is."""
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name) or len(name) > 60:
         return False
     return not (_made_up(name) or _STATES.search(name) or _UTILITY.match(name))
 
 
 def stable_id(name: str) -> bool:
-    """Whether an id is likely to be the same at the next visit: no counter, no hash."""
-    return (
-        bool(re.fullmatch(r"[A-Za-z_][\w-]*", name))
-        and len(name) <= 60
-        and not _made_up(name)
-        and not _has_counter(name)
-    )
+    """True if an id is likely to be the same at the next visit: without a counter or a hash."""
+    plain = bool(re.fullmatch(r"[A-Za-z_][\w-]*", name)) and len(name) <= 60
+    return plain and not _made_up(name) and not _has_counter(name)
 
 
 def _has_counter(name: str) -> bool:
@@ -69,7 +65,7 @@ def _has_counter(name: str) -> bool:
 
 
 def _made_up(name: str) -> bool:
-    """Whether a part of the name looks like a hash: digits among letters, or letters no word is made of."""
+    """True if a part of the name looks like a hash: digits among letters, or letters that form no word."""
     if _PREFIX_MADE.match(name) and (
         re.search(r"\d", name) or name.startswith(("css-", "sc-", "jsx-", "svelte-", "emotion-"))
     ):
@@ -92,7 +88,8 @@ def _is_mixed(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compound:
-    """One element's part of a selector, of the kinds that are written here."""
+    """The part of a selector that describes one element. `place` counts from 1 among siblings of the same tag; 0 leaves
+    the place open."""
 
     tag: str = ""
     id: str = ""
@@ -101,7 +98,8 @@ class _Compound:
     place: int = 0  # among siblings, from 1; 0: not said
 
     def css(self) -> str:
-        attributes = "".join(f'[{name}="{_quote(value)}"]' for name, value in self.attributes)
+        quoted = ((name, value.replace("\\", "\\\\").replace('"', '\\"')) for name, value in self.attributes)
+        attributes = "".join(f'[{name}="{value}"]' for name, value in quoted)
         classes = "".join(f".{name}" for name in self.classes)
         text = self.tag + (f"#{self.id}" if self.id else "") + classes + attributes
         return f"{text}:nth-of-type({self.place})" if self.place else text
@@ -118,10 +116,8 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Compounds from an outer element to the one that is meant.
-
-    direct: whether each next one is a child of the one before.
-    """
+    """Compounds from an outer element to the one that is meant. `direct` says for each later one whether it is a child
+    of the one before."""
 
     parts: tuple[_Compound, ...]
     direct: tuple[bool, ...] = field(default=())
@@ -147,26 +143,30 @@ class _Path:
 
 
 def selector_for(page: Page, node: Node) -> str | None:
-    """A selector that matches this element and no other one in the page; None if there is none to be had."""
+    """Return a selector that matches this element alone on the page; None if none can be made."""
     everything = list(page.walk())
-    for path in _paths(node):
-        if _only(everything, path, (node,)):
-            return path.css()
-    return None
+    return next((path.css() for path in _paths(node) if [one for one in everything if path.fits(one)] == [node]), None)
 
 
 def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] | None = None) -> str | None:
-    """A selector that matches all of these elements; None if there is none to be had.
+    """Return a selector that matches all of these elements; None if none can be made.
 
-    never: elements it must not match, neither them nor what is within them or around them; it may match others then.
-    Not given: nothing but `nodes`.
+    never: elements that it must not match, nor anything inside or around them; it may match other elements then. If not
+    given, it matches `nodes` only.
     """
     if not nodes:
         return None
     everything = list(page.walk())
     wanted = {id(node) for node in nodes}
     for compound in _shared_compounds(nodes):
-        for path in (_Path((compound,)), *_with_shared_parent(nodes, compound)):
+        paths = [_Path((compound,))]
+        # The same compound inside an element around the nodes.
+        for index, parent in enumerate(_same_root(nodes[0])[:_MOST_STEPS]):
+            for outer in _compounds(parent):
+                if not outer.place and (not outer.tag or outer.attributes):
+                    paths += [_Path((outer, compound), (True,))] if index == 0 else []
+                    paths.append(_Path((outer, compound), (False,)))
+        for path in paths:
             matched = [one for one in everything if path.fits(one)]
             if not wanted <= {id(one) for one in matched}:
                 continue
@@ -174,22 +174,13 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
             if never is None:
                 if not others:
                     return path.css()
-            elif not any(_touches(one, (*never, *nodes)) for one in others):
+            elif not any(one.within(other) or other.within(one) for one in others for other in (*never, *nodes)):
                 return path.css()
     return None
 
 
-def _touches(node: Node, those: Collection[Node]) -> bool:
-    return any(node.within(one) or one.within(node) for one in those)
-
-
-def _only(everything: list[Node], path: _Path, nodes: Sequence[Node]) -> bool:
-    wanted = {id(node) for node in nodes}
-    return {id(one) for one in everything if path.fits(one)} == wanted
-
-
 def _paths(node: Node) -> Iterator[_Path]:
-    """Selectors that match the element, the best first; not yet known to be unique."""
+    """Yield selectors that match the element, the best first; they may match others, too."""
     own = list(_compounds(node))
     for compound in own:
         yield _Path((compound,))
@@ -205,11 +196,7 @@ def _paths(node: Node) -> Iterator[_Path]:
         if parent.tag not in _EVERYWHERE:
             for compound in plain:
                 yield _Path((_Compound(tag=parent.tag), compound), (False,))
-    yield from _paths_by_place(node, above)
-
-
-def _paths_by_place(node: Node, above: list[Node]) -> Iterator[_Path]:
-    """By position, from the nearest element around it that can be named, or from the top of its root."""
+    # By position, from the nearest element around it that can be named, or from the top of its root.
     steps: list[_Compound] = [_Compound(tag=node.tag, place=_place(node))]
     for parent in above:
         for outer in (*_compounds(parent), *([_Compound(tag=parent.tag)] if parent.tag not in _EVERYWHERE else [])):
@@ -222,7 +209,7 @@ def _paths_by_place(node: Node, above: list[Node]) -> Iterator[_Path]:
 
 
 def _compounds(node: Node) -> Iterator[_Compound]:
-    """What can be said of the element itself, the most telling first."""
+    """Yield descriptions of the element itself, the most specific first."""
     if node.tag == "h-page":
         return
     for name in _TEST_IDS:
@@ -231,36 +218,32 @@ def _compounds(node: Node) -> Iterator[_Compound]:
     if node.get("id") and stable_id(node.get("id")):
         yield _Compound(id=node.get("id"))
     if "-" in node.tag:
-        yield _Compound(tag=node.tag)  # a custom element says what it is
-    marks = [(name, node.get(name)) for name in _MARKS if _telling(node, name)]
+        yield _Compound(tag=node.tag)  # the name of a custom element says what it is
+    marks = [(name, node.get(name)) for name in _MARKS if _is_telling(node, name)]
     for mark in marks:
         yield _Compound(tag=node.tag, attributes=(mark,))
-    yield from _class_compounds(node)
-    kinds = [(name, node.get(name)) for name in _KINDS if _telling(node, name)]
+    classes = [name for name in node.classes if stable_class(name)][:_MOST_CLASSES]
+    classes.sort(key=lambda name: -len(name))
+    for name in classes:
+        yield _Compound(classes=(name,))
+    for name in classes:
+        yield _Compound(tag=node.tag, classes=(name,))
+    for names in combinations(classes, 2):
+        yield _Compound(classes=names)
+    kinds = [(name, node.get(name)) for name in _KINDS if _is_telling(node, name)]
     for pair in combinations((*marks, *kinds), 2):
         yield _Compound(tag=node.tag, attributes=pair)
     for mark in kinds:
         yield _Compound(tag=node.tag, attributes=(mark,))
 
 
-def _telling(node: Node, name: str) -> bool:
+def _is_telling(node: Node, name: str) -> bool:
     value = node.get(name)
     return bool(value) and len(value) <= 80 and "\n" not in value and not _has_counter(value)
 
 
-def _class_compounds(node: Node) -> Iterator[_Compound]:
-    named = [name for name in node.classes if stable_class(name)][:_MOST_CLASSES]
-    named.sort(key=lambda name: -len(name))
-    for name in named:
-        yield _Compound(classes=(name,))
-    for name in named:
-        yield _Compound(tag=node.tag, classes=(name,))
-    for pair in combinations(named, 2):
-        yield _Compound(classes=pair)
-
-
 def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
-    """What can be said of all of them."""
+    """Yield descriptions that fit all of the elements."""
     first = nodes[0]
     for name in _TEST_IDS:
         if first.get(name) and all(node.get(name) == first.get(name) for node in nodes):
@@ -276,21 +259,8 @@ def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
         yield _Compound(classes=(name,))
     for pair in combinations(classes[:_MOST_CLASSES], 2):
         yield _Compound(classes=pair)
-    tags = {node.tag for node in nodes}
-    if len(tags) == 1:
+    if len({node.tag for node in nodes}) == 1:
         yield _Compound(tag=first.tag)
-
-
-def _with_shared_parent(nodes: Sequence[Node], compound: _Compound) -> Iterator[_Path]:
-    """The same, within something that is around all of them, or around each."""
-    first = _same_root(nodes[0])[:_MOST_STEPS]
-    for index, parent in enumerate(first):
-        for outer in _compounds(parent):
-            if outer.place or (outer.tag and not outer.attributes):
-                continue
-            if index == 0:
-                yield _Path((outer, compound), (True,))
-            yield _Path((outer, compound), (False,))
 
 
 def _same_root(node: Node) -> list[Node]:
@@ -304,10 +274,7 @@ def _same_root(node: Node) -> list[Node]:
 
 
 def _place(node: Node) -> int:
-    """Its place among its siblings of the same tag: the snapshot has no scripts and styles to count."""
+    """Return its place among the siblings with the same tag, from 1; the snapshot has no scripts and styles to
+    count."""
     alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]
     return next(number for number, one in enumerate(alike, 1) if one is node)
-
-
-def _quote(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,6 +1,6 @@
-"""Pages that let nobody talk: log-ins, captchas, maintenance, limits.
+"""Pages on which nobody can talk: log-ins, captchas, maintenance, limits.
 
-Words count only where there is no box to talk in.
+Words count only if there is no box to talk in.
 """
 
 import re
@@ -10,6 +10,7 @@ from harvest.pages.finding.blocker import Blocker, came_since, covers, inside_co
 from harvest.pages.finding.discovery import find_composer
 from harvest.pages.finding.labels import role_of
 from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, human_check
+from harvest.pages.finding.weighing import nodes_around
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.reading.turn import ReadTurn
 
@@ -21,19 +22,19 @@ _CAPTCHA = re.compile(
 _CHALLENGE = re.compile(
     r"bframe|challenge|hcaptcha.{0,60}frame=challenge|arkoselabs|captcha-delivery|px-captcha", re.IGNORECASE
 )
-_SHORT_NOTICE = 300  # characters with which a puzzle says what it wants
-_STEPS = 6  # elements around what is to be solved in which that is said
-_SHORT_PAGE = 1500  # characters: a page that says more is about something else
+_SHORT_NOTICE = 300  # characters of the instructions of a puzzle
+_STEPS = 6  # elements around a puzzle that may contain its instructions
+_SHORT_PAGE = 1500  # characters: a longer page is about something else
 _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 503: "maintenance", 504: "maintenance"}
 
 
 def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
-    """What lets nobody talk; None where nothing is known to.
+    """Find what keeps everybody from talking; None if nothing is known to.
 
-    status: of HTTP, of the page itself. since: only what came after the last send, and only what covers the chat.
-    unanswered: the turn, if it has no answer: then also what has taken the place of the box to type in.
+    status: HTTP status of the page. since: consider only what came after the last send and covers the chat.
+    unanswered: the turn, if it has no answer; then what replaced the box to type in is considered as well.
     """
     challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:
@@ -48,30 +49,44 @@ def find_wall(
         return closed
     if any(one.score >= 0.25 for one in find_composer(page)):
         return None
-    return _captcha(page) or _login(page) or _by_status(page, status) or _notice(page)
+    if (asks := _captcha(page) or _login(page)) is not None:
+        return asks
+    text = page.root.text
+    if status is not None and status >= 400:
+        human = status == 403 and (text in HUMAN or page.title in HUMAN)
+        kind = "captcha" if human else _STATUS.get(status, "error")
+        said = _said(page, page.root)
+        excerpt = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+        return Blocker(kind, excerpt, page.root, None, (f"HTTP {status}",))
+    if 0 < len(text) <= _SHORT_PAGE and not any(node.tag == "iframe" and node.visible for node in page.walk()):
+        for kind, wording in (("maintenance", MAINTENANCE), ("rate-limit", RATE_LIMIT)):
+            if text in wording:
+                why = f"a short page without a box to talk in that says {wording.found(text)!r}"
+                return Blocker(kind, _said(page, page.root), page.root, None, (why,))
+    return None
 
 
 def _challenge(page: Page, since: bool) -> Blocker | None:
-    """A captcha that wants to be solved now, whatever stands beside it."""
+    """A captcha in a frame that must be solved now, whatever else is on the page."""
     for node in page.walk():
         box = node.box
         if node.tag != "iframe" or box is None or box.width < 250 or box.height < 200 or not node.visible:
             continue
         said = f"{node.get('src')} {node.get('title')} {node.get('name')}"
         if _CAPTCHA.search(said) and _CHALLENGE.search(said) and (not since or came_since(node)):
-            return Blocker(
-                "captcha", _said(page, node), node, None, ("the frame of a captcha that waits to be solved",)
-            )
+            why = ("the frame of a captcha that waits to be solved",)
+            return Blocker("captcha", _said(page, node), node, None, why)
     return None
 
 
 def _puzzle(page: Page, since: bool) -> Blocker | None:
-    """A captcha that the page has drawn itself: words about being human with something to solve, in a window or in what
-    lies over the box, or in what came since the last send."""
+    """A captcha drawn by the page itself: words about being human next to something to solve, in a window, in what
+    covers the box, or in what came since the last send."""
     for node in page.walk():
-        if not (_is_solved(node) and node.visible and node.box is not None) or inside_code(node):
+        solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
+        if not (solved and node.visible and node.box is not None) or inside_code(node):
             continue
-        for region in (node, *(one for _, one in zip(range(_STEPS), node.ancestors()))):
+        for region in (node, *nodes_around(node, _STEPS)):
             if len(region.text) > _SHORT_NOTICE or region is page.root:
                 break
             words = human_check(region.text)
@@ -81,26 +96,24 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
     return None
 
 
-def _is_solved(node: Node) -> bool:
-    return node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
-
-
 def _closed_off(page: Page, since: bool) -> Blocker | None:
-    """What lies over the chat and asks for a log-in, or for proof of being human."""
+    """A cover over the chat that asks for a log-in, or for proof of being human."""
     for region in windows(page):
         text = region.text
         if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
             continue
         if words := human_check(text):
-            return Blocker("captcha", text[:300], region, None, (f"what lies over the chat says {words!r}",))
+            return Blocker("captcha", text[:300], region, None, (f"the window over the chat says {words!r}",))
         if asks_to_sign_in(page, region) and not closes(page, region):
-            return Blocker("login", text[:300], region, None, ("what lies over the chat asks for a log-in",))
+            return Blocker("login", text[:300], region, None, ("the window over the chat asks for a log-in",))
     return None
 
 
 def _in_place(page: Page, echo: Node | None) -> Blocker | None:
-    """What has come where there is no box to type in any more, and asks for proof of being human. echo: the user's own
-    words, which may be about that."""
+    """An element that asks for proof of being human and came when the box to type in had gone.
+
+    echo: the user's own words, which may be about that.
+    """
     if any(one.score >= 0.25 for one in find_composer(page)):
         return None
     asking = [
@@ -123,7 +136,7 @@ def _captcha(page: Page) -> Blocker | None:
         said = f"{node.get('id')} {node.get('class')}"
         if node.tag == "iframe":
             said += f" {node.get('src')} {node.get('title')} {node.get('name')}"
-        # The badge in the corner and the invisible kind ask nobody anything.
+        # The badge in the corner and the invisible kind do not ask for anything.
         if _CAPTCHA.search(said) and "badge" not in said and "invisible" not in said:
             why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, and no box to talk in"
             return Blocker("captcha", _said(page, node), node, None, (why,))
@@ -154,28 +167,7 @@ def _login_window(page: Page) -> Blocker | None:
             continue
         asks = region.text in SIGN_IN_FIRST or any(node.get("type") == "password" for node in region.walk())
         if asks and asks_to_sign_in(page, region) and (covers(page, region, 0.1) or region.get("aria-modal") == "true"):
-            return Blocker("login", region.text[:300], region, None, ("a window that came and asks for a log-in",))
-    return None
-
-
-def _by_status(page: Page, status: int | None) -> Blocker | None:
-    if status is None or status < 400:
-        return None
-    kind = _STATUS.get(status, "error")
-    if status == 403 and (page.root.text in HUMAN or page.title in HUMAN):
-        kind = "captcha"
-    said = _said(page, page.root)
-    return Blocker(kind, f"HTTP {status}: {said}" if said else f"HTTP {status}", page.root, None, (f"HTTP {status}",))
-
-
-def _notice(page: Page) -> Blocker | None:
-    text = page.root.text
-    if not 0 < len(text) <= _SHORT_PAGE or any(node.tag == "iframe" and node.visible for node in page.walk()):
-        return None
-    for kind, wording in (("maintenance", MAINTENANCE), ("rate-limit", RATE_LIMIT)):
-        if text in wording:
-            why = f"a short page without a box to talk in that says {wording.found(text)!r}"
-            return Blocker(kind, _said(page, page.root), page.root, None, (why,))
+            return Blocker("login", region.text[:300], region, None, ("a new window that asks for a log-in",))
     return None
 
 

@@ -1,4 +1,4 @@
-"""Signs weighed against each other: each has a weight in log-odds, and what they come to is a probability."""
+"""Weighing signs for and against a candidate: each has a weight in log-odds, and the sum gives a probability."""
 
 import math
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from harvest.pages.reading.page import Node
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """score: 0 to 1. reasons: what spoke for it (`+ …`) and against it (`- …`), the weightiest first."""
+    """score: a probability. reasons: the signs for it (`+ …`) and against it (`- …`), the weightiest first."""
 
     node: Node
     score: float
@@ -18,7 +18,7 @@ class Candidate:
 
 
 class Scales:
-    """Weighs the signs for one candidate."""
+    """The signs for and against one candidate; `start` is the log-odds without any sign."""
 
     def __init__(self, node: Node, start: float) -> None:
         self.node, self.sum = node, start
@@ -43,7 +43,7 @@ def is_shown(node: Node) -> bool:
 
 
 def first(names: Iterable[str], wording: Wording) -> str:
-    """The first of the names in which it stands."""
+    """Return the first of the names that contains the wording, cut to 60 characters; "" if none does."""
     return next((name[:60] for name in names if name in wording), "")
 
 

@@ -1,8 +1,8 @@
-"""What things on a page are called, in the languages met most, and whether a name is one of them.
+"""Common names of things on a page, in the languages met most often, and tests whether a name is one of them.
 
 Tables of English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi,
-Japanese, Chinese (both scripts) and Korean. A phrase stands for itself as whole words; where a script writes no spaces
-between words it may stand anywhere. A star at its end lets the word go on.
+Japanese, Chinese (both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words
+it may occur anywhere. A star at the end of a phrase allows the word to go on.
 """
 
 import re
@@ -15,13 +15,13 @@ _LONGEST = 4000  # characters searched for phrases
 
 
 class Wording:
-    """Phrases of one meaning. phrases: separated by `|` or line breaks, of any number of languages."""
+    """Phrases with one meaning, given as text: separated by `|` or line breaks, in any number of languages."""
 
     def __init__(self, phrases: str) -> None:
         self._phrases = tuple(phrase.strip() for phrase in re.split(r"[|\n]", phrases) if phrase.strip())
 
     def found(self, text: str) -> str:
-        """The phrase of it that stands in `text`, as it is written there; "" if none does."""
+        """Return the first match of one of the phrases, as written in `text`; "" if none occurs."""
         match = _pattern(self._phrases).search(text[:_LONGEST])
         return match[0] if match else ""
 
@@ -29,13 +29,20 @@ class Wording:
         return bool(self.found(text))
 
     def is_all(self, text: str) -> bool:
-        """Whether `text` is a phrase of it and nothing else, signs aside."""
+        """True if `text` is one of the phrases and nothing else, except for punctuation."""
         return _whole(self._phrases).fullmatch(text) is not None
 
 
 @cache
 def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(_one(phrase) for phrase in sorted(phrases, key=len, reverse=True)), re.IGNORECASE)
+    patterns: list[str] = []
+    for phrase in sorted(phrases, key=len, reverse=True):
+        spelt = (re.escape(word) for word in phrase.rstrip("*").split())
+        pattern = r"[\s\u00a0]+".join(spelt).replace("'", "['’]")
+        if not _NO_SPACES.search(phrase):
+            pattern = rf"(?<!\w){pattern}" + (r"\w*" if phrase.endswith("*") else r"(?!\w)")
+        patterns.append(pattern)
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 @cache
@@ -43,29 +50,21 @@ def _whole(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"[\W_]*(?:{_pattern(phrases).pattern})[\W_]*", re.IGNORECASE)
 
 
-def _one(phrase: str) -> str:
-    begun = phrase.endswith("*")
-    words = r"[\s\u00a0]+".join(re.escape(word) for word in phrase.rstrip("*").split()).replace("'", "['’]")
-    if _NO_SPACES.search(phrase):
-        return words
-    return rf"(?<!\w){words}" + (r"\w*" if begun else r"(?!\w)")
-
-
 def words(text: str) -> frozenset[str]:
-    """The words of `text`, which is only a shorter way of writing a set."""
+    """Return the set of words in `text`: a shorter way of writing a set."""
     return frozenset(text.split())
 
 
 def camel_split(text: str) -> str:
-    """With a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
+    """Put a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
     `Network Error`."""
     return _CAMEL.sub(" ", text)
 
 
 @lru_cache(maxsize=8192)
 def code_words(name: str) -> frozenset[str]:
-    """The words of a name as programmers write them: `chat-inputBox` is chat, input, box. Names that only say what
-    would happen (`disabled:hidden`, `data-[error]:red`) have none."""
+    """The words of a name as programmers write them: `chat-inputBox` gives chat, input and box. Names that only say
+    what would happen (`disabled:hidden`, `data-[error]:red`) give none."""
     found: set[str] = set()
     for token in name.split():
         if ":" not in token and "[" not in token:
@@ -74,7 +73,7 @@ def code_words(name: str) -> frozenset[str]:
     return frozenset(found)
 
 
-# Of a box to talk in.
+# Names of a box to talk in.
 TALK = Wording("""
     message | messages | your message | ask | type | write | chat | prompt | question | reply | talk |
     say something | how can | what can | help | nachricht* | frag* | schreib* | eingabe | antwort* | gib |
@@ -88,7 +87,7 @@ TALK = Wording("""
     입력 | 채팅 | 대화
 """)
 
-# Of a box that may be for both, searching and asking.
+# Names of a box that may be for both searching and asking.
 ASK = Wording("""
     ask | question* | frag* | demande* | posez | pregunt* | pergunt* | chiedi | domanda | vraag* | zapytaj | sor* |
     спроси* |
@@ -102,7 +101,7 @@ SEARCH = Wording("""
     खोजें | 検索 | 搜索 | 搜尋 | 查找 | 검색 | 찾기
 """)
 
-# Of a box that is filled in, but not to talk.
+# Names of a box that is filled in for another purpose than talking.
 NO_TALK = Wording("""
     email | e-mail | mail address | phone | telephone | first name | last name | full name | your name |
     user name | username | password | subject | address | city | zip | postal | postcode | company | coupon |
@@ -118,7 +117,7 @@ NO_TALK = Wording("""
     电话 | 評論 | 评论 | 이메일 | 비밀번호 | 이름 | 제목 | 전화 | 댓글
 """)
 
-# Of what a page asks about who talks.
+# Questions of a page about who is talking.
 PERSONAL = Wording("""
     email | e-mail | mail address | phone | phone number | telephone | mobile number | first name | last name |
     full name | your name | user name | username | nickname | who are you | call you | company | customer number |
