@@ -1,19 +1,15 @@
 """`harvest history`: how the figures of a watched audit went, look by look."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import click
-from rich.text import Text
 
 from harvest.cli.path import GivenPath
-from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.watch.figures import audit_times, history_tables
-from harvest.studies.watch.history import Look, whole_history
-from harvest.studies.watch.history_chart import history_chart
+from harvest.cli.study_output import Output, output_options
+from harvest.studies.watch.history import whole_history
+from harvest.studies.watch.history_tables import audit_times, history_form
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import people_console, printable, tell
+from harvest.terminal import tell
 from topics.errors import InputError, Place
 
 
@@ -23,17 +19,13 @@ from topics.errors import InputError, Place
 @click.option(
     "--measure", "-m", "measures", multiple=True, metavar="FIGURE", help="Only these [those that raise alarms]."
 )
-@figure_option
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(
-    history: Path, systems: tuple[str, ...], measures: tuple[str, ...], figures: tuple[Path, ...], as_json: bool
-) -> None:
+@output_options
+def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], output: Output) -> None:
     """Show how the figures of a watched audit went.
 
     HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl. Of eight audits or more
     it also says where a figure moved to another level.
     """
-    check_output(figures, as_json)
     if not history.exists():
         raise InputError(
             "no such file", place=Place(str(history)), advice="check the path; harvest reaudit AUDIT writes a history"
@@ -44,11 +36,6 @@ def command(
         tell(f"note: {sentence}")
     if not looks:
         raise InputError("there is no look in it", place=Place(str(history)), advice="harvest reaudit AUDIT")
-    if as_json:
-        told = [{"earlier": list(map(_plain, whole.earlier(one))), **_plain(one)} for one in looks]
-        click.echo(json.dumps(told, ensure_ascii=False))
-        return
-    people = people_console()
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
     every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
     for figure in measures:
@@ -66,16 +53,8 @@ def command(
             if name in measures or (not measures and one.evidence is not None)
         )
         series += [(system, own) for own in there]
-    for system, own in series:
-        people.print(Text(printable(f"{system}, {own}", line=True), style="bold"))
-        for part in history_tables(looks, system, own):
-            people.print(part)
-    for look, time in zip(looks, audit_times(looks), strict=True):
-        for before in whole.earlier(look):
-            tell(f"note: the audit of {time} was judged again; before: {before.told}")
-    if series:
-        write_figures(figures, lambda: history_chart(looks, series))
-
-
-def _plain(look: Look) -> dict[str, Any]:
-    return look.model_dump(mode="json")
+    Output(output.form, output.figures if series else ()).show(history_form(whole, series))
+    if not output.form:
+        for look, time in zip(looks, audit_times(looks), strict=True):
+            for before in whole.earlier(look):
+                tell(f"note: the audit of {time} was judged again; before: {before.told}")

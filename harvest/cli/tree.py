@@ -1,45 +1,34 @@
 """`harvest tree`: fold a run's repeated trials into conversation trees."""
 
-import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from textwrap import wrap
 
 import click
-from rich.text import Text
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_option
-from harvest.cli.study_output import check_output, figure_option, write_figures
-from harvest.studies.runs.side_by_side import run_names
-from harvest.studies.runs.sources import sources
+from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
-from harvest.studies.trees.rows import tree_rows
+from harvest.studies.trees.outlines import outlined_trees, wrap_sentences
+from harvest.studies.trees.rows import tree_form
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.studies.trees.words import legend, plates, sentences
-from harvest.tables.drawing.outline import OutlineLine, outline
-from harvest.tables.long_rows import long_latex
-from harvest.tables.paper_tables import csv_rows
-from harvest.terminal import people_console, printable, tell
-from protocols.labels import NOT_USEFUL, USEFUL
-from recordings.log.run_folder import Run, read
+from harvest.tables.study_form import FORMS
+from harvest.terminal import printable, tell
+from recordings.log.run_folder import read
 from recordings.log.shard import shard_note
-from recordings.trees.document import FORMAT
-from recordings.trees.node_text import title
-from recordings.trees.tree import ConversationTree
 from scoring.catalogue import find
-from scoring.notation import Term, parse
+from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.precedence import Precedence
 from topics.errors import InputError
 from topics.library import load_gold
 
-_LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "mermaid", "svg")
 
 
@@ -132,11 +121,11 @@ def command(
     shard = shard_note(recorded.header)
     for sentence in (*recorded.damage, *left, *([shard] if shard else ())):
         tell(f"note: {printable(sentence, line=True)}")
-    scored = (
-        _score_trials(recorded, term, gold, Precedence.asked(judges, nuggets, folding))
-        if term is not None
-        else TrialScores({})
-    )
+    scored = TrialScores({})
+    if term is not None:
+        material, asked = gather_runs(recorded).material, Precedence.asked(judges, nuggets, folding)
+        table = load_gold(gold, material.topics) if gold is not None else None
+        scored = trial_scores(material, term, gold=table, judges=asked)
     for sentence in scored.notes:
         tell(f"note: {printable(sentence, line=True)}")
     designs = [recorded_design(recorded, tree.scope.systems) for tree in trees]
@@ -150,20 +139,18 @@ def command(
     ]
 
     def drawn() -> str:
-        return _picture_text(recorded, shown, 8.0 * (width or 120), least or 0.0, most or 12)
+        from harvest.tables.drawing.picture import picture
 
-    if form == "terminal":
-        _print(shown, width, turns)
+        protocol = recorded.header.protocol
+        name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
+        drawings, said = plates(shown, name, least=least or 0.0, most=most or 12)
+        return picture(drawings, said, width=8.0 * (width or 120))
+
+    if form in FORMS or form == "terminal":
+        columns = width or max(shutil.get_terminal_size().columns, 40)
+        Output(form if form in FORMS else "").show(tree_form(recorded, shown, width=columns, turns=turns))
     elif form == "text":
-        click.echo(_text(shown, width or 80, turns))
-    elif form == "json":
-        document = {"format": FORMAT, "run": str(run), "trees": [one.as_json() for one in shown]}
-        click.echo(json.dumps(document, allow_nan=False))
-    elif form == "csv":
-        click.echo(csv_rows(tree_rows(run_names([recorded])[0], shown)), nl=False)
-    elif form == "latex":
-        rows = list(tree_rows(run_names([recorded])[0], shown))
-        click.echo(long_latex(rows, sources([recorded])), nl=False)
+        click.echo("\n".join(line.plain.rstrip() for line in outlined_trees(shown, width or 80, turns)))
     elif form == "svg":
         click.echo(drawn(), nl=False)
     else:
@@ -171,78 +158,8 @@ def command(
     write_figures(figures, drawn)
 
 
-def _score_trials(run: Run, term: Term, gold: str | None, judges: Precedence) -> TrialScores:
-    material = gather_runs(run).material
-    table = load_gold(gold, material.topics) if gold is not None else None
-    return trial_scores(material, term, gold=table, judges=judges)
-
-
-def _outline(one: TreeFigures, width: int, turns: int | None) -> Iterator[OutlineLine]:
-    """The lines of the first `turns` turns, None for all; a note stands with the branches that it is about."""
-    lines = outline(one.tree, one.branches(), stops=one.stops(), ends=one.end_lines(), notes=one.unseen(), width=width)
-    for part in lines:
-        if turns is None or len(one.tree.path(part.node)) + (part.kind == "note") <= 2 * turns:
-            yield part
-
-
-def _below(one: TreeFigures, turns: int | None) -> list[str]:
-    """What is said below a tree."""
-    cut = turns is not None and any(len(one.tree.path(node)) > 2 * turns for node in range(len(one.tree)))
-    return [*([f"turns after turn {turns} are not shown"] if cut else []), *sentences(one)]
-
-
-def _wrap_note(said: Sequence[str], width: int) -> list[str]:
-    return [line for sentence in said for line in wrap(sentence, width, subsequent_indent="  ")]
-
-
-def _text(figures: Sequence[TreeFigures], width: int, turns: int | None) -> str:
-    lines: list[str] = []
-    for one in figures:
-        shown = map(str, _outline(one, width, turns))
-        lines += [*wrap(title(one.tree), width), *shown, "", *_wrap_note(_below(one, turns), width)]
-        # What holds for all trees stands once, below the last of them.
-        lines += [""] if len(figures) > 1 else []
-    return "\n".join([*lines, *_wrap_note(legend(figures), width)])
-
-
-def _print(figures: Sequence[TreeFigures], width: int | None, turns: int | None) -> None:
-    console = people_console(soft_wrap=True)
-    columns = width or max(shutil.get_terminal_size().columns, 40)
-    for one in figures:
-        for line in wrap(title(one.tree), columns):
-            console.print(Text(line, style="bold"))
-        labelled = {key.speaker for key in one.tree.keys if key.name == "label"}
-        for part in _outline(one, columns, turns):
-            console.print(_style_line(part, one.tree, labelled))
-        console.print()
-        for line in _wrap_note(_below(one, turns), columns):
-            console.print(Text(line, style="dim"))
-        if len(figures) > 1:
-            console.print()
-    for line in _wrap_note(legend(figures), columns):
-        console.print(Text(line, style="dim"))
-
-
-def _style_line(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
-    """The line with colours that repeat what its letters say."""
-    if line.kind != "turn":
-        return Text.assemble((line.rails, "dim"), (line.mark + line.words + line.figures, "dim"))
-    speaker = tree.speaker(line.node)
-    words = _LABELS.get(tree.symbol_at(line.node).key, "") if speaker in labelled else ""
-    mark = "cyan" if speaker == "user" else "blue"
-    return Text.assemble((line.rails, "dim"), (line.mark, mark), (line.words, words), line.figures)
-
-
-def _picture_text(run: Run, figures: Sequence[TreeFigures], width: float, least: float, most: int) -> str:
-    from harvest.tables.drawing.picture import picture
-
-    protocol = run.header.protocol
-    name = str(protocol.get("name", "")) if isinstance(protocol, dict) else ""
-    drawn, said = plates(figures, name, least=least, most=most)
-    return picture(drawn, said, width=width)
-
-
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
+    """Return the trees in GraphML, or in the language of Graphviz or Mermaid."""
     from harvest.tables.drawing.diagrams import dot, mermaid
     from recordings.trees.graph import graphml
 
@@ -250,6 +167,5 @@ def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
     if form == "graphml":
         return graphml(trees, [one.columns() for one in figures], said)
     captions, notes = [one.captions() for one in figures], [one.unseen() for one in figures]
-    return (dot if form == "dot" else mermaid)(
-        trees, captions, said=said, notes=notes, legend=_wrap_note(legend(figures), 100)
-    )
+    below = wrap_sentences(legend(figures), 100)
+    return (dot if form == "dot" else mermaid)(trees, captions, said=said, notes=notes, legend=below)

@@ -14,7 +14,7 @@ from recordings.files.json_text import Json
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
 from scoring.inference.paired import ESTIMANDS, Estimand
-from scoring.table import is_percentage
+from scoring.table import ScoreRow, is_percentage
 from topics.decimals import decimal
 
 # share: from 0 to 1 (or a difference of two), percent for people; value: in the measure's own units; variance: their
@@ -26,19 +26,20 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongRow:
-    """One figure.
+    """One figure of a study; a cell that does not apply is empty, a number that is undefined is NaN.
 
-    study: `compare`, `variance`, `robustness`, `preferences`, `attribution`, `plan` or `tree`. run: names of the runs
-    it is made from, with commas. figure: what it is, as `difference` or `variance between topics`. system, other: what
-    it is of; of a difference, the first minus the other. node: the way to a turn of a tree. estimand: `like-these` or
-    `these`, of which topics estimate, interval and p speak; "" for what is only counted. estimate, low, high, p: NaN
-    where undefined. interval: its method; resampled: what was resampled for it. p: by itself. p_corrected: over all
-    pairs of the measure, or all turns tested. p_interval: the smallest chance of error at which the interval leaves out
-    0, corrected as p is. p_least: the smallest p that so many units can give. lowest, highest: the ends between which a
-    difference lies if what was lost had been as bad, or as good, as can be; NaN if losses do not matter. verdict: what
-    the test says; "" if nothing was tested. topics, trials: topics, and trials of each, that it is over or that are
-    planned; pairs: matched trials; sessions: of those that run through all topics. detect: of a plan, the true
-    difference to be found. note: what else a reader must know.
+    study: the study's name, such as `compare`. run: names of the runs behind the figure, separated by commas. figure:
+    the kind of figure, such as `difference`. system, other: the systems; a difference is `system` minus `other`.
+    node: the path to a turn of a tree. entity: a fact or an entity within a topic. estimand: the topics that the
+    estimate, its interval and p refer to; "" for counts. interval: the method of the interval. resampled: the units
+    that were resampled for it. p: uncorrected. p_corrected: corrected over all pairs of a measure, or all turns
+    tested. p_interval: the smallest error probability, corrected like p, at which the interval excludes 0. p_least:
+    the smallest p that this number of units can give. lowest, highest: bounds of the estimate if the lost trials had
+    been as bad, or as good, as possible; NaN if no loss matters. verdict: the result of the test; "" if nothing was
+    tested. topics, trials: number of topics, and of trials of each; of a plan, the planned numbers. pairs: matched
+    trials. sessions: sessions that run through all topics. n: things that the estimate is computed from, such as
+    answers. invalid: trials that the infrastructure failed. detect: of a plan, the true difference to be found. note:
+    any other caveat.
     """
 
     study: str
@@ -52,6 +53,7 @@ class LongRow:
     system: str = ""
     other: str = ""
     node: str = ""
+    entity: str = ""
     estimand: Estimand | Literal[""] = ""
     estimate: float = math.nan
     low: float = math.nan
@@ -70,6 +72,8 @@ class LongRow:
     trials: int | None = None
     pairs: int | None = None
     sessions: int | None = None
+    n: int | None = None
+    invalid: int | None = None
     detect: float = math.nan
     note: str = ""
 
@@ -88,8 +92,32 @@ def _plain(value: object) -> object:
 
 
 def unit_of(percentage: bool) -> Unit:
-    """Of a measure's own values."""
+    """Return the unit of a measure's values."""
     return "share" if percentage else "value"
+
+
+def score_cells(row: ScoreRow) -> dict[str, Any]:
+    """Return the cells that a row of scores fills; `worst` and `best` become `lowest` and `highest`."""
+    return {
+        "measure": row.measure,
+        "turn": row.turn,
+        "topic_type": row.topic_type or "",
+        "topic": row.topic or "",
+        "system": row.system,
+        "entity": row.entity or "",
+        "estimate": row.value,
+        "low": row.low,
+        "high": row.high,
+        "level": row.level,
+        "interval": row.interval or "",
+        "resampled": row.resampled or "",
+        "lowest": row.worst,
+        "highest": row.best,
+        "topics": row.topics,
+        "n": row.n,
+        "invalid": row.invalid,
+        "note": row.note,
+    }
 
 
 def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
@@ -220,6 +248,7 @@ _COLUMNS = (
     ("system", _systems),
     ("topic", lambda row: latex_text(row.topic)),
     ("turn", lambda row: _signs(latex_text(row.node))),
+    ("of", lambda row: latex_text(row.entity)),
     ("to be found", _detect),
     ("figure", lambda row: _signs(latex_text(row.figure))),
     ("speaks of", lambda row: ESTIMANDS[row.estimand] if row.estimand else ""),

@@ -1,4 +1,4 @@
-"""Trees as JSON, `harvest-tree/1`, and back.
+"""Trees as JSON, `harvest-tree/1` or, as a study with its figures, `harvest-tree/2`, and back.
 
     {"format": "harvest-tree/1",
      "trees": [{
@@ -13,7 +13,7 @@
 Nodes stand in pre-order, node 0 is the root. `texts` holds the fingerprints (hex) of the different texts that were put
 together at a node, at most 64. A tree of trials without names has `ends`, a node for each, in place of `trials`. A
 trial without `outcome` is one of which it is not known how it ended, or the file is from before trials had one. Other
-keys (`statistics`, …) are for readers, and are ignored when a tree is read back.
+keys (`way`, `statistics`, `long`, …) are for readers, and are ignored when a tree is read back.
 """
 
 import re
@@ -31,6 +31,7 @@ from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
 FORMAT = "harvest-tree/1"
+STUDY_FORMAT = "harvest-tree/2"
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
 
@@ -78,12 +79,12 @@ def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
 
 def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]:
     """The trees of a document. Raises InputError, naming `place` and what is wrong."""
-    if not isinstance(value, dict) or value.get("format") != FORMAT:
+    if not isinstance(value, dict) or value.get("format") not in (FORMAT, STUDY_FORMAT):
         found = value.get("format") if isinstance(value, dict) else None
         raise InputError(
             f"not a file of trees (its format is {found!r})",
             place=place,
-            allowed=FORMAT,
+            allowed=f"{FORMAT}, {STUDY_FORMAT}",
             advice="write one with `harvest tree RUN --format json`",
         )
     reader = _Reader(place)

@@ -7,11 +7,10 @@ from typing import Any
 
 from harvest.studies.trees.tree_scores import TreeScores
 from recordings.conversations.conversation import TrialKey
-from recordings.trees.document import tree_as_json
 from recordings.trees.node_text import cut, one_line, percent
 from recordings.trees.tree import ConversationTree
 from scoring.inference.design import INDEPENDENT, Design, too_few_sessions
-from scoring.inference.interval import METHOD, too_few
+from scoring.inference.interval import too_few
 from scoring.inference.unseen import Unseen
 from scoring.stochastic.transitions import (
     EndShares,
@@ -25,7 +24,6 @@ from scoring.stochastic.transitions import (
 Words = tuple[str, str, str]
 
 _LONGEST_END = 80  # columns: an import may give any reason
-_DIGITS = 12  # decimals in JSON, as in a table of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,25 +149,6 @@ class TreeFigures:
             **(self.scores.columns() if self.scores is not None else {}),
         }
 
-    def as_json(self) -> dict[str, Any]:
-        """The tree of a `harvest-tree/1` document, with `statistics`: for each node, null where undefined."""
-        found, paths = self.found, self.paths
-        laid = self.scores.columns() if self.scores is not None else {}
-        columns = {"n": found.n.tolist(), "probability": found.probability.tolist(), **self.columns()}
-        columns = {name: column for name, column in columns.items() if name not in laid}
-        rows = [{name: _number(value[node]) for name, value in columns.items()} for node in range(len(self.tree))]
-        whole = {
-            "estimate": _number(paths.estimate.item()),
-            "low": _number(paths.low.item()),
-            "high": _number(paths.high.item()),
-            "n": paths.n.item(),
-        }
-        unit = "topics" if found.over_topics else "trials"
-        interval = f"{METHOD} topic" if found.over_topics else found.interval
-        statistics = {"level": found.level, "interval": interval, "unit": unit, "nodes": rows, "unseen_paths": whole}
-        scores = {"scores": self.scores.as_json()} if self.scores is not None else {}
-        return {**tree_as_json(self.tree), "statistics": statistics, **scores}
-
 
 def tree_figures(
     tree: ConversationTree,
@@ -228,9 +207,3 @@ def _unseen_words(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:
     once, n = int(mass.once[at]), int(mass.n[at])
     counted = f"{once} of {n} in one topic alone" if over_topics else f"{once} seen once, n={n}"
     return f"{what}: about {percent(estimate)} [{100 * low:.0f}, {100 * high:.0f}] ({counted})"
-
-
-def _number(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return None if isnan(value) else round(value, _DIGITS)

@@ -1,11 +1,18 @@
-"""The branches of trees in the long form of all studies: of each turn how often it came next, and of each end."""
+"""Trees of a run as a study: their structure, and the figures of their branches as rows of the long form."""
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.runs.sources import sources
 from harvest.studies.trees.figures import TreeFigures
-from harvest.tables.long_rows import LongRow
+from harvest.studies.trees.outlines import outlined_trees
+from harvest.studies.trees.tree_scores import TreeScores
+from harvest.tables.long_rows import LongRow, interval_cells
+from harvest.tables.study_form import StudyForm
+from recordings.log.run_folder import Run
+from recordings.trees.document import STUDY_FORMAT, tree_as_json
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree
 from scoring.inference.interval import METHOD
@@ -13,17 +20,56 @@ from scoring.inference.interval import METHOD
 _END = "■ end"
 _UNSEEN = "Good-Turing"
 
+# Figures of every node, which a table in a paper leaves out.
+_REACH, _NO_END, _ONE_BRANCH = "trials that came here", "end not taken", "unseen branches beside one"
+_CONVERSATIONS, _SCORED, _EFFECT = "unseen conversations", "scored trials", "effect on the mean score"
+_CONTRIBUTION, _SPREAD, _SETTLED = "part of the mean score", "variance of the score", "variance settled by a turn"
+_REST, _UNDECIDED, _WHOLE = "variance not settled", "variance undecided", "mean score of all trials"
+DETAILS = (
+    *(_REACH, _NO_END, _ONE_BRANCH, _CONVERSATIONS, _SCORED, _EFFECT),
+    *(_CONTRIBUTION, _SPREAD, _SETTLED, _REST, _UNDECIDED, _WHOLE),
+)
+
+
+def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int | None = None) -> StudyForm:
+    """Return the study of a run's trees. width: columns of what people read. turns: how many turns they see; None for
+    all."""
+    return StudyForm(
+        head={"format": STUDY_FORMAT, "run": str(run.path), "trees": [_tree_head(one) for one in trees]},
+        rows=lambda: tree_rows(run_names([run])[0], trees),
+        tables=lambda _: outlined_trees(trees, width, turns),
+        sources=sources([run]),
+        details=DETAILS,
+    )
+
+
+def _tree_head(one: TreeFigures) -> dict[str, Any]:
+    """The structure of a tree, to be read back, with the path that names each node in the rows."""
+    value, ways, over_topics = tree_as_json(one.tree), _ways(one.tree), one.found.over_topics
+    for node, way in zip(value["nodes"], ways, strict=True):
+        node["way"] = way
+    value["statistics"] = {
+        "level": one.found.level,
+        "interval": f"{METHOD} topic" if over_topics else one.found.interval,
+        "unit": "topics" if over_topics else "trials",
+    }
+    if one.scores is not None:
+        value["scores"] = {"measure": one.scores.measure, "estimate": one.scores.over.estimate}
+    return value
+
 
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
-    """In the order of the trees. Of a branch: the share of the trials that came to where it leaves, with its interval;
-    trials: how many came. The mass of branches never seen, and the mean score where one was asked for, are rows, too.
+    """Yield the figures of each tree, node by node in pre-order.
+
+    A branch has the share of the trials that came to where it leaves, with its interval; `trials` is how many came.
+    Then come the mass of branches that were never seen and, if a score was asked for, its means and its variance.
     """
     for one in trees:
         yield from _rows(run, one)
 
 
 def _rows(run: str, one: TreeFigures) -> Iterator[LongRow]:
-    tree, found = one.tree, one.found
+    tree, found, mass = one.tree, one.found, one.found.unseen
     common: dict[str, Any] = {
         "study": "tree",
         "run": run,
@@ -33,63 +79,62 @@ def _rows(run: str, one: TreeFigures) -> Iterator[LongRow]:
         "estimand": "like-these" if found.over_topics else "these",
     }
     method = f"{METHOD} topic" if found.over_topics else found.interval
-    ways = {node: " → ".join(_turn(tree, step) for step in tree.path(node)) for node in range(len(tree))}
-    for node in range(len(tree)):
-        if node:
-            edge = float(found.probability[node]), float(found.low[node]), float(found.high[node])
-            yield _share(common, "branch", ways[node], edge, found.n[node], found.level, method)
-        if tree.stops[node]:
-            way = " → ".join(filter(None, (ways[node], _END)))
-            end = float(found.stop[node]), float(found.stop_low[node]), float(found.stop_high[node])
-            yield _share(common, "end", way, end, tree.visits[node], found.level, method)
-        if found.branches[node] > 1:
-            mass = found.unseen
-            unseen = float(mass.estimate[node]), float(mass.low[node]), float(mass.high[node])
-            yield _share(common, "unseen branches", ways[node], unseen, mass.n[node], found.level, _UNSEEN)
-    yield from _scores(common, one, ways)
 
-
-def _turn(tree: ConversationTree, node: int) -> str:
-    return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
-
-
-def _share(
-    common: dict[str, Any],
-    figure: str,
-    way: str,
-    ends: tuple[float, float, float],
-    n: Any,
-    level: float,
-    method: str,
-) -> LongRow:
-    """ends: the estimate, low and high."""
-    estimate, low, high = ends
-    known = not math.isnan(low)
-    return LongRow(
-        **common,
-        figure=figure,
-        unit="share",
-        node=way,
-        estimate=estimate,
-        low=low,
-        high=high,
-        level=level if known else None,
-        interval=method if known else "",
-        trials=int(n),
-    )
-
-
-def _scores(common: dict[str, Any], one: TreeFigures, ways: dict[int, str]) -> Iterator[LongRow]:
-    if one.scores is None:
-        return
-    means, counts = one.scores.parts.mean.tolist(), one.scores.counts.tolist()
-    for node, (mean, count) in enumerate(zip(means, counts, strict=True)):
-        yield LongRow(
-            **{**common, "estimand": ""},
-            figure="mean score",
-            unit="value",
-            measure=one.scores.measure,
-            node=ways[node],
-            estimate=mean,
-            trials=count,
+    def share(figure: str, way: str, estimate: Any, ends: tuple[Any, Any], n: Any, method: str = method) -> LongRow:
+        known = not math.isnan(ends[0])
+        return LongRow(
+            **common,
+            figure=figure,
+            unit="share",
+            node=way,
+            estimate=float(estimate),
+            low=float(ends[0]),
+            high=float(ends[1]),
+            level=found.level if known else None,
+            interval=method if known else "",
+            trials=int(n),
         )
+
+    ways = _ways(tree)
+    for node, way in enumerate(ways):
+        if node:
+            ends = found.low[node], found.high[node]
+            yield share("branch", way, found.probability[node], ends, found.n[node])
+        stopped = " → ".join(filter(None, (way, _END)))
+        ends = found.stop_low[node], found.stop_high[node]
+        yield share("end" if tree.stops[node] else _NO_END, stopped, found.stop[node], ends, tree.visits[node])
+        if not math.isnan(mass.estimate[node]) or found.branches[node] > 1:
+            figure = "unseen branches" if found.branches[node] > 1 else _ONE_BRANCH
+            yield share(figure, way, mass.estimate[node], (mass.low[node], mass.high[node]), mass.n[node], _UNSEEN)
+        yield share(_REACH, way, found.reach[node], (math.nan, math.nan), tree.n)
+    whole = one.paths
+    yield share(_CONVERSATIONS, "", whole.estimate.item(), (whole.low.item(), whole.high.item()), whole.n, _UNSEEN)
+    if one.scores is not None:
+        yield from _score_rows({**common, "measure": one.scores.measure}, one.scores, ways)
+
+
+def _ways(tree: ConversationTree) -> list[str]:
+    """The path to each node in words; "" for the root."""
+    return [
+        " → ".join(f"{tree.speaker(step)[0].upper()} {node_title(tree, step)}" for step in tree.path(node))
+        for node in range(len(tree))
+    ]
+
+
+def _score_rows(common: dict[str, Any], scores: TreeScores, ways: Sequence[str]) -> Iterator[LongRow]:
+    parts, over = scores.parts, scores.over
+    counted = {**common, "estimand": ""}
+    for node, way in enumerate(ways):
+        here: dict[str, Any] = {**counted, "node": way, "trials": int(scores.counts[node])}
+        yield LongRow(**here, figure="mean score", unit="value", estimate=float(parts.mean[node]))
+        yield LongRow(**here, figure=_SCORED, unit="share", estimate=float(parts.mass[node]))
+        yield LongRow(**here, figure=_CONTRIBUTION, unit="value", estimate=float(parts.contribution[node]))
+        yield LongRow(**here, figure=_EFFECT, unit="value", estimate=float(parts.effect[node]))
+    counted["trials"] = scores.n
+    mean, cells = float(parts.mean[0]), interval_cells(scores.interval, scores.level)
+    yield LongRow(**{**common, "trials": scores.n}, figure=_WHOLE, unit="value", estimate=mean, **cells)
+    yield LongRow(**counted, figure=_SPREAD, unit="variance", estimate=over.total)
+    for turn, settled in enumerate(over.settled.tolist(), 1):
+        yield LongRow(**counted, figure=_SETTLED, unit="variance", turn=turn, estimate=settled)
+    yield LongRow(**counted, figure=_REST, unit="variance", estimate=over.rest)
+    yield LongRow(**counted, figure=_UNDECIDED, unit="variance", estimate=over.undecided)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +28,6 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
 from topics.identity import generator
-
-_DIGITS = 12  # decimals in JSON, as in a table of scores: the last bits of a sum differ between processors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,43 +108,6 @@ class TreeScores:
             if share >= 0.005:  # an estimate can be below 0, by chance
                 found.append((f"{speaker[0].upper()}{counts[speaker]}", f"{share:.0%}"))
         return found
-
-    def as_json(self) -> dict[str, Any]:
-        """For a `harvest-tree/1` document; null where undefined."""
-        over, parts = self.over, self.parts
-        return {
-            "measure": self.measure,
-            "n": self.n,
-            "mean": _plain(float(self.parts.mean[0])),
-            "low": _plain(self.interval.low),
-            "high": _plain(self.interval.high),
-            "level": self.level if self.interval.method else None,
-            "interval": self.interval.method or None,
-            "resampled": self.interval.resampled or None,
-            "note": self.interval.note,
-            "variance": _plain(over.total),
-            "settled": _plains(over.settled.tolist()),
-            "rest": _plain(over.rest),
-            "undecided": _plain(over.undecided),
-            "estimate": over.estimate,
-            "nodes": [
-                {
-                    "n": count,
-                    "mass": _plain(mass),
-                    "mean": _plain(mean),
-                    "contribution": _plain(part),
-                    "effect": _plain(effect),
-                }
-                for count, mass, mean, part, effect in zip(
-                    self.counts.tolist(),
-                    parts.mass.tolist(),
-                    parts.mean.tolist(),
-                    parts.contribution.tolist(),
-                    parts.effect.tolist(),
-                    strict=True,
-                )
-            ],
-        }
 
 
 def tree_scores(
@@ -245,11 +205,3 @@ def trial_scores(
     raw = (replace(row, scorers=str(row.scorers).replace(CORRECTED, UNCHECKED)) for row in of_systems)
     named = dict.fromkeys(f"{row.system}: {row.label}" for row in raw)
     return TrialScores(values, (*named, *table.coverage))
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, _DIGITS)
-
-
-def _plains(values: Sequence[float]) -> list[float | None]:
-    return [_plain(value) for value in values]

@@ -1,4 +1,4 @@
-"""An audit held against its baseline, for people and as JSON."""
+"""Tables and sentences on an audit that was held against its baseline."""
 
 import math
 from collections import Counter
@@ -28,14 +28,11 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.statistics.change_points import FEWEST
 from topics.counting import pluralize
 
-FORMAT = "harvest-watch/1"
-
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 _DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
 # Marks the interval of another estimand: of these very runs.
-_THESE = "°"
+THESE_RUNS = "°"
 
-_STYLES = {
+STYLES = {
     "changed": "red",
     "alarm": "red",
     "fell": "red",
@@ -50,7 +47,7 @@ _STYLES = {
 def watch_tables(found: Watched) -> Iterator[RenderableType]:
     """First one sentence for each system, then figures, then what changed."""
     for system in found.systems:
-        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {_STYLES[_worst(system)]}")
+        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[_worst(system)]}")
     for system in found.systems:
         if system.figures:
             yield _figures(system)
@@ -75,7 +72,7 @@ def _legend(found: Watched) -> str:
     level = f"{100 * found.level:g}% interval of the difference"
     if len(found.baseline.runs) < FEWEST_RUNS:
         interval = (
-            f"[low, high]{_THESE}: the {level} between these very runs, at their hours; that of the systems takes "
+            f"[low, high]{THESE_RUNS}: the {level} between these very runs, at their hours; that of the systems takes "
             f"{FEWEST_RUNS} blessed runs, which show how much audits differ by themselves, and so does same"
         )
     else:
@@ -103,7 +100,7 @@ def _later(seconds: float) -> str:
 def _worst(system: WatchedSystem) -> str:
     """The word of its gated figures that needs a person most."""
     words = [one.word for one in system.figures if one.gated]
-    return min([*words, system.verdict], key=list(_STYLES).index) if words else system.verdict
+    return min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
 
 
 def _figures(system: WatchedSystem) -> Table:
@@ -128,14 +125,14 @@ def _figures(system: WatchedSystem) -> Table:
             f"{signed_value(one.difference.value, one.name)}{_ends(one)}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
             "" if math.isnan(reached) else f"{100 * reached:.0f}%",
-            Text(one.word, style=_STYLES[one.word]) if one.gated else _found(one.q),
+            Text(one.word, style=STYLES[one.word]) if one.gated else _found(one.q),
         )
     return table
 
 
 def _ends(one: WatchedFigure) -> str:
     low, high = one.difference.shown
-    mark = "" if one.difference.interval.printed else _THESE
+    mark = "" if one.difference.interval.printed else THESE_RUNS
     return f" [{signed_value(low, one.name)}, {signed_value(high, one.name)}]{mark}"
 
 
@@ -182,156 +179,3 @@ def _turn(one: ChangedTurn) -> str:
     way = " → ".join((*one.turns, one.branch))
     before, now = (f"{100 * share:.0f}%" for share in one.portion)
     return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {p_text(one.p)}"
-
-
-def audit_times(looks: Sequence[Look]) -> list[str]:
-    """By which each look is known: its minute, or the name of its run where other looks began in that minute."""
-    minutes = [look.at[:16].replace("T", " ") for look in looks]
-    often = Counter(minutes)
-    return [
-        minute if often[minute] == 1 else printable(look.run, line=True)
-        for minute, look in zip(minutes, looks, strict=True)
-    ]
-
-
-def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
-    """The series of one figure, and where it moved to another level."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("audit", "valid"):
-        table.add_column(heading, no_wrap=True)
-    for heading in (figure, "difference: [low, high]"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    found, times = moves(looks, system, figure), audit_times(looks)
-    for place, look in enumerate(looks):
-        one = look.systems.get(system)
-        if one is None:
-            continue
-        own = one.figures.get(figure)
-        told = (
-            ("could not be measured", "", "")
-            if own is None
-            else (
-                value_text(own.value, figure),
-                _interval(own, figure),
-                Text(own.word or own.verdict, style=_STYLES.get(own.word or own.verdict, "")),
-            )
-        )
-        if place in found:
-            table.add_section()
-        table.add_row(times[place], f"{one.valid} of {one.planned}", *told)
-    yield table
-    for place, moved in found.items():
-        moment = times[place]
-        before, after = value_text(moved.before, figure), value_text(moved.after, figure)
-        yield Text(f"moved from {before} to {after} with the audit of {moment} (p {p_text(moved.p)})")
-    if any(_THESE in str(cell) for cell in table.columns[3].cells):
-        yield Text(f"{_THESE}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
-    known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
-    if known < FEWEST:
-        yield Text(f"change points are looked for among {FEWEST} audits or more, and here are {known}", style="dim")
-    else:
-        why = "found in looking back (permutation test at 5%), which raises no alarm"
-        yield Text(why if found else f"no change point is {why}", style="dim")
-
-
-def _interval(one: LookFigure, figure: str) -> str:
-    if one.shown is None:
-        return ""
-    low, high = one.shown
-    return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{_THESE if one.low is None else ''}"
-
-
-def watch_document(found: Watched) -> dict[str, Any]:
-    """Everything, for machines."""
-    return {
-        "format": FORMAT,
-        "verdict": found.verdict,
-        "shadow": found.shadow,
-        "look": found.look,
-        "matters": found.matters,
-        "level": found.level,
-        "of": "these topics",
-        "baseline": found.baseline.identity,
-        "systems": [_system(one) for one in found.systems],
-    }
-
-
-def _system(one: WatchedSystem) -> dict[str, Any]:
-    return {
-        "system": one.name,
-        "verdict": one.verdict,
-        "incomparable": one.incomparable or None,
-        "planned": one.planned,
-        "valid": one.valid,
-        "lost_topics": list(one.lost),
-        "unasked_topics": list(one.unasked),
-        "models_before": list(one.models[0]),
-        "models": list(one.models[1]),
-        "coverage_fell": one.coverage,
-        "continued_sessions": one.continued,
-        "figures": [_figure(figure) for figure in one.figures],
-        "topics": [
-            {"topic": topic.topic, "before": list(topic.before), "now": list(topic.now), "p": _json(topic.p)}
-            for topic in one.topics
-        ],
-        "turns": [
-            {
-                "turns": list(turn.turns),
-                "branch": turn.branch,
-                "portion": [_json(share) for share in turn.portion],
-                "came": list(turn.came),
-                "p": _json(turn.p),
-            }
-            for turn in one.turns
-        ],
-    }
-
-
-def _figure(one: WatchedFigure) -> dict[str, Any]:
-    return {
-        "figure": one.name,
-        "gated": one.gated,
-        "verdict": one.verdict,
-        "word": one.word,
-        "state": one.state.name if one.gated else None,
-        "alarm": one.alarm,
-        "changed_since": _time(one.state.since),
-        "confirmed_at": _time(one.state.confirmed),
-        "change": _json(one.state.change),
-        "changes": one.state.times,
-        "back_since": _time(one.state.back),
-        "evidence_drop": _json(one.levels[0]),
-        "evidence_rise": _json(one.levels[1]),
-        "baseline": _json(one.before),
-        "value": _json(one.value),
-        "n": one.n,
-        "difference": _json(one.difference.value),
-        "low": _json(one.difference.low),
-        "high": _json(one.difference.high),
-        "no_interval_because": one.difference.note or None,
-        "low_of_these_runs": _json(one.difference.these_low),
-        "high_of_these_runs": _json(one.difference.these_high),
-        "assumes": one.difference.assumes or None,
-        "standard_error": _json(one.difference.error),
-        "run_sd": _json(one.difference.runs),
-        "p": _json(one.difference.p),
-        "q": _json(one.q),
-        "same_error_left": _json(one.difference.left - one.difference.spent),
-        "topics_compared": one.over.topics if one.over else None,
-        "value_of_all_topics": _json(one.over.value) if one.over else None,
-        "n_of_all_topics": one.over.n if one.over else None,
-        "baseline_of_all_topics": _json(one.over.before) if one.over else None,
-        "trials_that_settle": one.settles.trials or None,
-        "chance_that_they_settle": _json(one.settles.chance),
-        "most_trials_tried": one.settles.most or None,
-        "no_trials_settle_because": one.settles.hindrance or None,
-    }
-
-
-def _time(seconds: float) -> str | None:
-    return stamp(datetime.fromtimestamp(seconds, UTC)) if math.isfinite(seconds) else None
-
-
-def _json(value: float) -> float | None:
-    return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

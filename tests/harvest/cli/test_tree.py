@@ -81,7 +81,7 @@ def test_only_the_first_turns_are_shown_with_the_figures_of_all(
 
 def test_several_topics_are_pooled_at_the_level_of_labels(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(_tree(capsys, str(run), "--format", "json"))
-    assert document["format"] == "harvest-tree/1"
+    assert document["format"] == "harvest-tree/2"
     recorded = read(run)
     for tree, system in zip(document["trees"], ("A", "B"), strict=True):
         conversations = [one for one in recorded.finished if one.key.system == system]
@@ -107,14 +107,17 @@ def test_one_topic_is_folded_by_its_words_and_every_share_has_its_interval(
         (tree,) = document["trees"]
         assert tree["merge"] == "exact"
         assert (tree["statistics"]["level"], tree["statistics"]["interval"]) == (0.9, name)
-        for node, known in zip(tree["nodes"][1:], tree["statistics"]["nodes"][1:], strict=True):
+        branches = [row for row in document["long"] if row["figure"] == "branch"]
+        unseen = {row["node"]: row for row in document["long"] if row["figure"].startswith("unseen branches")}
+        for node, known in zip(tree["nodes"][1:], branches, strict=True):
             n = tree["nodes"][node["parent"]]["visits"]
             low, high = (clopper_pearson if n < FEW else interval)(node["visits"], n, 0.9)
-            assert (known["n"], known["probability"]) == (n, pytest.approx(node["visits"] / n))
+            assert (known["trials"], known["estimate"]) == (n, pytest.approx(node["visits"] / n))
             assert (known["low"], known["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+            assert known["node"] == node["way"]
             once = [one for one in tree["nodes"] if one["parent"] == tree["nodes"].index(node) and one["visits"] == 1]
-            assert known["unseen"] == pytest.approx(len(once) / known["unseen_n"])
-            assert known["unseen_n"] == node["visits"]
+            assert unseen[node["way"]]["estimate"] == pytest.approx(len(once) / node["visits"])
+            assert unseen[node["way"]]["trials"] == node["visits"]
         (tmp_path / "trees.json").write_text(text)
         (read_back,) = read_trees(tmp_path / "trees.json")
         assert read_back.n == 8
@@ -284,8 +287,8 @@ def test_the_columns_of_a_document_have_no_nan(run: Path, capsys: pytest.Capture
         raise AssertionError(name)
 
     document = json.loads(_tree(capsys, str(run), "--format", "json"), parse_constant=refuse)
-    root = document["trees"][0]["statistics"]["nodes"][0]
-    assert (root["probability"], root["low"], root["n"]) == (1.0, None, 24)
+    root = next(row for row in document["long"] if row["figure"] == "trials that came here")
+    assert (root["estimate"], root["low"], root["trials"], root["node"]) == (1.0, None, 24, None)
 
 
 def test_the_legend_stands_once_below_several_trees(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,12 +161,15 @@ def test_a_plan_without_a_pilot_is_made_of_no_run(run: Path) -> None:
 
 def test_a_tree_has_a_row_for_each_branch_and_end_and_for_scores(run: Path) -> None:
     table = rows(printed("tree", run, "--format", "csv", "--system", "A_1", "--score", "R"))
-    known = json.loads(printed("tree", run, "--format", "json", "--system", "A_1", "--score", "R"))["trees"][0]
+    document = json.loads(printed("tree", run, "--format", "json", "--system", "A_1", "--score", "R"))
+    known = [row for row in document["long"] if row["figure"] == "branch"]
     assert [*table[0]] == COLUMNS
     edges = [row for row in table if row["figure"] == "branch"]
-    statistics = known["statistics"]["nodes"][1:]
-    assert [float(row["estimate"]) for row in edges] == [node["probability"] for node in statistics]
-    assert [int(row["trials"]) for row in edges] == [node["n"] for node in statistics]
+    assert len(table) == len(document["long"])
+    nodes = document["trees"][0]["nodes"]
+    came = [nodes[node["parent"]]["visits"] for node in nodes[1:]]
+    assert [float(row["estimate"]) for row in edges] == [row["estimate"] for row in known]
+    assert [int(row["trials"]) for row in edges] == [row["trials"] for row in known] == came
     assert edges[0]["node"] == "U ask"
     ends = [row for row in table if row["figure"] == "end"]
     assert all(row["node"].endswith("■ end") for row in ends)

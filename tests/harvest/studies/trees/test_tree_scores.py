@@ -176,8 +176,8 @@ def test_a_score_without_a_value_anywhere_is_refused(material: Material) -> None
 def test_whose_nuggets_are_scored_can_be_said(run: Run) -> None:
     rules = harvest("tree", str(run.path), "--system", "B", "--score", "SWAN", "--nuggets", "rules", "--format", "json")
     assert rules.returncode == 0, rules.stderr
-    (tree,) = json.loads(rules.stdout)["trees"]
-    assert tree["scores"]["n"] > 0
+    whole = [row for row in json.loads(rules.stdout)["long"] if row["figure"] == "mean score of all trials"]
+    assert whole[0]["trials"] > 0
     nobody = harvest("tree", str(run.path), "--score", "SWAN", "--nuggets", "nobody")
     assert nobody.returncode == 2
     assert "there is no layer with nuggets of 'nobody'" in nobody.stderr
@@ -206,14 +206,17 @@ def test_the_command_prints_it_in_80_columns_and_in_json(run: Run) -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "of its variance:" in shown.stdout
     told = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "json")
-    (tree,) = json.loads(told.stdout)["trees"]
+    document = json.loads(told.stdout)
+    (tree,) = document["trees"]
     assert tree["scores"]["measure"] == "R"
-    assert len(tree["scores"]["nodes"]) == len(tree["statistics"]["nodes"])
+    means = [row for row in document["long"] if row["figure"] == "mean score"]
+    assert [row["node"] or "" for row in means] == [node["way"] for node in tree["nodes"]]
     drawn = harvest("tree", str(run.path), "--system", "B", "--score", "R", "--format", "graphml")
     assert "score_mean" in drawn.stdout
-    root = tree["scores"]["nodes"][0]
-    assert (root["mass"], root["n"]) == (1, tree["scores"]["n"])
-    assert root["mean"] == round(root["mean"], 12)
+    mass = next(row for row in document["long"] if row["figure"] == "scored trials")
+    (whole,) = [row for row in document["long"] if row["figure"] == "mean score of all trials"]
+    assert (mass["estimate"], mass["trials"]) == (1, whole["trials"])
+    assert means[0]["estimate"] == whole["estimate"] == round(whole["estimate"], 12)
 
 
 @pytest.mark.parametrize(

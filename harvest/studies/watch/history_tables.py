@@ -1,0 +1,142 @@
+"""The history of a watched audit as a study: its looks, and the series of each figure."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from harvest.studies.watch.document import figure_cells
+from harvest.studies.watch.figures import STYLES, THESE_RUNS
+from harvest.studies.watch.history import History, Look, LookFigure, moves
+from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.words import signed_value, value_text
+from harvest.tables.comparison_words import p_text
+from harvest.tables.long_rows import LongRow
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable
+from scoring.inference.run_effects import FEWEST_RUNS
+from scoring.statistics.change_points import FEWEST
+
+FORMAT = "harvest-history/2"
+
+
+def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
+    """Return the study of a history. series: the systems and figures that are tabulated and drawn; the rows have all of
+    them."""
+    return StudyForm(
+        head={
+            "format": FORMAT,
+            "looks": [{**_look_head(one), "earlier": [*map(_look_head, history.earlier(one))]} for one in history.looks],
+        },
+        rows=lambda: history_rows(history),
+        tables=lambda _: _series_tables(history.looks, series),
+        chart=lambda: history_chart(history.looks, series),
+    )
+
+
+def _series_tables(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    for system, figure in series:
+        yield Text(printable(f"{system}, {figure}", line=True), style="bold")
+        yield from history_tables(looks, system, figure)
+
+
+def _look_head(look: Look) -> dict[str, Any]:
+    """A look without its figures, which are rows."""
+    left_out = {"value", "n", "low", "high", "these", "difference", "own", "left", "spent", "cut"}
+    figures = {"systems": {"__all__": {"figures": {"__all__": left_out}}}}
+    return {name: value for name, value in look.model_dump(mode="json", exclude=figures).items() if name != "format"}
+
+
+def history_rows(history: History) -> Iterator[LongRow]:
+    """Yield the figures of each look in order of time; a look that was judged again comes before the one that counts."""
+    for look in history.looks:
+        for one in (*history.earlier(look), look):
+            note = "" if one is look else "judged again since"
+            for system, measured in one.systems.items():
+                for name, figure in measured.figures.items():
+                    common = {"study": "history", "run": one.run, "system": system, "note": note}
+                    yield from _figure_rows({**common, **figure_cells(name)}, figure)
+
+
+def _figure_rows(common: dict[str, Any], one: LookFigure) -> Iterator[LongRow]:
+    def row(figure: str, estimate: float | None, **more: Any) -> Iterator[LongRow]:
+        if estimate is not None:
+            yield LongRow(**{**common, **more}, figure=figure, estimate=estimate)
+
+    yield from row("value", one.value, n=one.n)
+    if one.low is not None and one.high is not None:
+        ends = {"low": one.low, "high": one.high}
+        difference = float("nan") if one.difference is None else one.difference
+        yield from row("difference", difference, **ends, verdict=one.verdict)
+    else:
+        yield from row("difference", one.difference, verdict=one.verdict)
+    if one.these is not None:
+        yield LongRow(**common, figure="difference between these runs", low=one.these[0], high=one.these[1])
+    yield from row("variance of the value", one.own, unit="variance")
+    yield from row("chance left of a wrong same", one.left, unit="value")
+    yield from row("chance taken of a wrong same", one.spent, unit="value")
+    if one.cut is not None:
+        yield from row("cut short, below", one.cut[0])
+        yield from row("cut short, above", one.cut[1])
+
+
+def audit_times(looks: Sequence[Look]) -> list[str]:
+    """By which each look is known: its minute, or the name of its run where other looks began in that minute."""
+    minutes = [look.at[:16].replace("T", " ") for look in looks]
+    often = Counter(minutes)
+    return [
+        minute if often[minute] == 1 else printable(look.run, line=True)
+        for minute, look in zip(minutes, looks, strict=True)
+    ]
+
+
+def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
+    """The series of one figure, and where it moved to another level."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("audit", "valid"):
+        table.add_column(heading, no_wrap=True)
+    for heading in (figure, "difference: [low, high]"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    found, times = moves(looks, system, figure), audit_times(looks)
+    for place, look in enumerate(looks):
+        one = look.systems.get(system)
+        if one is None:
+            continue
+        own = one.figures.get(figure)
+        told = (
+            ("could not be measured", "", "")
+            if own is None
+            else (
+                value_text(own.value, figure),
+                _interval(own, figure),
+                Text(own.word or own.verdict, style=STYLES.get(own.word or own.verdict, "")),
+            )
+        )
+        if place in found:
+            table.add_section()
+        table.add_row(times[place], f"{one.valid} of {one.planned}", *told)
+    yield table
+    for place, moved in found.items():
+        moment = times[place]
+        before, after = value_text(moved.before, figure), value_text(moved.after, figure)
+        yield Text(f"moved from {before} to {after} with the audit of {moment} (p {p_text(moved.p)})")
+    if any(THESE_RUNS in str(cell) for cell in table.columns[3].cells):
+        yield Text(f"{THESE_RUNS}: of these runs, since the baseline has fewer than {FEWEST_RUNS}", style="dim")
+    known = sum(figure in look.systems[system].figures for look in looks if system in look.systems)
+    if known < FEWEST:
+        yield Text(f"change points are looked for among {FEWEST} audits or more, and here are {known}", style="dim")
+    else:
+        why = "found in looking back (permutation test at 5%), which raises no alarm"
+        yield Text(why if found else f"no change point is {why}", style="dim")
+
+
+def _interval(one: LookFigure, figure: str) -> str:
+    if one.shown is None:
+        return ""
+    low, high = one.shown
+    return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{THESE_RUNS if one.low is None else ''}"
