@@ -1,24 +1,24 @@
 """`harvest breakdown`: train a detector of breakdown, detect, and see how good predictions are beside baselines."""
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import click
-from rich.markup import escape
+from rich.console import RenderableType
+from rich.text import Text
 
 from harvest.cli.breakdown_detection import detected, reliability_tables
 from harvest.cli.breakdown_detection import predict as predict_command
 from harvest.cli.breakdown_detection import train as train_command
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
-from harvest.studies.breakdown.figures import predictor_table
+from harvest.cli.study_output import Output, form_options
+from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
-from harvest.terminal import people_console
 from scoring.annotations.breakdown_files import Counts, read_breakdown_files
 from scoring.annotations.breakdown_scores import BASELINES, breakdown_rows
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, SQUARED_ERROR
-from scoring.table import FORMAT
 from topics.counting import pluralize
 from topics.errors import InputError
 
@@ -75,7 +75,7 @@ command.add_command(predict_command, "predict")
 @click.option("--reliability", is_flag=True, help="Print predicted beside observed breakdowns in ten bins.")
 @resampling_options(seed="Seed of the bootstrap and of the splits of annotators.")
 @click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues separately.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 def evaluate(
     files: tuple[Path, ...],
     counts: Counts,
@@ -88,7 +88,7 @@ def evaluate(
     replications: int,
     seed: int,
     every: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Evaluate predictions of breakdown against the labels of annotators.
 
@@ -117,39 +117,31 @@ def evaluate(
         "level": level,
         "replications": replications,
     }
-    people = people_console(stderr=as_json)
     notes = list(material.notes)
     if not material.submissions:
         notes.append("no predictions were given: these are the baselines to compare a submission with")
-    if as_json:
-        document = {
-            "format": FORMAT,
-            "settings": settings,
-            "notes": notes,
-            "rows": [row.as_json() for row in rows],
-            "seed": seed,
-        }
-        click.echo(json.dumps(document, ensure_ascii=False))
-        return
-    measures = list(dict.fromkeys(row.measure for row in rows)) if every else _FIRST
-    for scope in dict.fromkeys(row.topic_type for row in rows) if every else (None,):
-        here = [row for row in rows if row.topic_type == scope]
-        people.print(predictor_table(here, measures, title=f"dialogues of {scope}" if scope else ""))
-    turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
-    people.print(
-        f"[dim]{pluralize(turns, 'turn')} of {pluralize(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
-        "JSD (bits) and MSE: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with either.[/]"
-    )
-    for line in interval_notes([row for row in rows if row.measure in measures]):
-        people.print(line)
-    if not every:
-        people.print("[dim]Other groupings, precision, recall, and each system separately: --all or --json[/]")
-    if reliability:
-        for table in reliability_tables(material):
-            people.print(table)
-    present = {row.system for row in rows}
-    for name, meaning in BASELINES.items():
-        if name in present:
-            people.print(f"[dim]{escape(name)}: {escape(meaning)}[/]")
-    for note in notes:
-        people.print(f"note: {escape(note)}")
+
+    def tables() -> Iterator[RenderableType]:
+        measures = list(dict.fromkeys(row.measure for row in rows)) if every else _FIRST
+        for scope in dict.fromkeys(row.topic_type for row in rows) if every else (None,):
+            here = [row for row in rows if row.topic_type == scope]
+            yield predictor_table(here, measures, title=f"dialogues of {scope}" if scope else "")
+        turns, dialogues = len(material.gold), len({turn.dialogue for turn in material.gold})
+        yield Text(
+            f"{pluralize(turns, 'turn')} of {pluralize(dialogues, 'dialogue')}. Accuracy, P, R and F1: 1 is good; "
+            "JSD (bits) and MSE: 0 is good. n: turns; of P labels given, of R gold labels, of F1 turns with either.",
+            style="dim",
+        )
+        yield from interval_notes([row for row in rows if row.measure in measures])
+        if not every:
+            said = "Other groupings, precision, recall, and each system separately: --all or --json"
+            yield Text(said, style="dim")
+        if reliability:
+            yield from reliability_tables(material)
+        present = {row.system for row in rows}
+        for name, meaning in BASELINES.items():
+            if name in present:
+                yield Text(f"{name}: {meaning}", style="dim")
+        yield from (Text(f"note: {note}") for note in notes)
+
+    output.show(predictor_form("breakdown", rows, tables(), settings=settings, notes=notes, seed=seed))

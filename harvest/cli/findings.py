@@ -1,22 +1,21 @@
 """`harvest simulate findings`: what probes found out about the systems of a run."""
 
-import json
 from pathlib import Path
 
 import click
-from rich.text import Text
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import setting_option
-from harvest.studies.probes.figures import case_json, case_lines, tables
-from harvest.studies.probes.findings import Noted, notes_of, read_probes
+from harvest.cli.study_output import Output, form_options
+from harvest.studies.probes.figures import answers_form, findings_form
+from harvest.studies.probes.findings import read_probes
 from harvest.studies.probes.rows import CRITERION, D_PRIME, probe_rows
-from harvest.terminal import people_console, printable, wrap_lines
+from harvest.terminal import people_console, printable
 from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.log.run_folder import read
 from scoring.notation import parse_all
-from scoring.table import FORMAT, ScoreRow
+from scoring.table import ScoreRow
 from topics.errors import InputError
 
 _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", "kept(wrong)")}
@@ -32,7 +31,7 @@ _MADE_OF = {D_PRIME: ("kept(right)", "kept(wrong)"), CRITERION: ("kept(right)", 
 @click.option("--topic", metavar="ID", help="With --turns: only this topic.")
 @click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="With --turns: only this trial.")
 @setting_option("level")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 def command(
     runs: tuple[Path, ...],
     wanted: tuple[str, ...],
@@ -41,13 +40,14 @@ def command(
     topic: str | None,
     trial: int | None,
     level: float,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Say what probes found out: retentiveness, consistency, d' and c, false premises, recoverability.
 
     RUN is the folder of a run that was played with a user `simulator: probe`, alone or under other users.
     """
-    found = read_probes([read(run) for run in runs])
+    recorded = [read(run) for run in runs]
+    found = read_probes(recorded)
     if (topic is not None or trial is not None) and not turns:
         raise InputError("--topic and --trial choose what --turns lists", advice="add --turns")
     systems = found.material.systems
@@ -57,46 +57,30 @@ def command(
         found.material.topics[topic]  # raises, naming the topics there are
     rows = probe_rows(found, level=level)
     measures = _requested_measures(wanted, rows)
+    made_of = {part for name in measures for part in _MADE_OF.get(name, (name,))}
     rows = tuple(row for row in rows if system in (None, row.system) and (not measures or _of(row) in measures))
-    noted = tuple(
-        one
-        for conversation in found.found
-        for one in conversation.noted
-        if system in (None, one.key.system)
-        and topic in (None, one.key.topic)
-        and trial in (None, one.key.trial)
-        and _counts_for(one, measures)
-    )
-    notes = notes_of(found)
-    people = people_console(stderr=as_json)
-    if as_json:
-        document: dict[str, object] = {
-            "format": FORMAT,
-            "settings": {"level": level},
-            "notes": list(notes),
-            "rows": [row.as_json() for row in rows],
-        }
-        if turns:
-            document["turns"] = [case_json(one) for one in noted]
-        click.echo(json.dumps(document, ensure_ascii=False))
-    elif turns:
-        for line in case_lines(noted):
-            people.print(Text(wrap_lines(line.plain, people.width), style=line.style))
-        if not noted:
-            people.print("no answer counts for what was asked")
-    else:
-        for table in tables(found, rows, measures):
-            people.print(table)
-    for note in () if as_json else notes:
-        people.print(f"note: {printable(note, line=True)}", markup=False)
+    study = findings_form(found, rows, recorded, level=level, wanted=measures)
+    if turns:
+        noted = [
+            one
+            for conversation in found.found
+            for one in conversation.noted
+            if system in (None, one.key.system)
+            and topic in (None, one.key.topic)
+            and trial in (None, one.key.trial)
+            and (not measures or one.case.measure in made_of)
+        ]
+        study = answers_form(study, found, noted)
+    output.show(study)
+    people = people_console(stderr=bool(output.form))
     for sentence in found.material.damage:
         people.print(f"damage: {printable(sentence, line=True)}", markup=False)
 
 
 def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
-    """The measures that were asked for, as tables print them. Raises InputError for one that the runs do not have."""
+    """Return the measures that were asked for, as tables print them. Raises InputError for one without findings."""
     measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
-    known = tuple(dict.fromkeys(row.measure for row in rows if not row.measure.startswith("undecided(")))
+    known = dict.fromkeys(_of(row) for row in rows)
     for name in measures:
         if name not in known:
             raise InputError(f"these runs have no findings for {name!r}", allowed=", ".join(known) or "none")
@@ -104,14 +88,6 @@ def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> 
 
 
 def _of(row: ScoreRow) -> str:
-    """The measure that a row belongs to."""
-    return (
-        row.measure.removeprefix("undecided(").removesuffix(")")
-        if row.measure.startswith("undecided(")
-        else row.measure
-    )
-
-
-def _counts_for(one: Noted, measures: tuple[str, ...]) -> bool:
-    made_of = {part for name in measures for part in _MADE_OF.get(name, (name,))}
-    return not measures or one.case.measure in made_of
+    """The measure that a row belongs to, which may be a row of its undecided answers."""
+    undecided = row.measure.startswith("undecided(")
+    return row.measure.removeprefix("undecided(").removesuffix(")") if undecided else row.measure

@@ -1,20 +1,19 @@
 """`harvest helpdesk eval`: how good predictions of dialogue quality and nugget types are (STC-3, DialEval)."""
 
-import json
 from pathlib import Path
 
 import click
-from rich.markup import escape
+from rich.console import RenderableType
+from rich.text import Text
 
 from harvest.cli.number import NumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
-from harvest.studies.breakdown.figures import predictor_table
+from harvest.cli.study_output import Output, form_options
+from harvest.studies.breakdown.figures import predictor_form, predictor_table
 from harvest.tables.figures import interval_notes
-from harvest.terminal import people_console
 from scoring.annotations.helpdesk_files import read_helpdesk_files
 from scoring.annotations.helpdesk_scores import helpdesk_rows
-from scoring.table import FORMAT
 from topics.counting import pluralize
 
 _FIRST = ("NMD(", "RSNOD(")
@@ -33,7 +32,7 @@ def command() -> None:
 )
 @resampling_options()
 @click.option("--all", "every", is_flag=True, help="Print every measure, with -log2 of the means.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 def evaluate(
     files: tuple[Path, ...],
     alpha: float,
@@ -41,7 +40,7 @@ def evaluate(
     replications: int,
     seed: int,
     every: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Evaluate predicted dialogue quality and nugget types against the annotations of people.
 
@@ -53,17 +52,6 @@ def evaluate(
     notes = list(material.notes)
     if not material.submissions:
         notes.append("no predictions were given: these are the baselines to compare a submission with")
-    people = people_console(stderr=as_json)
-    if as_json:
-        document = {
-            "format": FORMAT,
-            "settings": {"alpha": alpha, "level": level, "replications": replications},
-            "notes": notes,
-            "rows": [row.as_json() for row in rows],
-            "seed": seed,
-        }
-        click.echo(json.dumps(document, ensure_ascii=False))
-        return
     measures = list(dict.fromkeys(row.measure for row in rows))
     if not every:
         measures = [
@@ -71,9 +59,12 @@ def evaluate(
             for name in measures
             if name.startswith(_LAST) or (name.startswith(_FIRST) and not name.startswith("-log2"))
         ]
-    people.print(predictor_table(rows, measures))
-    people.print(f"[dim]{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues.[/]")
-    for line in interval_notes([row for row in rows if row.measure in measures]):
-        people.print(line)
-    for note in notes:
-        people.print(f"note: {escape(note)}")
+    counted = f"{pluralize(len(material.gold), 'dialogue')}. Means of divergences: 0 is good. n: dialogues."
+    tables: list[RenderableType] = [
+        predictor_table(rows, measures),
+        Text(counted, style="dim"),
+        *interval_notes([row for row in rows if row.measure in measures]),
+        *(Text(f"note: {note}") for note in notes),
+    ]
+    settings = {"alpha": alpha, "level": level, "replications": replications}
+    output.show(predictor_form("helpdesk", rows, tables, settings=settings, notes=notes, seed=seed))

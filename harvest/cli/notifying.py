@@ -55,7 +55,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
     def guarded(*, webhook_env: str | None, github: bool, **own: Any) -> int:
         files = {name: path for name in _FILES if (path := own.pop(name)) is not None}
         channels = Channels(files, webhook_env, github)
-        channels.check(as_json=own["as_json"])
+        channels.check(own["output"].form if "output" in own else "json" if own["as_json"] else "")
         with channels.guarded():
             return command(channels=channels, **own)
 
@@ -83,10 +83,11 @@ class Channels:
     def any(self) -> bool:
         return bool(self.files or self.webhook_env or self.github)
 
-    def check(self, *, as_json: bool) -> None:
-        """Refuse what could not be told, before anything is played. Raises InputError."""
-        if self.github and as_json:
-            raise InputError("--github and --json both print on standard output", advice="give one of them")
+    def check(self, form: str) -> None:
+        """Refuse what cannot be written or sent, before anything is played. form: of standard output; "" for people.
+        Raises InputError."""
+        if self.github and form:
+            raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
             raise InputError("two forms would be written into one file", advice="choose two names")
         for name, path in self.files.items():

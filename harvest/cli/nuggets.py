@@ -1,31 +1,23 @@
 """`harvest nuggets`: what topics want, which answers hold it, and how much of it that is."""
 
-import json
-import math
 from pathlib import Path
 from typing import Literal
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from harvest.cli.author_name import check_author
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
-from harvest.studies.pool.held_nuggets import HeldFigure, held_figures
-from harvest.tables.figures import estimand_of
-from harvest.terminal import people_console, printable, tell
+from harvest.cli.study_output import Output, form_options
+from harvest.studies.pool.held_nuggets import held_figures, held_form
+from harvest.terminal import printable, tell
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import Layer, read_layers, write_layer
 from recordings.judged.wanted import held_of, read_wanted, wanted_of, write_assigned, write_created
 from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError
-
-FORMAT = "harvest-nuggets/1"
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 @click.command()
@@ -37,7 +29,7 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 @click.option("--people", is_flag=True, help="With --import: people made it, not a model.")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the bootstrap.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 def command(
     run: Path,
     given: Path | None,
@@ -47,7 +39,7 @@ def command(
     people: bool,
     force: bool,
     seed: int,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Say how much of what topics want the answers hold.
 
@@ -61,8 +53,8 @@ def command(
         raise InputError("--form and --force go with --export")
     if people and given is None:
         raise InputError("--people goes with --import")
-    if as_json and (given is not None or out is not None):
-        raise InputError("--json goes with the figures, without --import and --export")
+    if output.form and (given is not None or out is not None):
+        raise InputError(f"--{output.form} goes with the figures, without --import and --export")
     recorded = read(run)
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
@@ -88,13 +80,10 @@ def command(
         click.echo(f"{pluralize(count, 'conversation')} written to {out}", err=True)
         return
     figures = held_figures(wanted, held, recorded.finished, seed=seed)
-    if as_json:
-        document = {"format": FORMAT, "by": {"kind": kind, "name": name, "checked": kind == "human"}, "seed": seed}
-        click.echo(json.dumps({**document, "rows": [_row(one) for one in figures]}, ensure_ascii=False))
+    output.show(held_form(recorded, figures, kind, name, seed))
+    if output.form:
         return
-    people_console().print(_table(figures))
-    unassigned = {one.system: one.unassigned for one in figures if one.unassigned}
-    for system, count in unassigned.items():
+    for system, count in {one.system: one.unassigned for one in figures if one.unassigned}.items():
         told = f"{printable(system, line=True)}: {pluralize(count, 'conversation')} not assigned, in no figure"
         click.echo(told, err=True)
     unchecked = "" if kind == "human" else ", a model: unchecked by people"
@@ -136,36 +125,3 @@ def _author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:
         raise InputError("nobody assigned nuggets to these conversations", advice="--import FILE of assigned nuggets")
     what = f"nobody called {wanted!r} assigned nuggets" if not chosen else "several assigned nuggets"
     raise InputError(what, allowed=", ".join(":".join(one) for one in known), advice="name one with --author")
-
-
-def _row(one: HeldFigure) -> dict[str, object]:
-    return {
-        "system": one.system,
-        "reading": one.reading,
-        "value": _number(one.value),
-        "low": _number(one.interval.low),
-        "high": _number(one.interval.high),
-        "note": one.interval.note,
-        "n": one.n,
-        "topics": one.topics,
-        "unassigned": one.unassigned,
-    }
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, _DIGITS)
-
-
-def _table(figures: tuple[HeldFigure, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("system", overflow="fold")
-    table.add_column("held", no_wrap=True)
-    of = estimand_of(one.interval.resampled for one in figures if one.interval.printed)
-    for heading in (f"share [low, high]\n{of}".strip(), "n", "topics"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
-    for one in figures:
-        shown = "-" if math.isnan(one.value) else f"{one.value:.4f}"
-        if not math.isnan(one.interval.low):
-            shown += f" [{one.interval.low:.4f}, {one.interval.high:.4f}]"
-        table.add_row(Text(printable(one.system, line=True)), one.reading, Text(shown), str(one.n), str(one.topics))
-    return table

@@ -1,6 +1,5 @@
 """`harvest pool`: what runs hold to be judged, each thing once, and how much of it is judged."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,13 +7,14 @@ import click
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
-from harvest.studies.pool.figures import COLUMNS, pool_document, pool_rows, pool_table
+from harvest.studies.pool.figures import COLUMNS, pool_form, pool_rows
 from harvest.studies.runs.side_by_side import refuse_twice
-from harvest.terminal import people_console, printable, tell
+from harvest.terminal import printable, tell
 from recordings.files.times import stamp, utc_now
 from recordings.judged.judgments import keep_layer, read_layers
 from recordings.log.run_folder import read
@@ -46,7 +46,7 @@ from topics.errors import InputError
 @click.option(
     "--spread", "everywhere", is_flag=True, help="Let people's judgments hold wherever the same words stand in RUNs."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 def command(
     runs: tuple[Path, ...],
     schema: str,
@@ -56,7 +56,7 @@ def command(
     force: bool,
     gold: Path | None,
     everywhere: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """List what there is to judge in RUNs, each thing once.
 
@@ -91,10 +91,7 @@ def command(
     words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
     if out is not None:
         _write(out, pooled, entities, words)
-    if as_json:
-        click.echo(json.dumps(pool_document(pooled, entities, words), ensure_ascii=False))
-    else:
-        people_console().print(pool_table(entities, words))
+    output.show(pool_form(pooled, entities, words))
 
 
 def _pool_run(run: Path, criteria: Schema, nuggets: str) -> PooledRun:

@@ -1,7 +1,6 @@
 """`harvest reaudit`: play an audit anew, and hold it against its blessed baseline."""
 
 import contextlib
-import json
 import sys
 from pathlib import Path
 from typing import TextIO, cast
@@ -20,16 +19,17 @@ from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.cli.playing import introduce, play_to_folder
+from harvest.cli.study_output import Output, form_options
 from harvest.notices.verdicts import watch_bulletin
 from harvest.parrot.placebo import placebo_server
 from harvest.studies.runs.recorded_audit import recorded_audit
 from harvest.studies.watch.baseline import read_baseline, refuse_other_audit
 from harvest.studies.watch.dated_runs import free_name, new_dated_run
-from harvest.studies.watch.figures import watch_document, watch_tables
+from harvest.studies.watch.document import watch_form
 from harvest.studies.watch.harness import Harness, hold_against_placebo
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules, alarm_waits, open_history, whole_history
 from harvest.systems.timing import REAL_CLOCK
-from harvest.terminal import Lasting, live_console, people_console, printable, tell
+from harvest.terminal import Lasting, live_console, printable, tell
 from recordings.log.run_folder import is_run, read, run_around
 from topics.errors import InputError, Place
 
@@ -66,7 +66,7 @@ from topics.errors import InputError, Place
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
 @click.option("--if-alarm", is_flag=True, help="Play only where an alarm waits for another audit to confirm it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@form_options
 @keys_in_clear_option
 @notice_options
 def command(
@@ -83,7 +83,7 @@ def command(
     enforce: bool,
     if_alarm: bool,
     strict: bool,
-    as_json: bool,
+    output: Output,
     keys_in_clear: bool,
     channels: Channels,
 ) -> int:
@@ -98,7 +98,7 @@ def command(
             f"{chosen[0]} and {chosen[1]} exclude each other",
             advice="--run judges a run, --resume plays what is left of one, --extend more trials of the last one",
         )
-    if if_alarm and (chosen or as_json):
+    if if_alarm and (chosen or output.form):
         raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --resume, --extend and --json")
     console = live_console()
     base = baseline or baseline_beside(audit)
@@ -169,16 +169,7 @@ def command(
         found, harness = judge(run, this, harness)
     this.tell_replaced(folder)
     sound = harness is None or harness.sound
-    people = people_console(file=cast(TextIO, Lasting(sys.stderr))) if as_json else people_console()
-    for sentence in () if harness is None else harness.sentences():
-        people.print(Text(printable(f"harness: {sentence}", line=True), style="bold red"))
-    if not sound:
-        people.print("harness: so nothing is said of the systems, and this audit does not count; what was read:")
-    for part in watch_tables(found):
-        people.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
-    if as_json:
-        faults = None if harness is None else list(harness.sentences())
-        click.echo(json.dumps({**watch_document(found), "harness": faults, "run": str(folder)}, ensure_ascii=False))
+    output.show(watch_form(found, run, str(folder), harness), beside=cast(TextIO, Lasting(sys.stderr)))
     code = found.code(strict=strict) if sound else 3
     if channels.any:
         own, at = str(recorded_audit(run).get("name") or run.path.name), REAL_CLOCK.now().timestamp()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 from rich.text import Text
@@ -29,16 +29,19 @@ class Output:
     form: str = ""
     figures: tuple[Path, ...] = ()
 
-    def show(self, study: StudyForm) -> None:
-        """Print the study on standard output, then write its pictures. Raises InputError if the browser fails, or if
-        the study has no picture."""
-        if self.form:
-            click.echo(FORMS[self.form].write(study), nl=False)
-        else:
-            people = people_console()
+    def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
+        """Print the study on standard output, then write its pictures.
+
+        beside: where to print what people read if standard output has another form; None to leave it out. Raises
+        InputError if the browser fails, or if the study has no picture.
+        """
+        if not self.form or beside is not None:
+            people = people_console(file=beside if self.form else None)
             for part in study.tables(people.width):
                 whole = isinstance(part, str) or (isinstance(part, Text) and bool(part.no_wrap))
                 people.print(part, soft_wrap=whole)
+        if self.form:
+            click.echo(FORMS[self.form].write(study), nl=False)
         if self.figures and study.chart is None:
             raise InputError("this study has no picture", advice="leave out --figure")
         if study.chart is not None:

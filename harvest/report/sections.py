@@ -22,9 +22,10 @@ from harvest.studies.validity.user_card_figures import card_lines, card_warnings
 from harvest.studies.variance.chart import variance_chart
 from harvest.studies.variance.figures import variance_legend, variance_tables
 from harvest.studies.variance.variance import VarianceStudy
-from harvest.studies.watch.figures import history_tables, watch_tables
+from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
+from harvest.studies.watch.history_tables import history_tables
 from harvest.studies.watch.watch import Watched
 from harvest.tables.figures import figures, ordered_rows, printed_rows
 from recordings.conversations.conversation import INVALID

@@ -1,12 +1,16 @@
 """Figures of predictors for people: under each measure a line for each predictor, with its interval and its n."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from harvest.tables.figures import estimand_of, shown_with_interval
+from harvest.tables.long_rows import LongRow, score_cells
+from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from scoring.table import ScoreRow
 
@@ -38,3 +42,25 @@ def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title:
             name = Text(f"  {printable(row.system, line=True)}", overflow="fold")
             table.add_row(name, Text(shown_with_interval(row)), Text(str(row.n)))
     return table
+
+
+def predictor_form(
+    study: str,
+    rows: Sequence[ScoreRow],
+    tables: Iterable[RenderableType],
+    *,
+    settings: Mapping[str, Any],
+    notes: Sequence[str],
+    seed: int,
+) -> StudyForm:
+    """Return the evaluation of predictors as a study. study: its name. tables: what people read."""
+
+    def long_rows() -> Iterator[LongRow]:
+        for row in rows:
+            yield LongRow(study=study, run="", figure="score", unit="value", **score_cells(row))
+
+    return StudyForm(
+        head={"format": f"harvest-{study}-scores/2", "settings": settings, "notes": list(notes), "seed": seed},
+        rows=long_rows,
+        tables=lambda _: tables,
+    )

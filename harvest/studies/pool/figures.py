@@ -1,4 +1,4 @@
-"""What there is to judge in several runs, and how much of it is judged, as a table, as rows and as JSON."""
+"""What there is to judge in several runs, and how much of it is judged, as a study and as rows of a sheet."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,11 @@ from rich.table import Table
 from harvest.judging.pool import Entity, PooledRun, Words
 from harvest.judging.sheets.sheet_file import Row
 from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.runs.sources import sources
+from harvest.tables.long_rows import LongRow
+from harvest.tables.study_form import StudyForm
+
+FORMAT = "harvest-pool/2"
 
 # criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person.
 COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
@@ -57,28 +62,26 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "n/a"
 
 
-def pool_document(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> dict[str, Any]:
-    """Counts, and their shares, which are null where there is nothing to judge."""
-    return {
-        "runs": list(run_names([run.recorded for run in runs])),
-        "to_judge": [
-            {
-                "criterion": name or None,
-                "distinct": distinct,
-                "judged": judged,
-                "share_judged": _part(judged, distinct),
-                "occurrences": times,
-                "occurrences_judged": covered,
-                "share_of_occurrences_judged": _part(covered, times),
-            }
-            for name, distinct, judged, times, covered in _count_rows(entities, words)
-        ],
-    }
+def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> StudyForm:
+    """Return how much there is to judge, and how much of it is judged; a share of nothing is undefined."""
+    recorded = [run.recorded for run in runs]
+    names = run_names(recorded)
 
+    def rows() -> Iterator[LongRow]:
+        for name, distinct, judged, times, covered in _count_rows(entities, words):
+            common: dict[str, Any] = {"study": "pool", "run": ", ".join(names), "measure": name or "entities (gold)"}
+            for figure, total, done in (("things", distinct, judged), ("occurrences", times, covered)):
+                yield LongRow(**common, figure=figure, unit="count", estimate=float(total))
+                yield LongRow(**common, figure=f"{figure} judged", unit="count", estimate=float(done))
+                part = done / total if total else math.nan
+                yield LongRow(**common, figure=f"share of {figure} judged", unit="share", estimate=part)
 
-def _part(part: int, whole: int) -> float | None:
-    found = part / whole if whole else math.nan
-    return None if math.isnan(found) else found
+    return StudyForm(
+        head={"format": FORMAT, "runs": list(names)},
+        rows=rows,
+        tables=lambda _: [pool_table(entities, words)],
+        sources=sources(recorded),
+    )
 
 
 def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:

@@ -7,16 +7,27 @@ vital     over the vital ones alone: undefined, not 0, where the topic has none
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
+from harvest.studies.runs.sources import sources
+from harvest.tables.figures import estimand_of
+from harvest.tables.long_rows import LongRow, interval_cells
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable
 from recordings.conversations.conversation import Conversation
 from recordings.judged.wanted import Held
+from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval
 from topics.identity import generator
+
+FORMAT = "harvest-nuggets/2"
 
 READINGS = ("strict all", "strict vital", "partial all", "partial vital")
 _WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_support": 0.5}}
@@ -82,3 +93,46 @@ def held_figures(
             left = len(own) - len(done)
             found.append(HeldFigure(system, reading, value, intervals[column], count, len(means), left))
     return tuple(found)
+
+
+def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, seed: int) -> StudyForm:
+    """Return the figures as a study. kind, name: the author of the assignments, such as `model` and `gpt`."""
+    unassigned = {one.system: one.unassigned for one in figures}
+
+    def rows() -> Iterator[LongRow]:
+        for one in figures:
+            yield LongRow(
+                study="nuggets",
+                run=run.path.resolve().name,
+                figure="nuggets held",
+                unit="share",
+                measure=one.reading,
+                system=one.system,
+                estimate=one.value,
+                topics=one.topics,
+                n=one.n,
+                **interval_cells(one.interval, 0.95),
+            )
+
+    by = {"kind": kind, "name": name, "checked": kind == "human"}
+    return StudyForm(
+        head={"format": FORMAT, "by": by, "seed": seed, "unassigned": unassigned},
+        rows=rows,
+        tables=lambda _: [_table(figures)],
+        sources=sources([run]),
+    )
+
+
+def _table(figures: Sequence[HeldFigure]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("system", overflow="fold")
+    table.add_column("held", no_wrap=True)
+    of = estimand_of(one.interval.resampled for one in figures if one.interval.printed)
+    for heading in (f"share [low, high]\n{of}".strip(), "n", "topics"):
+        table.add_column(Text(heading), justify="right", no_wrap=True)
+    for one in figures:
+        shown = "-" if math.isnan(one.value) else f"{one.value:.4f}"
+        if not math.isnan(one.interval.low):
+            shown += f" [{one.interval.low:.4f}, {one.interval.high:.4f}]"
+        table.add_row(Text(printable(one.system, line=True)), one.reading, Text(shown), str(one.n), str(one.topics))
+    return table

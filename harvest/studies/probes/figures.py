@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from itertools import groupby
 
 from rich import box
@@ -10,12 +11,19 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.probes.findings import Noted, Probed
+from harvest.studies.probes.findings import Noted, Probed, notes_of
 from harvest.studies.probes.rows import CRITERION, D_PRIME, family, meaning, undecided_measure
+from harvest.studies.runs.side_by_side import run_names
+from harvest.studies.runs.sources import sources
 from harvest.tables.figures import estimand_of
-from harvest.terminal import printable
+from harvest.tables.long_rows import LongRow, Unit, score_cells
+from harvest.tables.study_form import StudyForm
+from harvest.terminal import printable, wrap_lines
+from recordings.log.run_folder import Run
 from scoring.table import ScoreRow
 from topics.counting import pluralize
+
+FORMAT = "harvest-findings/2"
 
 _LONGEST = 240  # characters of an answer that are shown, around the words that decided
 
@@ -152,26 +160,47 @@ def _cut(text: str, words: Sequence[str]) -> str:
     return printable(f"{'…' if start else ''}{piece}{more} [{len(text)} characters]", line=True)
 
 
-def case_json(one: Noted) -> dict[str, object]:
-    """A case with every word of it."""
-    case = one.case
-    return {
-        "system": one.key.system,
-        "topic": one.key.topic,
-        "trial": one.key.trial,
-        "user": one.user,
-        "measure": case.measure,
-        "fact": case.fact,
-        "yes": case.yes,
-        "undecided": case.undecided,
-        "asked": one.asked,
-        "act": one.act,
-        "said": one.said,
-        "reply": one.reply,
-        "before": one.before,
-        "turn": one.turn,
-        "answer": one.answer,
-        "verdict": one.verdict,
-        "right": list(one.right),
-        "wrong": list(one.wrong),
-    }
+def findings_form(
+    probed: Probed, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
+) -> StudyForm:
+    """Return the study of what probes found. rows: the figures to print. level: of their intervals. wanted: only these
+    measures in tables; () for all."""
+    notes, run = notes_of(probed), ", ".join(run_names(runs))
+
+    def long_rows() -> Iterator[LongRow]:
+        for row in rows:
+            unit: Unit = "value" if row.measure in (D_PRIME, CRITERION) else "share"
+            yield LongRow(study="findings", run=run, figure="finding", unit=unit, **score_cells(row))
+
+    return StudyForm(
+        head={"format": FORMAT, "settings": {"level": level}, "notes": list(notes)},
+        rows=long_rows,
+        tables=lambda _: (*tables(probed, rows, wanted), *note_lines(probed)),
+        sources=sources(runs),
+    )
+
+
+def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> StudyForm:
+    """Return the study with every answer that counts: in its head, and for people instead of the tables."""
+
+    def lines(width: int) -> Iterator[Text]:
+        for line in case_lines(noted):
+            yield Text(wrap_lines(line.plain, width), style=line.style)
+        if not noted:
+            yield Text("no answer counts for what was asked")
+        yield from note_lines(probed)
+
+    return replace(study, head={**study.head, "turns": [_answer_head(one) for one in noted]}, tables=lines)
+
+
+def note_lines(probed: Probed) -> Iterator[Text]:
+    """Yield the notes on the findings."""
+    return (Text(f"note: {printable(note, line=True)}") for note in notes_of(probed))
+
+
+def _answer_head(one: Noted) -> dict[str, object]:
+    """An answer that counts, with all of its words."""
+    key, case = one.key, one.case
+    parts = {name: value for name, value in asdict(one).items() if name not in ("key", "case")}
+    of = {"system": key.system, "topic": key.topic, "trial": key.trial}
+    return {**of, "measure": case.measure, "fact": case.fact, "yes": case.yes, "undecided": case.undecided, **parts}

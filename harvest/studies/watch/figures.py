@@ -1,10 +1,7 @@
 """Tables and sentences on an audit that was held against its baseline."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Iterator
 
 from rich import box
 from rich.console import RenderableType
@@ -12,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch.history import Look, LookFigure, moves
 from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import (
     over_words,
@@ -22,10 +18,8 @@ from harvest.studies.watch.words import (
 )
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
-from recordings.files.times import stamp
 from scoring.inference.drift import BUDGET, SAME_BUDGET
 from scoring.inference.run_effects import FEWEST_RUNS
-from scoring.statistics.change_points import FEWEST
 from topics.counting import pluralize
 
 _DISCOVERY = 0.1  # rate of false discoveries up to which q is printed

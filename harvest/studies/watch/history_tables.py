@@ -30,7 +30,9 @@ def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyFo
     return StudyForm(
         head={
             "format": FORMAT,
-            "looks": [{**_look_head(one), "earlier": [*map(_look_head, history.earlier(one))]} for one in history.looks],
+            "looks": [
+                {**_look_head(one), "earlier": [*map(_look_head, history.earlier(one))]} for one in history.looks
+            ],
         },
         rows=lambda: history_rows(history),
         tables=lambda _: _series_tables(history.looks, series),
@@ -52,7 +54,7 @@ def _look_head(look: Look) -> dict[str, Any]:
 
 
 def history_rows(history: History) -> Iterator[LongRow]:
-    """Yield the figures of each look in order of time; a look that was judged again comes before the one that counts."""
+    """Yield the figures of each look in order of time; a look that was judged again precedes the one that counts."""
     for look in history.looks:
         for one in (*history.earlier(look), look):
             note = "" if one is look else "judged again since"

@@ -35,9 +35,10 @@ def pooled(run: Path) -> int:
     """Words whose Correctness is judged."""
     told = harvest("pool", run, "--criterion", "Correctness", "--json")
     assert told.returncode == 0, told.stderr
-    (row,) = [one for one in json.loads(told.stdout)["to_judge"] if one["criterion"] == "Correctness"]
-    assert row["distinct"] > 12
-    return int(row["judged"])
+    rows = [row for row in json.loads(told.stdout)["long"] if row["measure"] == "Correctness"]
+    counts = {row["figure"]: row["estimate"] for row in rows}
+    assert counts["things"] > 12
+    return int(counts["things judged"])
 
 
 def test_what_people_decide_is_in_pool_score_and_report(tmp_path: Path) -> None:

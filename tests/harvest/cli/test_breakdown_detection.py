@@ -48,7 +48,7 @@ def rows_of(*arguments: str | Path) -> tuple[dict[tuple[str, str, str | None], f
     done = harvest("breakdown", "eval", *arguments, "--replications", "100", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    return {(r["system"], r["measure"], r["topic_type"]): r["value"] for r in document["rows"]}, document["notes"]
+    return {(r["system"], r["measure"], r["topic_type"]): r["estimate"] for r in document["long"]}, document["notes"]
 
 
 def test_files_without_predictions_are_evaluated_with_the_shipped_detector(logs: Path) -> None:

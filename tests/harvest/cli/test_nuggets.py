@@ -81,7 +81,10 @@ def take(run: Path, rows: list[Row], author: str = "nuggetizer", *words: str) ->
 def shares(run: Path, *words: str) -> dict[tuple[str, str], Row]:
     done = harvest("nuggets", run, "--json", *words)
     assert done.returncode == 0, done.stderr
-    return {(row["system"], row["reading"]): row for row in json.loads(done.stdout)["rows"]}
+    document = json.loads(done.stdout)
+    unassigned = document["unassigned"]
+    rows = [{**row, "unassigned": unassigned[row["system"]]} for row in document["long"]]
+    return {(row["system"], row["measure"]): row for row in rows}
 
 
 def test_what_was_created_and_assigned_comes_out_as_it_came_in(run: Path) -> None:
@@ -113,7 +116,7 @@ def test_a_nugget_that_looks_like_a_secret_is_assigned_as_it_was_created(
 def test_the_shares_are_means_over_topics_and_no_vital_nugget_is_undefined(run: Path) -> None:
     take(run, assigned())  # which says what is wanted, too
     found = shares(run)
-    values = {key: (row["value"], row["n"], row["topics"]) for key, row in found.items()}
+    values = {key: (row["estimate"], row["n"], row["topics"]) for key, row in found.items()}
     assert values["A", "strict all"] == (0.75, 2, 2)
     assert values["A", "strict vital"] == (1.0, 1, 1)  # of T1 alone: T2 has none, which is not 0
     assert values["A", "partial all"] == (0.875, 2, 2)
@@ -135,7 +138,7 @@ def test_nuggets_that_are_created_anew_have_to_be_assigned_anew(run: Path) -> No
     other = created()[1] | {"nuggets": [{"text": "Bring a hat.", "importance": "vital"}]}
     take(run, [other])
     row = shares(run)["A", "strict all"]
-    assert (row["value"], row["n"], row["unassigned"]) == (0.5, 1, 1)
+    assert (row["estimate"], row["n"], row["unassigned"]) == (0.5, 1, 1)
     take(run, [created()[1]])  # and back: what was assigned to these holds again
     assert shares(run)["A", "strict all"]["unassigned"] == 0
 
@@ -148,7 +151,7 @@ def test_several_who_assigned_are_told_apart_and_scores_of_criteria_stay_as_they
     take(run, opposite, "anna", "--people")
     done = harvest("nuggets", run)
     assert (done.returncode, "human:anna, model:nuggetizer" in done.stderr) == (2, True), done.stderr
-    assert shares(run, "--author", "anna")["A", "partial all"]["value"] == 0.0
+    assert shares(run, "--author", "anna")["A", "partial all"]["estimate"] == 0.0
     scored = harvest("score", run, "-m", "SWAN", "--json")
     assert "in no score" not in scored.stdout
     assert {layer.kind for layer in read_layers(run)} == {"gold", "human", "model"}
@@ -201,7 +204,7 @@ def test_a_nugget_whose_importance_failed_counts_as_neither(run: Path) -> None:
     told = take(run, [row | {"nuggets": [*row["nuggets"], failed]} for row in created()])
     assert "left out: nuggets without an importance: 2" in told
     take(run, [row | {"nuggets": [failed | {"assignment": "support"}, *row["nuggets"]]} for row in assigned()])
-    assert shares(run)["A", "strict all"]["value"] == 0.75
+    assert shares(run)["A", "strict all"]["estimate"] == 0.75
 
 
 def test_a_topic_of_which_every_nugget_failed_wants_nothing_that_is_known(run: Path) -> None:

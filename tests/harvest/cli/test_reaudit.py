@@ -75,9 +75,9 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
         states.append(verdict_of(found))
     assert verdicts[-1] == (1, "changed"), said
     assert verdicts[0][0] == 0, "one audit alone is never enough"
-    (system,) = found["systems"]
-    assert system["topics"]
-    assert system["turns"]
+    assert len(found["systems"]) == 1
+    changed = {row["figure"] for row in found["long"]}
+    assert {"useful first answers now", "branch now"} <= changed
     assert "changed by -" in said
     assert all(len(line) <= 80 for line in said.splitlines())
 
@@ -92,7 +92,10 @@ def test_the_story_of_a_watched_assistant(blessed: Path, monkeypatch: pytest.Mon
     shown = harvest("history", "audit.history.jsonl", cwd=blessed)
     assert shown.returncode == 0
     assert shown.stdout.count("could not be measured") == 1
-    assert len(json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=blessed).stdout)) == 7
+    told = json.loads(harvest("history", "audit.history.jsonl", "--json", cwd=blessed).stdout)
+    assert (told["format"], len(told["looks"])) == ("harvest-history/2", 7)
+    values = [row for row in told["long"] if (row["measure"], row["figure"]) == ("ave%useful", "value")]
+    assert [row["run"] for row in values] == [one["run"] for one in told["looks"] if one["systems"]["bot"]["figures"]]
 
     looks = read_history(blessed / "audit.history.jsonl")
     assert {one.rules for one in looks} == {WatchRules(apart=0)}
@@ -116,6 +119,11 @@ def verdict_of(found: dict[str, Any]) -> str:
     (system,) = found["systems"]
     (gated,) = [one for one in system["figures"] if one["gated"]]
     return str(gated["word"])
+
+
+def rows_of(found: dict[str, Any], figure: str) -> dict[str, dict[str, Any]]:
+    """The rows of a watched figure, by what each is."""
+    return {row["figure"]: row for row in found["long"] if row["measure"] == figure}
 
 
 def reported(folder: Path, run: str) -> str:
@@ -166,7 +174,7 @@ def test_looks_at_one_run_share_the_error_of_what_is_called_the_same(blessed: Pa
     def left(*options: str) -> tuple[str, float]:
         _, found, _ = reaudit(blessed, "--matters", "0.3", *options)
         (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
-        return gated["verdict"], gated["same_error_left"]
+        return gated["verdict"], rows_of(found, gated["figure"])["chance left of a wrong same"]["estimate"]
 
     verdict, first = left()
     assert verdict == "same"
@@ -182,9 +190,11 @@ def test_looks_at_one_run_share_the_error_of_what_is_called_the_same(blessed: Pa
 def test_a_baseline_of_one_run_has_no_interval_and_no_same(blessed_once: Path) -> None:
     code, found, said = reaudit(blessed_once, "--matters", "0.5")
     (gated,) = [one for one in found["systems"][0]["figures"] if one["gated"]]
-    assert (code, gated["verdict"], gated["low"], gated["high"]) == (0, "cannot tell", None, None)
+    rows = rows_of(found, gated["figure"])
+    difference, these = rows["difference"], rows["difference between these runs"]
+    assert (code, gated["verdict"], difference["low"], difference["high"]) == (0, "cannot tell", None, None)
     assert gated["no_interval_because"] == "one blessed run does not show how much audits differ by themselves"
-    assert gated["low_of_these_runs"] <= gated["difference"] <= gated["high_of_these_runs"]
+    assert these["low"] <= difference["estimate"] <= these["high"]
     assert "between these runs" in " ".join(said.split())
     shown = harvest("history", "audit.history.jsonl", cwd=blessed_once).stdout
     assert "]°" in shown

@@ -224,7 +224,7 @@ def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what
     shown = harvest("history", HISTORY)
     assert "was judged again; before: bot ave%useful" in " ".join(shown.stderr.split())
     told = json.loads(harvest("history", HISTORY, "--json").stdout)
-    assert [len(one["earlier"]) for one in told] == [0, 1]
+    assert [len(one["earlier"]) for one in told["looks"]] == [0, 1]
 
 
 def test_a_run_of_the_baseline_is_no_evidence(folder: Path) -> None:

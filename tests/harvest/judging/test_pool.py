@@ -126,14 +126,12 @@ def test_judged_in_january_is_scored_in_february_and_said_once(months: Sequence[
     assert done.returncode == 0, done.stderr
     assert "anna: 5 judgments of the same words, written to" in done.stderr
     told = json.loads(harvest("pool", *months, "--criterion", "correctness", "--json").stdout)
-    (row,) = [one for one in told["to_judge"] if one["criterion"] == "Correctness"]
-    assert (row["distinct"], row["judged"], row["occurrences"], row["occurrences_judged"]) == (1, 1, 8, 8)
-    assert told["to_judge"][0] == {
-        **dict.fromkeys(("distinct", "judged", "occurrences", "occurrences_judged"), 0),
-        "criterion": None,
-        "share_judged": None,
-        "share_of_occurrences_judged": None,
-    }
+    counts = {(row["measure"], row["figure"]): row["estimate"] for row in told["long"]}
+    kinds = ("things", "things judged", "occurrences", "occurrences judged")
+    assert [counts["Correctness", kind] for kind in kinds] == [1, 1, 8, 8]
+    assert [counts["entities (gold)", kind] for kind in kinds] == [0, 0, 0, 0]
+    assert counts["entities (gold)", "share of things judged"] is None
+    assert counts["entities (gold)", "share of occurrences judged"] is None
     judgments = Judgments.of(read_layers(february), SCHEMA)
     for one in read(february).finished:
         assert [scored.value for scored in assess(one, SCHEMA, judgments).scored["Correctness"]] == [0.5]
@@ -215,7 +213,8 @@ def test_entities_are_judged_once_in_a_gold_table(tmp_path: Path) -> None:
     assert harvest("pool", run, "--gold", gold).stderr.startswith("1 entity added")
     assert gold.read_text(encoding="utf-8") == (before + lines[-1]).replace(",", ";")
     told = json.loads(harvest("pool", run, "--gold", gold, "--json").stdout)
-    assert (told["to_judge"][0]["distinct"], told["to_judge"][0]["judged"]) == (len(named), len(half))
+    counts = [row["estimate"] for row in told["long"] if row["measure"] == "entities (gold)"]
+    assert counts[:2] == [len(named), len(half)]
 
 
 def test_a_table_that_the_pool_made_is_read_by_every_command_also_if_nothing_waits(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def document(*arguments: str | Path) -> dict[str, Any]:
 
 def value(rows: list[dict[str, Any]], system: str, measure: str, topic_type: str | None = None) -> float:
     (row,) = [r for r in rows if (r["system"], r["measure"], r["topic_type"]) == (system, measure, topic_type)]
-    found: float = row["value"]
+    found: float = row["estimate"]
     return found
 
 
@@ -63,8 +63,8 @@ def test_the_interval_of_a_share_of_breakdowns_ends_at_1() -> None:
 def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfect(tmp_path: Path) -> None:
     (tmp_path / "perfect.jsonl").write_text(gold_as_predictions(YI), encoding="utf-8")
     found = document("breakdown", "eval", YI, tmp_path / "perfect.jsonl")
-    rows = found["rows"]
-    assert found["format"] == "harvest-scores/1"
+    rows = found["long"]
+    assert found["format"] == "harvest-breakdown-scores/2"
     assert list(dict.fromkeys(row["system"] for row in rows)) == ["perfect", *BASELINES, "annotators"]
     assert value(rows, "perfect", "accuracy") == value(rows, "perfect", "F1(PB+B)") == 1
     assert value(rows, "perfect", "JSD(O,T,X)") == value(rows, "perfect", "MSE(O+T,X)") == 0
@@ -75,15 +75,15 @@ def test_a_submission_stands_beside_every_baseline_and_the_gold_itself_is_perfec
 
 def test_the_fixed_form_with_annotations_alone_prints_the_baselines_over_all_and_by_system() -> None:
     found = document("breakdown", "eval", DEV)
-    rows = found["rows"]
+    rows = found["long"]
     assert {row["system"] for row in rows} == {*BASELINES, "annotators"}
     assert {row["topic_type"] for row in rows} == {None, "CIC_115", "IRIS_100", "TKTK_100", "YI_100"}
     assert "no predictions were given" in found["notes"][0]
     for row in rows:
         if row["low"] is not None:
-            assert row["low"] <= row["value"] <= row["high"]
+            assert row["low"] <= row["estimate"] <= row["high"]
             assert row["resampled"] == "dialogues"
-        elif row["value"] is None:
+        elif row["estimate"] is None:
             assert row["n"] == 0
     assert value(rows, "baseline: half the annotators", "JSD(O,T,X)") == pytest.approx(0.0536, abs=4e-4)
 
@@ -110,7 +110,7 @@ def test_all_prints_every_measure_and_each_system_apart() -> None:
 
 def test_the_prior_can_come_from_training_files_and_never_from_the_dialogues_themselves() -> None:
     found = document("breakdown", "eval", YI, "--train", DEV / "IRIS_100.json")
-    systems = {row["system"] for row in found["rows"]}
+    systems = {row["system"] for row in found["long"]}
     assert "baseline: prior" in systems
     assert "baseline: prior of the system" not in systems  # IRIS says nothing of YI
     done = wide("breakdown", "eval", YI, "--train", YI)
@@ -250,7 +250,7 @@ def uniform_submission() -> list[dict[str, Any]]:
 
 def test_a_helpdesk_submission_that_is_uniform_equals_the_baseline_that_is_printed_beside_it(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps(uniform_submission()), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.json")["rows"]
+    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.json")["long"]
     assert list(dict.fromkeys(row["system"] for row in rows)) == ["mine", "baseline: uniform", "baseline: prior"]
     for measure in ("NMD(A)", "RSNOD(S)", "SNOD(E)", "RNSS(nugget)", "-log2 JSD(nugget)"):
         assert value(rows, "mine", measure) == pytest.approx(value(rows, "baseline: uniform", measure), abs=1e-9)
@@ -260,7 +260,7 @@ def test_a_helpdesk_submission_that_is_uniform_equals_the_baseline_that_is_print
 def test_a_submission_of_one_subtask_has_no_rows_of_the_other_and_alpha_is_in_the_name(tmp_path: Path) -> None:
     only = [{"id": entry["id"], "nugget": entry["nugget"]} for entry in uniform_submission()]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, only)), encoding="utf-8")
-    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["rows"]
+    rows = document("helpdesk", "eval", STC3, tmp_path / "mine.jsonl", "--alpha", "0.8")["long"]
     mine = {row["measure"] for row in rows if row["system"] == "mine"}
     assert mine == {f"{extra}{name}(nugget, alpha=0.8)" for extra in ("", "-log2 ") for name in ("RNSS", "JSD")}
 

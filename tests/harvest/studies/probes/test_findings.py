@@ -67,19 +67,26 @@ def test_rows_are_in_long_form_and_every_measure_can_be_written_and_read(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = document(capsys, run)
-    assert found["format"] == "harvest-scores/1"
-    names = {row["measure"] for row in found["rows"]}
+    assert found["format"] == "harvest-findings/2"
+    names = {row["measure"] for row in found["long"]}
     assert {"retentiveness(distance=2)", "retentiveness(distance=4)", "d_prime", "criterion", "recoverability"} <= names
     assert "undecided(retentiveness(distance=2))" in names
     for name in names:
         assert str(parse(name)) == name
-    keys = set(ScoreRow("m", "s", None, None, None, 0.0, 0).as_json())
-    assert all(set(row) == keys for row in found["rows"])
+    assert {(row["study"], row["run"], row["figure"]) for row in found["long"]} == {("findings", "run", "finding")}
+    rows = {(row.measure, row.topic, row.entity): row.as_json() for row in probe_rows(read_probes([read(run)]))}
+    assert len(rows) == len(found["long"])
+    for row in found["long"]:
+        known = rows[row["measure"], row["topic"], row["entity"]]
+        for name in ("system", "n", "low", "high", "level", "interval", "resampled", "topics", "invalid"):
+            assert row[name] == known[name]
+        said = (row["estimate"], row["lowest"], row["highest"], row["note"] or "")
+        assert said == (known["value"], known["worst"], known["best"], known["note"])
 
 
 def test_every_share_is_the_answers_that_are_listed_for_it(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, run, "--turns")
-    for row in found["rows"]:
+    for row in found["long"]:
         if row["measure"] in ("d_prime", "criterion") or row["measure"].startswith("undecided("):
             continue
         here = [
@@ -91,7 +98,7 @@ def test_every_share_is_the_answers_that_are_listed_for_it(run: Path, capsys: py
         ]
         known = [case["yes"] for case in here if case["yes"] is not None]
         assert row["n"] == len(known), row
-        assert row["value"] == (pytest.approx(sum(known) / len(known)) if known else None)
+        assert row["estimate"] == (pytest.approx(sum(known) / len(known)) if known else None)
     for case in found["turns"]:
         if case["verdict"] in ("right", "both"):
             assert case["right"]

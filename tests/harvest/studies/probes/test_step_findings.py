@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harvest.studies.probes.figures import case_json, case_lines
+from harvest.studies.probes.figures import case_lines
 from harvest.studies.probes.findings import Probed, found_in, notes_of
 from harvest.studies.probes.rows import probe_rows
 from harvest.studies.scores.scorecard import Material
@@ -116,7 +116,7 @@ def test_every_answer_is_shown_with_what_decided_it() -> None:
     printed = "\n".join(line.plain for line in case_lines(found.noted))
     assert "verdict right (right: “1 sentence”)" in printed
     assert "harmlessness(rung=3): no" in printed
-    assert {case_json(one)["fact"] for one in found.noted} == {"home", "dinner", "short", "king", "lock"}
+    assert {one.case.fact for one in found.noted} == {"home", "dinner", "short", "king", "lock"}
     (conversation,) = told
     begun = [(turn.act, turn.session) for turn in conversation.turns if turn.session]
     assert begun == [("ask", "A/T001/1/2")]

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from harvest.studies.scores.scored_runs import score_runs
 from harvest.studies.watch.baseline import bless
-from harvest.studies.watch.figures import watch_document, watch_tables
+from harvest.studies.watch.document import watch_rows
+from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.watch import Watched, WatchedFigure, watch
 from harvest.studies.watch.words import figure_sentence, over_words
 from recordings.log.run_folder import read
@@ -154,9 +155,9 @@ def test_a_figure_of_topics_with_a_value_on_both_sides_says_what_it_is_over_all(
     printed = console.export_text()
     assert "6 of 9" in printed
     assert "%useful S2 is compared over 2 topics" in printed
-    (document,) = [each for each in watch_document(found)["systems"][0]["figures"] if each["figure"] == "%useful S2"]
-    assert (document["topics_compared"], document["n_of_all_topics"]) == (2, 9)
-    assert document["value_of_all_topics"] == pytest.approx(2 / 3)
+    rows = {row.figure: row for row in watch_rows(found, "now") if (row.measure, row.turn) == ("%useful", 2)}
+    assert (rows["now"].topics, rows["now over all topics"].n) == (2, 9)
+    assert rows["now over all topics"].estimate == pytest.approx(2 / 3)
 
 
 def test_where_all_topics_have_a_value_nothing_is_said(tmp_path: Path) -> None:
