@@ -6,8 +6,9 @@ from typing import Any
 from urllib.parse import quote
 
 from harvest.report.blocks import Block, text
-from harvest.studies.scores.grid import by_type, last_turn_asked, legend
+from harvest.studies.scores.grid import MARKS, by_type, last_turn_asked, legend
 from harvest.studies.scores.scorecard import Material
+from protocols.labels import LABELS, MISSING
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.counting import pluralize
@@ -17,6 +18,15 @@ from topics.topic import Topic
 _MOST_MARKS = 10
 _MOST_TOPICS = 300  # a larger grid is no picture, and slow to open
 _MOST_COLUMNS = 60  # of all systems together
+
+# The class by which the style sheet colours each mark, in the order in which a cell counts them.
+MARK_CLASSES: Mapping[str, str] = {
+    **{label: label for label in LABELS},
+    MISSING: "none",
+    "·": "none",
+    "?": "open",
+    "!": "lost",
+}
 
 # By system and topic, the marks of each trial.
 Cells = Mapping[tuple[str, str], list[str]]
@@ -67,11 +77,9 @@ def _grid(
 ) -> dict[str, Any]:
     rows = [
         {
-            "topic": topic.id,
+            "topic": {"text": topic.id, "href": address(topic=topic.id)},
             "cells": [
-                {**_cell(cells.get((system, topic.id), []), turn), "system": system, "turn": turn}
-                for system in systems
-                for turn in turns
+                _cell(cells.get((system, topic.id), []), topic.id, system, turn) for system in systems for turn in turns
             ],
         }
         for topic in topics
@@ -85,11 +93,23 @@ def _grid(
     }
 
 
-def _cell(trials: Sequence[str], turn: int) -> dict[str, Any]:
-    """marks: of each trial, in their order, where there are few; counts: of each mark."""
+def _cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
+    """Return a cell whose marks are pairs: of few trials the mark of each and "", of many each mark and its count."""
     marks = [one[turn - 1] for one in trials]
     counts = Counter(mark for mark in marks if mark != " ")
-    return {"marks": "".join(marks) if len(marks) <= _MOST_MARKS else "", "counts": dict(counts)}
+    if not counts:
+        return {"marks": []}
+    each: list[tuple[str, int | str]] = [(mark, "") for mark in marks]
+    if len(marks) > _MOST_MARKS:
+        order = list(MARK_CLASSES)
+        by_order = sorted(counts, key=lambda mark: order.index(mark) if mark in order else len(order))
+        each = [(mark, counts[mark]) for mark in by_order]
+    said = ", ".join(f"{count} {MARKS.get(mark, mark)}" for mark, count in counts.items())
+    return {
+        "href": address(topic=topic, system=system, turn=turn),
+        "label": f"{topic}, {system}, S{turn}: {said}",
+        "marks": each,
+    }
 
 
 def _foot(
