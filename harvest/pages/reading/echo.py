@@ -33,7 +33,17 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
-            found = _new_echoes(ground, ground.before, found, said)
+            # Some may be of earlier turns and only painted anew: of each kind of element, as many are new as there are
+            # more now, and those are the last ones.
+            stood, all_now = (
+                Counter(trail(echo.node) for echo in occurrences(text, said) if not stands_aside(echo.node, said))
+                for text in (ground.before, ground)
+            )
+            kept: set[Echo] = set()
+            for made in dict.fromkeys(trail(echo.node) for echo in found):
+                alike = [echo for echo in found if trail(echo.node) == made]
+                kept.update(alike[-max(1, all_now[made] - stood[made]) :])
+            found = [echo for echo in found if echo in kept]
         first = min((ground.births.get(echo.node, 0.0) for echo in found), default=0.0)
     else:
         found.reverse()
@@ -46,21 +56,13 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
         # called by them stands in another part of the page than the composer.
         depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
         late = ground.births.get(echo.node, 0.0) > first + AT_ONCE
-        return bool(user) and not _follows(echo.node, tuple(user)), is_title(echo.node), -depth, late
+        # Words of several paragraphs fill more than one element, so the element may also be one level further in or
+        # out than before; an answer that repeats them in one element must not be mistaken for them.
+        made, known = trail(echo.node), tuple(user)
+        follows = made == known or made[:2] == known[1:] or made[1:] == known[:2]
+        return bool(user) and not follows, is_title(echo.node), -depth, late
 
     return sorted(found, key=rank)
-
-
-def _new_echoes(ground: PageText, before: PageText, found: list[Echo], said: str) -> list[Echo]:
-    """Without those of earlier turns that the page has painted anew: in each kind of element there are as many more as
-    were added, and they stand at its end."""
-    stood = Counter(trail(echo.node) for echo in occurrences(before, said) if not stands_aside(echo.node, said))
-    all_now = Counter(trail(echo.node) for echo in occurrences(ground, said) if not stands_aside(echo.node, said))
-    kept: list[Echo] = []
-    for made in dict.fromkeys(trail(echo.node) for echo in found):
-        alike = [echo for echo in found if trail(echo.node) == made]
-        kept += alike[-max(1, all_now[made] - stood[made]) :]
-    return [echo for echo in found if echo in kept]
 
 
 def trail(node: Node) -> tuple[str, ...]:
@@ -68,18 +70,16 @@ def trail(node: Node) -> tuple[str, ...]:
     return tuple(signature(around) for around, _ in zip(node.self_and_ancestors(), range(3), strict=False))
 
 
-def _follows(node: Node, user: tuple[str, ...]) -> bool:
-    """Whether it is made as the user's words were before, or is the element around those or in it: words of several
-    paragraphs fill more than one element, and an answer that repeats them in one must not be taken for theirs."""
-    made = trail(node)
-    return made == user or made[:2] == user[1:] or made[1:] == user[:2]
-
-
 def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
     """Wherever the user's words stand, in this turn or an earlier one, whoever says them."""
     wanted = letters(said)
     if not wanted:
-        yield from _signs(ground, said)
+        # For a turn without a letter, as `?` or a single emoji: elements that hold nothing else.
+        signs = collapse_spaces(said)
+        length = len(signs.replace(" ", ""))
+        for node, span in sorted(ground.spans.items(), key=lambda item: item[1].begun):
+            if length and span.signs == length and not node.elements and node.text == signs:
+                yield Echo(node, span.start, span.end)
         return
     seen: set[int] = set()
     plain = said
@@ -117,15 +117,6 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
         first, last = ground.line(start, start + shared)
         if last - first - shared <= _BESIDE and (shared >= _LONG or "…" in node.text or "..." in node.text):
             yield Echo(node, start, start + shared)
-
-
-def _signs(ground: PageText, said: str) -> Iterator[Echo]:
-    """For a turn without a letter, as `?` or a single emoji: elements that hold nothing else."""
-    wanted = collapse_spaces(said)
-    length = len(wanted.replace(" ", ""))
-    for node, span in sorted(ground.spans.items(), key=lambda item: item[1].begun):
-        if length and span.signs == length and not node.elements and node.text == wanted:
-            yield Echo(node, span.start, span.end)
 
 
 def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:

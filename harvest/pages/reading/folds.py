@@ -7,7 +7,7 @@ are thoughts, and what `Read more` would show is the answer's own text.
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
 from harvest.pages.reading.elements import hints, is_control, leads
 from harvest.pages.reading.page import Node, letters
@@ -69,8 +69,9 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
     found: dict[Node, list[Node]] = {}
     loose: list[Node] = []
     for hidden in hidden_in(bubble, dropped):
-        if not raw_text(hidden) or _is_for_readers_aloud(hidden):
-            continue
+        dot = hidden.box is not None and hidden.box.width <= 1 and hidden.box.height <= 1
+        if dot or not raw_text(hidden):
+            continue  # what is cut down to a dot is only for screen readers
         title = _title_of(hidden, bubble)
         (found.setdefault(title, []) if title is not None else loose).append(hidden)
     folds = (_fold(bubble, title, body) for title, body in found.items())
@@ -120,11 +121,6 @@ def heads_sources(text: str) -> bool:
     return any(map(str.isalpha, text)) and _SOURCES.fullmatch(text) is not None
 
 
-def _is_for_readers_aloud(node: Node) -> bool:
-    """Whether it is cut away to a dot, as what only screen readers are told is."""
-    return node.box is not None and node.box.width <= 1 and node.box.height <= 1
-
-
 def _title_of(hidden: Node, bubble: Node) -> Node | None:
     """What unfolds it: by the page's own word, or the nearest thing to press before or behind it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
@@ -132,7 +128,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
             return one
     inner = hidden
-    for around in islice(chain(hidden.ancestors()), _LEVELS):
+    for around in islice(hidden.ancestors(), _LEVELS):
         if around.tag == "details":
             return next((child for child in around.elements if child.tag == "summary"), around)
         at = around.elements.index(inner)
@@ -161,23 +157,18 @@ def _fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
     if is_thought_title(said) or (summary and is_reasoning(said)) or any(hints(one) & NOTES for one in (*body, title)):
         return Fold("thoughts", tuple(body), title)
     if unfolds(said):
-        return Fold("rest", tuple(body), title, tuple(_begun(bubble, body)))
+        # In place of the rest the page shows how it begins, or dots.
+        whole = letters(" ".join(map(raw_text, body)))
+        doubled = [
+            other
+            for one in body
+            for other in (one.parent.elements if one.parent is not None else ())
+            if (shown := other.text) and not (other.hidden or other is bubble or is_control(other))
+            if _SKIPPED.fullmatch(shown) or (len(letters(shown)) > 3 and whole.startswith(letters(shown.rstrip(" .…"))))
+        ]
+        return Fold("rest", tuple(body), title, tuple(doubled))
     if is_status(said) or any(one.get("role") in _MENUS for one in body) or title.get("aria-haspopup"):
         return None
     if summary or any(map(outward_links, body)):
         return Fold("folded", tuple(body), title)
     return None
-
-
-def _begun(bubble: Node, body: list[Node]) -> Iterator[Node]:
-    """What is shown in the place of the rest: how it begins, or dots."""
-    whole = letters(" ".join(map(raw_text, body)))
-    for one in body:
-        for other in one.parent.elements if one.parent is not None else ():
-            shown = other.text
-            if other.hidden or other is bubble or is_control(other) or not shown:
-                continue
-            if _SKIPPED.fullmatch(shown) or (
-                len(letters(shown)) > 3 and whole.startswith(letters(shown.rstrip(" .…")))
-            ):
-                yield other

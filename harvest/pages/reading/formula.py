@@ -11,8 +11,8 @@ from typing import NamedTuple
 from harvest.pages.reading.page import Node, collapse_spaces
 
 _DEEPEST = 60  # levels of elements: Python's stack is short
-_RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
-_LOWERED = dict(zip("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", strict=True))
+RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
+LOWERED = dict(zip("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", strict=True))
 _PRIMES = re.compile("[′″‴⁗']+")
 _OVER = {
     **dict.fromkeys("^ˆ\u0302", ("\u0302", "hat")),
@@ -55,7 +55,16 @@ def _written(node: Node, depth: int) -> str:
     if node.tag == "mmultiscripts" and parts:
         return _multiscripts(parts, depth)
     if node.tag == "mtable":
-        return "; ".join(_row([_written(cell, depth + 1) for cell in row.elements]) for row in node.elements)
+        rows: list[str] = []
+        for line in node.elements:
+            row = ""
+            for number, cell in enumerate(line.elements):
+                said = _written(cell, depth + 1).strip()
+                # Equations set one beneath the other have their signs in columns of their own.
+                joins = said.startswith(_RELATIONS[:-3]) or row.endswith(_RELATIONS)
+                row += (", " if number and row.strip() and not joins else "") + said
+            rows.append(row)
+        return "; ".join(rows)
     if node.tag == "semantics":
         return _written(parts[0], depth + 1) if parts else ""
     if node.tag in ("mtext", "ms"):
@@ -114,13 +123,13 @@ def _fraction(node: Node, parts: Sequence[_Part]) -> str:
 
 
 def _lower(text: str) -> str:
-    return _script(text, "_", _LOWERED)
+    return _script(text, "_", LOWERED)
 
 
 def _raise(text: str) -> str:
     if text in ("∘", "°"):
         return "°"
-    return text if _PRIMES.fullmatch(text) else _script(text, "^", _RAISED)
+    return text if _PRIMES.fullmatch(text) else _script(text, "^", RAISED)
 
 
 def _script(text: str, mark: str, forms: dict[str, str]) -> str:
@@ -156,16 +165,6 @@ def _fenced(node: Node, parts: Sequence[_Part]) -> str:
         mark = marks[min(number - 1, len(marks) - 1)] if number and marks else ""
         inner += (f"{mark} " if mark else "") + part.text
     return f"{opened}{inner}{closed}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    """One row of a table. Where equations are set one beneath the other, their signs stand in columns of their own."""
-    row = ""
-    for number, cell in enumerate(cells):
-        said = cell.strip()
-        apart = number and not said.startswith(_RELATIONS[:-3]) and row.strip() and not row.endswith(_RELATIONS)
-        row += (", " if apart else "") + said
-    return row
 
 
 def _multiscripts(parts: Sequence[Node], depth: int) -> str:

@@ -27,7 +27,15 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
     """The elements in a block of code that say which line it is, or cannot be selected as the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw(part))}
-    found.update(_columns(kept))
+    for part in kept:
+        if part.parent is None or not (part.block or part.elements or "\n" in _raw(part)):
+            continue
+        # Numbers of several lines, one below the other, before what else the parent holds.
+        telling = [one for one in part.parent.elements if one.text and not one.hidden]
+        if len(telling) > 1 and telling[0] is part:
+            numbers = part.text.split()
+            if len(numbers) > 1 and _counts(numbers):
+                found.add(part)
     found.update(_first_in_lines(listing, {*dropped, *found}))
     muted = {part for part in kept if "h-mute" in part.attributes}
     if any(text.strip() for text, _ in _pieces(listing, {*dropped, *found, *muted})):
@@ -74,18 +82,6 @@ def _counts(numbers: list[str]) -> bool:
     if not numbers or not all(re.fullmatch(r"\d{1,6}", one) for one in numbers):
         return False
     return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
-
-
-def _columns(parts: list[Node]) -> Iterator[Node]:
-    """Elements that hold the numbers of several lines, one below the other, before what else their parent holds."""
-    for part in parts:
-        if part.parent is None or not (part.block or part.elements or "\n" in _raw(part)):
-            continue
-        telling = [one for one in part.parent.elements if one.text and not one.hidden]
-        if len(telling) > 1 and telling[0] is part:
-            numbers = part.text.split()
-            if len(numbers) > 1 and _counts(numbers):
-                yield part
 
 
 def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:

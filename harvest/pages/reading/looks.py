@@ -46,17 +46,10 @@ def look_of(node: Node) -> Look:
         ink = ink or around.get("h-ink") or None
         size = size if size is not None or not around.get("h-font") else float(around.get("h-font"))
         strength *= float(around.get("h-dim") or 1)
-    alpha = _alpha(ink)
-    return Look(ink, size, strength * alpha)
-
-
-def _alpha(ink: str | None) -> float:
-    if ink is None:
-        return 1.0
-    parts = _NUMBERS.findall(ink.partition("(")[2])
-    if "/" in ink or (ink.startswith("rgba") and len(parts) == 4):
-        return float(parts[-1].rstrip("%")) / (100 if parts[-1].endswith("%") else 1)
-    return 1.0
+    parts = _NUMBERS.findall(ink.partition("(")[2]) if ink else []
+    if ink and ("/" in ink or (ink.startswith("rgba") and len(parts) == 4)):
+        strength *= float(parts[-1].rstrip("%")) / (100 if parts[-1].endswith("%") else 1)
+    return Look(ink, size, strength)
 
 
 def _lightness(ink: str | None) -> float | None:

@@ -42,11 +42,16 @@ _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", 
 
 
 class Block(NamedTuple):
-    """Lines of Markdown. spaced: blank lines stand around it. node: where it comes from."""
+    """Lines of Markdown. spaced: with blank lines around it. node: the element it comes from."""
 
     text: str
     spaced: bool
     node: Node | None = None
+
+    def is_far_above(self, lower: "Block") -> bool:
+        """True if the page leaves as much space between the two as between paragraphs."""
+        mine, other = (one.node.box if one.node is not None else None for one in (self, lower))
+        return mine is not None and other is not None and other.y - mine.bottom >= _APART
 
 
 def markdown(
@@ -119,7 +124,9 @@ class _Writer:
                 yield from self.paragraph([node.text], node, depth)
             return
         tag = node.tag
-        level = _HEADINGS.get(tag) or (_level(node) if node.get("role") == "heading" else 0)
+        level = _HEADINGS.get(tag, 0)
+        if not level and node.get("role") == "heading":
+            level = min(max(_whole(node.get("aria-level"), 2), 1), 6)
         if tag == "hr":
             yield Block("---", True, node)
         elif level:
@@ -324,18 +331,12 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
     before: Block | None = None
     for block in blocks:
         if before is not None:
-            apart = (before.spaced or block.spaced or _stand_apart(before.node, block.node)) and not tight
+            apart = (before.spaced or block.spaced or before.is_far_above(block)) and not tight
             pieces.append("\n\n" if apart else "\n")
         pieces.append(block.text)
         before = block
     text = re.sub(r"[ \t]+(?=\n)", "", "".join(pieces))
     return text.strip("\n").rstrip()
-
-
-def _stand_apart(upper: Node | None, lower: Node | None) -> bool:
-    if upper is None or lower is None or upper.box is None or lower.box is None:
-        return False
-    return lower.box.y - upper.box.bottom >= _APART
 
 
 def _gap(left: Node, right: Node) -> str:
@@ -380,10 +381,6 @@ def _defines(node: Node) -> bool:
 def _is_prose(node: Node) -> bool:
     """A `pre` that shows an answer as plain text: no `code` in it, no language, nothing coloured."""
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
-
-
-def _level(node: Node) -> int:
-    return min(max(_whole(node.get("aria-level"), 2), 1), 6)
 
 
 def _whole(text: str, otherwise: int) -> int:

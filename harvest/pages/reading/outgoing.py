@@ -32,8 +32,9 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
                 return said
             if other is None and wanted and letters(text) == wanted:
                 other = text.strip()
-            if other is None and len(text) <= 2 * len(said) + _BESIDE and _is_plain(text, known):
-                share = resembles(said, text.strip())
+            if other is None and len(text) <= 2 * len(said) + _BESIDE and letters(text) and not _HOLDS.match(text):
+                # It may be a turn by itself: no message that holds one, and nothing that was said before.
+                share = resembles(said, text.strip()) if letters(text) not in known else 0.0
                 alike = (share, text.strip()) if share and (alike is None or share >= alike[0]) else alike
     return other if other is not None or alike is None else alike[1]
 
@@ -43,11 +44,6 @@ def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
     once, in a message of another kind, to be named or counted. messages: (kind, body)."""
     sent = Counter((kind, len(body) // _ALIKE) for kind, body in messages if words_sent([body], said) == said.strip())
     return max(sent.values(), default=0)
-
-
-def _is_plain(text: str, known: str) -> bool:
-    """Whether it may be a turn by itself: no message that holds one, and nothing that was said before."""
-    return bool(letters(text)) and letters(text) not in known and not _HOLDS.match(text)
 
 
 def _texts(body: str, depth: int) -> Iterator[str]:

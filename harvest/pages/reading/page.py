@@ -285,7 +285,20 @@ def parse_page(source: str) -> Page:
         raise ValueError(f"no page as the eye writes it: {fault}") from None
     if element.tag != "h-page":
         raise ValueError(f"no page as the eye writes it: the root is {element.tag!r}")
-    root = _grown(element)
+    root = Node(element.tag, dict(element.attrib))
+    stack = [(element, root, 0)]
+    while stack:
+        source_element, node, depth = stack.pop()
+        if depth > _DEEPEST:
+            raise ValueError(f"no page as the eye writes it: elements more than {_DEEPEST} deep")
+        if source_element.text:
+            node.children.append(source_element.text)
+        for child in source_element:
+            inner = Node(child.tag, dict(child.attrib), parent=node)
+            node.children.append(inner)
+            stack.append((child, inner, depth + 1))
+            if child.tail:
+                node.children.append(child.tail)
     asked = root.get("asked")
     return Page(
         root,
@@ -295,21 +308,3 @@ def parse_page(source: str) -> Page:
         float(root.get("height") or 0),
         float(asked) if asked else None,
     )
-
-
-def _grown(element: Element) -> Node:
-    root = Node(element.tag, dict(element.attrib))
-    stack = [(element, root, 0)]
-    while stack:
-        source, node, depth = stack.pop()
-        if depth > _DEEPEST:
-            raise ValueError(f"no page as the eye writes it: elements more than {_DEEPEST} deep")
-        if source.text:
-            node.children.append(source.text)
-        for child in source:
-            grown = Node(child.tag, dict(child.attrib), parent=node)
-            node.children.append(grown)
-            stack.append((child, grown, depth + 1))
-            if child.tail:
-                node.children.append(child.tail)
-    return root

@@ -8,6 +8,7 @@ and that is said.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import takewhile
 from urllib.parse import urlsplit
 
 from harvest.pages.reading.echo import trail
@@ -53,17 +54,22 @@ def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known
     if named:
         links = [link for one in named if _seen(one) for link in outward_links(one) if _seen(link)]
         return Beside(_sources([link for link in links if _is_new(link, before)] or links, page.url))
-    if page.asked is None or not spot.bubbles or spot.container is None or spot.container.tag in _ALONE:
+    container = spot.container
+    if page.asked is None or not spot.bubbles or container is None or container.tag in _ALONE:
         return Beside()
     taken: list[Node] = []
     places: set[_Trail] = set()
     missed = False
     stood = {(one.get("href"), trail(one)) for one in (outward_links(before.root) if before is not None else ())}
     for link in outward_links(page.root):
-        if not _is_beside(link, spot, page.url) or not _is_new(link, before, stood, known):
+        if not _is_beside(link, container, page.url) or not _is_new(link, before, stood, known):
             continue
-        panel = _panel(link, spot)
-        if trail(link) in known or _is_named(link, panel) or _was_without_links(panel, before):
+        # The outermost element around it that does not hold the conversation.
+        outside = takewhile(lambda around: not container.within(around), link.ancestors())
+        panel = [link, *outside][-1]
+        was = before.by_id.get(panel.id) if before is not None and panel.id else None
+        had_none = was is not None and not outward_links(was)
+        if trail(link) in known or _is_named(link, panel) or had_none:
             taken.append(link)
             places.add(trail(link))
         elif letters(link.text) not in letters(said):
@@ -81,10 +87,10 @@ def _sources(links: Collection[Node], url: str) -> tuple[Source, ...]:
     return tuple(Source(href, "" if title == href else title) for href, title in titles.items())
 
 
-def _is_beside(link: Node, spot: Spot, url: str) -> bool:
+def _is_beside(link: Node, container: Node, url: str) -> bool:
     """Whether it may be seen, and stands neither in the conversation nor in a menu."""
     around = list(link.ancestors())
-    if spot.container in around or link.text == "" or not _seen(link):
+    if container in around or link.text == "" or not _seen(link):
         return False
     if any(one.tag in _MENUS or one.get("role") in _MENU_ROLES or hints(one) & _OTHERS for one in around):
         return False
@@ -103,37 +109,17 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
     return link.born is not None and (trail(link) in places or (link.get("href"), trail(link)) not in stood)
 
 
-def _panel(link: Node, spot: Spot) -> Node:
-    """The outermost element around it that does not hold the conversation."""
-    container = spot.container
-    panel = link
-    for around in link.ancestors():
-        if container is not None and container.within(around):
-            break
-        panel = around
-    return panel
-
-
 def _is_named(link: Node, panel: Node) -> bool:
     """Whether something around it, or a line over it, says that sources stand there."""
     for around in link.ancestors():
         if hints(around) & _NAMED or heads_sources(around.get("aria-label")):
             return True
-        if any(heads_sources(one.text) for one in around.elements if _is_heading(one)):
-            return True
+        for one in filter(lambda one: heads_sources(one.text), around.elements):
+            line = one
+            while len(line.elements) == 1 and line.elements[0].text == line.text:
+                line = line.elements[0]
+            if line.tag in _HEADINGS or not line.elements:  # one line with nothing else in it
+                return True
         if around is panel:
             break
     return False
-
-
-def _is_heading(node: Node) -> bool:
-    """Whether it is one line with nothing else in it."""
-    while len(node.elements) == 1 and node.elements[0].text == node.text:
-        node = node.elements[0]
-    return bool(node.text) and (node.tag in _HEADINGS or not node.elements)
-
-
-def _was_without_links(panel: Node, before: Page | None) -> bool:
-    """Whether the place was there and held no link to elsewhere when the turn was typed."""
-    was = before.by_id.get(panel.id) if before is not None and panel.id else None
-    return was is not None and not outward_links(was)

@@ -118,15 +118,30 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
     """What a user could press in place of typing: buttons with words, in the bubbles and right behind them."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
-    for place in (*bubbles, *_behind(bubbles, container)):
-        for choice in _choices(place):
-            if choice not in known:
-                known.add(choice)
-                yield Offer(choice, "", "reply")
+    later: list[Node] = []
+    if container is not None and bubbles:
+        # What is after the last bubble in their container and came after the turn was sent.
+        beside = container.elements
+        at = next((number for number, one in enumerate(beside) if bubbles[-1].within(one)), len(beside))
+        later = [one for one in beside[at + 1 :] if one.born is not None and not one.hidden]
+    for place in (*bubbles, *later):
+        for node in place.walk():
+            if (
+                node.tag == "select"
+                and node.visible
+                and not any(hints(one) & _TOOLS for one in node.self_and_ancestors())
+            ):
+                for choice in node.get("h-options").split("\n") if node.get("h-options") else ():
+                    if choice not in known:
+                        known.add(choice)
+                        yield Offer(choice, "", "reply")
         bars = {bar for one in place.walk() if is_listing(one) for bar in bar_of(one)}
         for node in _buttons_in(place):
-            said, around = node.text, node.self_and_ancestors()
-            if said in known or not _is_offer(said) or _closes(node) or any(node.get(name) for name in _OPENS):
+            said, around = node.text, list(node.self_and_ancestors())
+            if said in known or not _is_offer(said) or any(node.get(name) for name in _OPENS):
+                continue
+            in_window = any(one.tag == "dialog" or one.get("role") == "dialog" for one in around[1:])
+            if in_window and _CLOSES.fullmatch(said):
                 continue
             if any(
                 one in bars or hints(one) & _TOOLS or one.get("role") == "toolbar" or is_listing(one) for one in around
@@ -137,32 +152,10 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
                 yield Offer(said, node.get("value") or node.get("data-value"), "reply")
 
 
-def _closes(node: Node) -> bool:
-    """Whether it puts away the window it stands in."""
-    window = any(one.tag == "dialog" or one.get("role") == "dialog" for one in node.ancestors())
-    return window and _CLOSES.fullmatch(node.text) is not None
-
-
-def _choices(place: Node) -> Iterator[str]:
-    """What may be chosen from the lists in it."""
-    for node in place.walk():
-        if node.tag == "select" and node.visible and not any(hints(one) & _TOOLS for one in node.self_and_ancestors()):
-            yield from node.get("h-options").split("\n") if node.get("h-options") else ()
-
-
 def _is_offer(said: str) -> bool:
     if len(said) > _LONGEST_OFFER or not any(character.isalnum() for character in said):
         return False
     return not (is_status(said) or unfolds(said) or asks_for_more(said) or is_thought_title(said))
-
-
-def _behind(bubbles: Sequence[Node], container: Node | None) -> Iterator[Node]:
-    """What stands after the last bubble in what holds them and came after the turn was sent."""
-    if container is None or not bubbles:
-        return
-    beside = container.elements
-    at = next((number for number, one in enumerate(beside) if bubbles[-1].within(one)), len(beside))
-    yield from (one for one in beside[at + 1 :] if one.born is not None and not one.hidden)
 
 
 def _buttons_in(place: Node) -> Iterator[Node]:

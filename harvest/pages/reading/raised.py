@@ -4,16 +4,11 @@ other figures: 10 to the third is not 103.
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
+from harvest.pages.reading.formula import LOWERED, RAISED
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.spans import shown_text
 
-_FORMS = (
-    ("super", "0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ"),
-    ("sub", "0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎"),
-)
-_LETTERS = {kind: dict(zip(plain, signs, strict=True)) for kind, plain, signs in _FORMS}
 _SIGNS = {"TM": "™", "SM": "℠", "R": "®", "(R)": "®"}
 # What ends a number or a title in French, English, Spanish, Italian and Portuguese: it is written so without a sign.
 _ENDINGS = re.compile(r"st|nde?|rd|th|es?|è|ers?|res?|ère|ème|eme|os?|as?|[ºª°]|lles?|mes?", re.IGNORECASE)
@@ -31,34 +26,18 @@ def raised(node: Node, inner: str) -> str:
         return inner
     if any(part.tag == "a" and "href" in part.attributes for part in node.walk()):
         return inner
-    kind = _kind(node)
-    before = _before(node)
+    kind = {"sup": "super", "sub": "sub"}.get(node.tag) or node.get("h-raise")
     if kind == "super" and plain in _SIGNS:
         return _SIGNS[plain]
+    earlier: list[Node | str] = []
+    if node.parent is not None:
+        earlier = node.parent.children[: node.parent.children.index(node)]
+    texts = (child if isinstance(child, str) else child.text for child in reversed(earlier))
+    before = unicodedata.normalize("NFC", next(filter(None, texts), ""))
     if plain.isalpha() and _ENDINGS.fullmatch(plain) and _NUMBER.search(before):
         return inner
-    letters = _LETTERS[kind]
+    letters = RAISED if kind == "super" else LOWERED
     if all(sign in letters for sign in plain):
         return "".join(letters[sign] for sign in plain)
     mark = "^" if kind == "super" else "_"
     return f"{mark}{inner}" if plain.isalnum() else f"{mark}({inner})"
-
-
-def _kind(node: Node) -> str:
-    return {"sup": "super", "sub": "sub"}.get(node.tag) or node.get("h-raise")
-
-
-def _before(node: Node) -> str:
-    """The text right before an element."""
-    if node.parent is None:
-        return ""
-    place = node.parent.children.index(node)
-    return _end_of(node.parent.children[:place][::-1])
-
-
-def _end_of(children: Iterable[Node | str]) -> str:
-    for child in children:
-        text = child if isinstance(child, str) else child.text
-        if text:
-            return unicodedata.normalize("NFC", text)
-    return ""

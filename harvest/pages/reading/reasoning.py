@@ -7,6 +7,7 @@ paragraph.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from harvest.pages.reading.bubble import Leaf, in_prose, is_brief, leaves_of
 from harvest.pages.reading.elements import is_control, kind
@@ -26,147 +27,156 @@ _PLAIN = frozenset({"b", "em", "i", "p", "span", "strong"})
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """title: the line over it; None for none. nodes: what holds it, in the order of the page."""
+    """title: the line above it, None if there is none. nodes: the elements that hold it, in the order of the page."""
 
     title: Node | None
     nodes: tuple[Node, ...]
 
 
+@dataclass(frozen=True)
+class _Block:
+    """An element with its texts."""
+
+    node: Node
+    leaves: list[Leaf]
+
+    @cached_property
+    def look(self) -> Look:
+        """The look of the longest text: a word in it may be a link, or bold."""
+        return look_of(max(self.leaves, key=lambda leaf: len(leaf.text)).parent)
+
+    @cached_property
+    def changes(self) -> list[float]:
+        """Milliseconds after the send at which each text last changed, as far as the page dates it."""
+        found: list[float | None] = []
+        for leaf in self.leaves:
+            said = leaf.parent.get("h-said")
+            births = (one.born for one in leaf.parent.self_and_ancestors() if one.born is not None)
+            found.append(float(said) if said else next(births, None))
+        return [time for time in found if time is not None]
+
+    @property
+    def has_title(self) -> bool:
+        """True if its own first line, or a button in it, is the title of thoughts."""
+        if any(is_control(one) and is_thought_title(one.text) for one in self.node.walk()):
+            return True
+        first = self.leaves[0]
+        return is_thought_title(first.text) and len(self.leaves) > 1 and not in_prose(first.parent, self.node)
+
+    @property
+    def slanted(self) -> bool:
+        """True if all its letters are slanted."""
+        return all(
+            any(
+                one.tag in ("em", "i") or "h-slant" in one.attributes
+                for one in leaf.parent.self_and_ancestors()
+                if one.within(self.node)
+            )
+            for leaf in self.leaves
+        )
+
+    def differs_from(self, other: "_Block") -> bool:
+        """True if the two look or are made differently beyond how text is: another class, or a line at one side."""
+        mine, theirs = self.node, other.node
+        if self.look != other.look or bool(mine.get("h-edge")) != bool(theirs.get("h-edge")):
+            return True
+        return (
+            bool(mine.classes or theirs.classes)
+            and kind(mine) != kind(theirs)
+            and not (mine.tag in _ANSWERS or theirs.tag in _ANSWERS)
+        )
+
+
 def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reasoning | None:
-    """The reasoning before the answer in these bubbles; None where none is sure. dropped: what is no answer anyway."""
-    blocks = list(bubbles)
+    """Find the reasoning before the answer in these bubbles; None if in doubt. dropped: elements left out already."""
+    nodes = list(bubbles)
     for _ in range(_DEEPEST):
-        said = [(block, leaves) for block in blocks if (leaves := _words(block, dropped))]
-        if not said:
+        blocks = []
+        for node in nodes:
+            leaves = leaves_of(node, dropped)
+            if not leaves and is_thought_title(node.text):
+                leaves = leaves_of(node, (), controls=True)  # the title may be a button that folds it away
+            if leaves:
+                blocks.append(_Block(node, leaves))
+        if not blocks:
             return None
-        if len(said) > 1 and (found := _titled_reasoning(said) or _set_apart(said)) is not None:
+        if len(blocks) > 1 and (found := _titled(blocks) or _set_apart(blocks)) is not None:
             return found
-        inner = said[-1][0]
+        inner = blocks[-1].node
         if inner.tag in _ANSWERS or any(isinstance(child, str) and child.strip() for child in inner.children):
             return None
-        blocks = inner.elements
+        nodes = inner.elements
     return None
 
 
-def _words(block: Node, dropped: Collection[Node]) -> list[Leaf]:
-    said = leaves_of(block, dropped)
-    # The line over it may be a button that folds it away.
-    return said if said or not is_thought_title(block.text) else leaves_of(block, (), controls=True)
-
-
-def _titled_reasoning(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
-    for place, (block, leaves) in enumerate(said[: _TITLED + 1]):
-        if block.tag in _NO_TITLE:
+def _titled(blocks: Sequence[_Block]) -> Reasoning | None:
+    """Find reasoning that has a title."""
+    for place, block in enumerate(blocks[: _TITLED + 1]):
+        if block.node.tag in _NO_TITLE:
             return None
-        later = said[place + 1 :]
-        if is_thought_title(block.text):
-            return _under(block, later)
-        if later and _is_headed(block, leaves):
-            # The line and what is under it stand in one frame, and the answer behind it.
-            return Reasoning(None, (block,)) if _came_before([(block, leaves)], later) else None
-        if not is_brief(block.text):
+        later = blocks[place + 1 :]
+        if is_thought_title(block.node.text):
+            return _under(block.node, later)
+        if later and block.has_title:
+            # The title and what is under it are in one frame, and the answer comes after it.
+            return Reasoning(None, (block.node,)) if _came_before([block], later) else None
+        if not is_brief(block.node.text):
             return None
     return None
 
 
-def _is_headed(block: Node, leaves: Sequence[Leaf]) -> bool:
-    if any(is_control(one) and is_thought_title(one.text) for one in block.walk()):
-        return True
-    return is_thought_title(leaves[0].text) and len(leaves) > 1 and not in_prose(leaves[0].parent, block)
-
-
-def _under(title: Node, later: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
-    """What stands under a title, up to where the page begins to look or to be made otherwise."""
+def _under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
+    """Find what is under a title, up to where the page begins to look or to be made differently."""
     if not later:
         return None
-    looks = [_look(leaves) for _, leaves in later]
-    apart = look_of(title.parent) if title.parent is not None else looks[-1]
-    until = next((at for at, look in enumerate(looks) if look != looks[0] or _differ(later[0][0], later[at][0])), 0)
-    if until:
-        if _came_before(later[:until], later[until:]):
-            return Reasoning(title, tuple(block for block, _ in later[:until]))
+    apart = look_of(title.parent) if title.parent is not None else later[-1].look
+    until = next((at for at, block in enumerate(later) if block.differs_from(later[0])), 0)
+    if not until and not (
+        later[0].node.get("h-edge") or later[0].look.is_fainter_than(apart) or later[0].look.is_smaller_than(apart)
+    ):
+        # Both look alike: the reasoning is what stopped before the rest began.
+        until = next((at for at in range(1, len(later)) if _has_pause(later[:at], later[at:], _PAUSE)), 0)
+        return Reasoning(title, tuple(block.node for block in later[:until])) if until else None
+    # Without an end it is all reasoning so far: it has a look of its own, or a line at its side.
+    sure = not until or _came_before(later[:until], later[until:])
+    return Reasoning(title, tuple(block.node for block in later[: until or None])) if sure else None
+
+
+def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
+    """Find what came first without a title and is drawn differently from all that follows."""
+    until = next((at for at, block in enumerate(blocks) if block.differs_from(blocks[0])), 0)
+    first, rest = blocks[:until], blocks[until:]
+    if not until or any(block.node.tag in _ANSWERS for block in first):
         return None
-    # Nothing but reasoning so far: it has a look of its own, or a line at its side.
-    if later[0][0].get("h-edge") or looks[0].is_fainter_than(apart) or looks[0].is_smaller_than(apart):
-        return Reasoning(title, tuple(block for block, _ in later))
-    # Both look alike: what stopped before the other began.
-    at = next((at for at in range(1, len(later)) if _has_pause(later[:at], later[at:], _PAUSE)), 0)
-    return Reasoning(title, tuple(block for block, _ in later[:at])) if at else None
-
-
-def _differ(one: Node, other: Node) -> bool:
-    """Whether two blocks are made otherwise, beyond how text is: another class, or a line at one side."""
-    if bool(one.get("h-edge")) != bool(other.get("h-edge")):
-        return True
-    return (
-        bool(one.classes or other.classes)
-        and kind(one) != kind(other)
-        and not (one.tag in _ANSWERS or other.tag in _ANSWERS)
-    )
-
-
-def _set_apart(said: Sequence[tuple[Node, list[Leaf]]]) -> Reasoning | None:
-    """What came first, with no line over it, and is drawn otherwise than all that follows."""
-    looks = [_look(leaves) for _, leaves in said]
-    until = next((at for at, look in enumerate(looks) if look != looks[0] or _differ(said[0][0], said[at][0])), 0)
-    if not until or any(block.tag in _ANSWERS for block, _ in said[:until]):
-        return None
-    first, rest = said[:until], said[until:]
-    apart, answer = looks[0], looks[until]
     signs = (
-        apart.is_fainter_than(answer),
-        apart.is_smaller_than(answer),
-        all(block.get("h-edge") for block, _ in first) and not any(block.get("h-edge") for block, _ in rest),
-        all(_is_slanted(leaf, block) for block, leaves in first for leaf in leaves),
+        blocks[0].look.is_fainter_than(blocks[until].look),
+        blocks[0].look.is_smaller_than(blocks[until].look),
+        all(block.node.get("h-edge") for block in first) and not any(block.node.get("h-edge") for block in rest),
+        all(block.slanted for block in first),
     )
-    if sum(len(leaf.text) for _, leaves in first for leaf in leaves) < _SENTENCE or not any(signs):
+    if sum(len(leaf.text) for block in first for leaf in block.leaves) < _SENTENCE or not any(signs):
         return None
-    own = first[0][0].tag not in _PLAIN
+    own = first[0].node.tag not in _PLAIN
     if sum(signs) > 1 or (signs[0] and own):
         sure = _has_pause(first, rest, _PAUSE)
     else:
-        # A card stands there at once; what is thought grows, and then waits for the answer.
-        sure = own and _grew(first) and _has_pause(first, rest, _LONG_PAUSE)
-    return Reasoning(None, tuple(block for block, _ in first)) if sure else None
+        # A card is there at once; reasoning is written bit by bit, and then there is a pause before the answer.
+        times = [*_changes(first), *(block.node.born for block in first if block.node.born is not None)]
+        grew = bool(times) and max(times) - min(times) >= _LONG_PAUSE
+        sure = own and grew and _has_pause(first, rest, _LONG_PAUSE)
+    return Reasoning(None, tuple(block.node for block in first)) if sure else None
 
 
-def _is_slanted(leaf: Leaf, block: Node) -> bool:
-    around = (one for one in leaf.parent.self_and_ancestors() if one.within(block))
-    return any(one.tag in ("em", "i") or "h-slant" in one.attributes for one in around)
+def _changes(blocks: Sequence[_Block]) -> list[float]:
+    return [time for block in blocks for time in block.changes]
 
 
-def _look(leaves: Sequence[Leaf]) -> Look:
-    """That of the longest text: a word in it may be a link, or bold."""
-    return look_of(max(leaves, key=lambda leaf: len(leaf.text)).parent)
-
-
-def _came_before(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]]) -> bool:
-    """Whether nothing of the one changed after the last change of the other; true where nothing is dated."""
+def _came_before(first: Sequence[_Block], rest: Sequence[_Block]) -> bool:
+    """True if nothing in `first` changed after the last change in `rest`, or if one of them has no dates."""
     ends, begins = _changes(first), _changes(rest)
     return not ends or not begins or max(ends) <= max(begins)
 
 
-def _has_pause(first: Sequence[tuple[Node, list[Leaf]]], rest: Sequence[tuple[Node, list[Leaf]]], least: float) -> bool:
+def _has_pause(first: Sequence[_Block], rest: Sequence[_Block], least: float) -> bool:
     ends, begins = _changes(first), _changes(rest)
     return bool(ends) and bool(begins) and max(ends) + least <= min(begins)
-
-
-def _grew(blocks: Sequence[tuple[Node, list[Leaf]]]) -> bool:
-    """Whether it was written bit by bit."""
-    times = [*_changes(blocks), *(block.born for block, _ in blocks if block.born is not None)]
-    return bool(times) and max(times) - min(times) >= _LONG_PAUSE
-
-
-def _changes(blocks: Sequence[tuple[Node, list[Leaf]]]) -> list[float]:
-    """Milliseconds after the send at which each text last changed, as far as the page dates it."""
-    found: list[float] = []
-    for _, leaves in blocks:
-        for leaf in leaves:
-            said = leaf.parent.get("h-said")
-            time = (
-                float(said)
-                if said
-                else next((one.born for one in leaf.parent.self_and_ancestors() if one.born is not None), None)
-            )
-            found += [time] if time is not None else []
-    return found

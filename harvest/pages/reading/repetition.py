@@ -35,7 +35,16 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
         return False
     first = min(ground.births.get(node, 0.0) for node in now)
     at_once = sum(ground.births.get(node, 0.0) - first <= AT_ONCE for node in now)
-    return again or at_once - earlier > 1 or _told_apart(turn, now, made, said)
+    if again or at_once - earlier > 1:
+        return True
+    # Or the answer holds words beyond those bubbles, and none of them in an element made like the user's.
+    ids = {node.id for node in now}
+    rest = [
+        bubble
+        for bubble in turn.bubbles
+        if _beside(bubble, said) != beside or ids.isdisjoint(node.id for node in bubble.walk())
+    ]
+    return bool(rest) and not any(trail(node) == made for bubble in rest for node in bubble.walk())
 
 
 def _holding(ground: PageText, said: str) -> list[Node]:
@@ -45,18 +54,6 @@ def _holding(ground: PageText, said: str) -> list[Node]:
 def _beside(node: Node, said: str) -> str:
     """What it says besides the words: a name, or a time, of which only the name need be the same."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
-
-
-def _told_apart(turn: ReadTurn, doubled: list[Node], made: tuple[str, ...], said: str) -> bool:
-    """Whether the answer holds words beyond those bubbles, and none of them in an element made like the user's."""
-    ids = {node.id for node in doubled}
-    beside = _beside(doubled[0], said)
-    rest = [
-        bubble
-        for bubble in turn.bubbles
-        if _beside(bubble, said) != beside or ids.isdisjoint(node.id for node in bubble.walk())
-    ]
-    return bool(rest) and not any(trail(node) == made for bubble in rest for node in bubble.walk())
 
 
 def _same_side(node: Node, other: Node) -> bool:

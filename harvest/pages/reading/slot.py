@@ -7,7 +7,7 @@ for the words; a short answer stands in it, whatever it looks like.
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from harvest.pages.reading.bubble import PROSE, SHORT, Edge, is_brief, leaves_of
 from harvest.pages.reading.elements import is_control, kind
@@ -37,12 +37,12 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
     return {
         made
         for made, text in _held(replies, ())
-        if len(text) > SHORT or not ((made, text) in again or is_brief(text) or is_label(text) or _is_of_the_page(text))
+        if len(text) > SHORT
+        or (
+            not ((made, text) in again or is_brief(text) or is_label(text))
+            and not (is_status(text) or is_notice(text) or is_account(text))
+        )
     }
-
-
-def _is_of_the_page(text: str) -> bool:
-    return is_status(text) or is_notice(text) or is_account(text)
 
 
 def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
@@ -62,29 +62,18 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
     echo, user: the user's words, and the bubble they stand in. known: as `slots_of` tells it of replies before.
     """
-    found = _mirror_node(bubble, echo, user)
+    found: Node | None = None
+    if echo is not None and user is not None and echo.within(user):
+        chain = [*takewhile(lambda around: around is not user, echo.self_and_ancestors())]
+        inner, outer = bubble, user
+        for step in reversed(chain[-_DEEPEST:]):
+            match = _counterpart(step, outer, inner) if step.tag not in PROSE else None
+            if match is None or match.tag in PROSE:
+                break
+            found, inner, outer = match, match, step
     if found is None and known:
         inside = islice(bubble.walk(), 1, _MOST)
         found = next((node for node in inside if node.classes and not node.hidden and kind(node) in known), None)
-    return found
-
-
-def _mirror_node(bubble: Node, echo: Node | None, user: Node | None) -> Node | None:
-    if echo is None or user is None or not echo.within(user):
-        return None
-    chain: list[Node] = []
-    for around in echo.self_and_ancestors():
-        if around is user:
-            break
-        chain.append(around)
-    found, inner, outer = None, bubble, user
-    for step in reversed(chain[-_DEEPEST:]):
-        if step.tag in PROSE:
-            break
-        match = _counterpart(step, outer, inner)
-        if match is None or match.tag in PROSE:
-            break
-        found, inner, outer = match, match, step
     return found
 
 

@@ -39,7 +39,12 @@ def find_small_print(
             return element
         again = (f"end:{kind(element)}", text) in known and not is_brief(text)
         again = again and (told or says_more(element, bubble, dropped))
-        if again and (apart or (not plain and not _goes_on(element))):
+        if again and not apart and not plain:
+            # What is made like the element before it is the text's next paragraph.
+            beside_it = element.parent.elements if element.parent is not None else [element]
+            at = beside_it.index(element)
+            apart = at == 0 or kind(beside_it[at - 1]) != kind(element)
+        if again and apart:
             return element
     return None
 
@@ -52,10 +57,3 @@ def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
 def _is_said(leaf: Leaf, bubble: Node) -> bool:
     around = (one for one in leaf.parent.self_and_ancestors() if one is not bubble and one.within(bubble))
     return not is_brief(leaf.text) or (in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around))
-
-
-def _goes_on(element: Node) -> bool:
-    """Whether it is made like the element before it: then it is the text's next paragraph."""
-    beside = element.parent.elements if element.parent is not None else []
-    at = next((number for number, one in enumerate(beside) if one is element), 0)
-    return at > 0 and kind(beside[at - 1]) == kind(element)

@@ -91,10 +91,10 @@ def finish_line(line: str) -> str:
     line = re.sub(rf" ?({SPACE}+) ?", r"\1", line)
     line = _AROUND_BREAK.sub(BREAK, line).strip(f" {SPACE}{BREAK}")
     line = line.replace(SPACE, " ").replace(BREAK, "\n")
-    return _BARE_URL.sub(lambda match: _bare(match), line) if _BARE in line else line
+    return _BARE_URL.sub(_bare_link, line) if _BARE in line else line
 
 
-def _bare(match: re.Match[str]) -> str:
+def _bare_link(match: re.Match[str]) -> str:
     """The URL as it stands, where it would be found again as it is; else as a link with itself as its words."""
     url, href = match[1], match[2]
     begins = match.start()
@@ -117,17 +117,12 @@ def _link(words: str, href: str) -> str:
             break
     if depth:
         words = re.sub(r"(?<!\\)[\[\]]", r"\\\g<0>", words)
-    return f"[{words}]({_destination(href)})"
-
-
-def _destination(href: str) -> str:
     depth = 0
     for sign in re.findall(r"[()]", href):
         depth += 1 if sign == "(" else -1
         if depth < 0:
             break
-    if depth == 0 and not re.search(r"[\s<>]", href):
-        return href
-    if not re.search(r"[\n<>]", href):
-        return f"<{href}>"
-    return re.sub(r"[()<>\s]", lambda sign: f"%{ord(sign[0]):02X}", href)
+    if depth or re.search(r"[\s<>]", href):
+        escaped = re.sub(r"[()<>\s]", lambda sign: f"%{ord(sign[0]):02X}", href)
+        href = escaped if re.search(r"[\n<>]", href) else f"<{href}>"
+    return f"[{words}]({href})"

@@ -21,13 +21,16 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
     """
     if any(_strays(part) for part in (table, *table.elements, *_rows(table, dropped))):
         return []
-    rows = [(row, _cells(row, dropped)) for row in _rows(table, dropped)]
-    rows = [(row, cells) for row, cells in rows if cells]
-    if not rows or _only_places(table, rows):
+    rows: list[list[Node]] = []
+    for row in _rows(table, dropped):
+        cells = [one for one in row.elements if one.tag in ("td", "th") and not one.hidden and one not in dropped]
+        if cells:
+            rows.append(cells)
+    if not rows or _is_layout(table, rows):
         return []
     grid: list[list[str]] = []
     waiting: dict[int, int] = {}  # column: rows that a cell above still reaches into
-    for _, cells in rows:
+    for cells in rows:
         line: list[str] = []
         todo = list(cells)
         while todo or any(column >= len(line) for column, left in waiting.items() if left):
@@ -43,11 +46,12 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
             wide = min(max(_number(cell.get("colspan")), 1), _MOST_COLUMNS)
             for extra in range(wide):
                 waiting[column + extra] = min(_number(cell.get("rowspan")), len(rows)) - 1
-            line.extend([_escape_cell(text_of(cell)), *[""] * (wide - 1)])
+            said = (part.strip() for part in text_of(cell).split("\n") if part.strip())
+            line.extend(["<br>".join(said).replace("\\|", "|").replace("|", "\\|"), *[""] * (wide - 1)])
         grid.append(line)
     columns = max(len(line) for line in grid)
     lines = [_row([*line, *[""] * (columns - len(line))]) for line in grid]
-    ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0][1]]
+    ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0]]
     ruled = [*ruled, *["---"] * columns][:columns]
     return [lines[0], _row(ruled), *lines[1:]]
 
@@ -71,27 +75,19 @@ def _rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:
             yield from (row for row in part.elements if row.tag == "tr" and not row.hidden and row not in dropped)
 
 
-def _cells(row: Node, dropped: Collection[Node]) -> list[Node]:
-    return [cell for cell in row.elements if cell.tag in ("td", "th") and not cell.hidden and cell not in dropped]
-
-
-def _only_places(table: Node, rows: list[tuple[Node, list[Node]]]) -> bool:
+def _is_layout(table: Node, rows: list[list[Node]]) -> bool:
+    """True if the table only puts things in their places."""
     if table.get("role") in ("presentation", "none"):
         return True
-    if any(cell.tag == "th" for _, cells in rows for cell in cells):
+    if any(cell.tag == "th" for cells in rows for cell in cells):
         return False
-    if all(len(cells) == 1 for _, cells in rows):
+    if all(len(cells) == 1 for cells in rows):
         return True
-    return any(inner.tag in _NO_CELL for _, cells in rows for cell in cells for inner in cell.walk())
+    return any(inner.tag in _NO_CELL for cells in rows for cell in cells for inner in cell.walk())
 
 
 def _row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _escape_cell(text: str) -> str:
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    return "<br>".join(lines).replace("\\|", "|").replace("|", "\\|")
 
 
 def _number(text: str) -> int:

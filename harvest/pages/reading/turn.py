@@ -186,7 +186,7 @@ def read_turn(
     )
     decorations.texts.extend(bubble.text for bubble in announcements)
     for quote in quotes_in(spot.bubbles, said):
-        if not any(around in decorations.nodes for around in quote.self_and_ancestors()):
+        if decorations.nodes.isdisjoint(quote.self_and_ancestors()):
             decorations.nodes.add(quote)
             decorations.texts.append(quote.text)
     left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
@@ -297,25 +297,20 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
         )
     else:
         decorations = find_decorations(bubbles, known=(habits or Habits()).edges)
-        decorations.nodes -= decorations.doubtful
-        _leave_out(bubbles, decorations, said)
+        nodes = decorations.nodes
+        nodes -= decorations.doubtful
+        for node in (node for bubble in bubbles for node in bubble.walk() if node.text in said):
+            if nodes.isdisjoint(node.self_and_ancestors()):
+                if not any(leaves_of(one, {*nodes, node}) for one in bubbles):
+                    continue  # an answer may say what a button beside it says
+                nodes.add(node)
+                decorations.texts.append(node.text)
     told = [*decorations.texts, *folded_in(decorations.folds, page.url)]
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
     beside = _beside(page, bubbles, None, decorations)
     return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
-
-
-def _leave_out(bubbles: Sequence[Node], decorations: Decorations, said: Collection[str]) -> None:
-    """Add the elements that say what was left out when the whole page was there."""
-    for bubble in bubbles:
-        for node in bubble.walk():
-            if node.text in said and not any(around in decorations.nodes for around in node.self_and_ancestors()):
-                if not any(leaves_of(one, {*decorations.nodes, node}) for one in bubbles):
-                    continue  # an answer may say what a button beside it says
-                decorations.nodes.add(node)
-                decorations.texts.append(node.text)
 
 
 def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:

@@ -43,12 +43,8 @@ def differences(meant: str, found: str) -> tuple[str, ...] | None:
 
 
 def _alike(texts: Sequence[str], kinds: Sequence[str]) -> bool:
-    one, other = (_plain(text, kinds) for text in texts)
-    return one == other
-
-
-def _plain(text: str, kinds: Sequence[str]) -> str:
+    one, other = texts
     for kind in kinds:
         for pattern, sign in _PLAIN[kind]:
-            text = pattern.sub(sign, text)
-    return text
+            one, other = pattern.sub(sign, one), pattern.sub(sign, other)
+    return one == other
