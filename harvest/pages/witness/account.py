@@ -50,6 +50,29 @@ class Text:
     ahead: bool = False
     beside: tuple[str, ...] = ()
 
+    @staticmethod
+    def of(strand: Strand, likeness: float, reading: Reading, known: bool) -> "Text":
+        # The reading of the wire that is most like the page speaks for it.
+        plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
+        difference = reading.compare(plain)
+        beside = [one for one in strand.beside if len(own := letters(one)) >= _RUNNING and own not in reading.letters]
+        telling = known or likeness >= HELD / 2  # what else is unlike the page may be anything, and is not written down
+        return Text(
+            tuple([key.parts for key in strand.keys[:_MOST_KEYS]]),
+            len(plain.letters),
+            strand.pieces,
+            round(likeness, 3),
+            difference.how,
+            strand.old,
+            bool(reading.letters) and plain.letters != reading.letters and reading.letters in plain.letters,
+            difference.only_page,
+            difference.only_wire,
+            difference.page if telling else (),
+            difference.wire if telling else (),
+            difference.ahead,
+            tuple([" ".join(text.split())[:_LONGEST] for text in beside[:_MOST_BESIDE]]),
+        )
+
     @property
     def right(self) -> bool:
         """The same words; `near`, as it was told of old, is no agreement."""
@@ -110,35 +133,12 @@ def account_of(
     # Of what is unlike the page the longest texts are counted, too: one of them may turn out to be the reply.
     longest = [one for one in unlike if not _is_known(one[1], known)][:_MOST_UNLIKE]
     kept = [*like[:_MOST_TEXTS], *met, *longest]
-    texts = tuple([_text(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
+    texts = tuple([Text.of(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
     return Account(len(reading.letters), texts, opened.size, opened.unread, opened.capped)
 
 
 def _is_known(strand: Strand, known: Collection[KeyParts]) -> bool:
     return any(key.parts in known for key in strand.keys)
-
-
-def _text(strand: Strand, likeness: float, reading: Reading, known: bool) -> Text:
-    # The reading of the wire that is most like the page speaks for it.
-    plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
-    difference = reading.compare(plain)
-    beside = [text for text in strand.beside if len(own := letters(text)) >= _RUNNING and own not in reading.letters]
-    telling = known or likeness >= HELD / 2  # what else is unlike the page may be anything, and is not written down
-    return Text(
-        tuple([key.parts for key in strand.keys[:_MOST_KEYS]]),
-        len(plain.letters),
-        strand.pieces,
-        round(likeness, 3),
-        difference.how,
-        strand.old,
-        bool(reading.letters) and plain.letters != reading.letters and reading.letters in plain.letters,
-        difference.only_page,
-        difference.only_wire,
-        difference.page if telling else (),
-        difference.wire if telling else (),
-        difference.ahead,
-        tuple([" ".join(text.split())[:_LONGEST] for text in beside[:_MOST_BESIDE]]),
-    )
 
 
 def _plain(one: Account) -> dict[str, Any]:
@@ -163,8 +163,9 @@ def _plain(one: Account) -> dict[str, Any]:
 def _read_account(value: Mapping[str, Any]) -> Account:
     texts = []
     for row in value["texts"]:
+        keys = [(str(address), str(path), str(names), str(way)) for address, path, names, way in row["keys"]]
         text = Text(
-            tuple([_key(key) for key in row["keys"]]),
+            tuple(keys),
             int(row.get("size", 0)),
             int(row.get("pieces", 0)),
             float(row["like"]),
@@ -191,11 +192,6 @@ def _read_account(value: Mapping[str, Any]) -> Account:
         _read_account(before) if before is not None else None,
         str(value.get("late", "")),
     )
-
-
-def _key(parts: Sequence[object]) -> KeyParts:
-    address, path, names, way = map(str, parts)
-    return address, path, names, way
 
 
 def _words(parts: Sequence[object]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Literal
 from harvest.pages.witness.account import Account, KeyParts, Text
 from harvest.pages.witness.comparison import HELD
 from harvest.pages.witness.ending import Endings
+from harvest.pages.witness.strands import AFTER_USER
 
 Word = Literal["agrees", "differs", "silent"]
 
@@ -21,6 +22,8 @@ _MOSTLY = 0.8  # of the turns in which it has text, in which it must be like the
 _PROVEN = 0.5  # … or say the same; only then is it believed where the page has more than it
 _SHORT = 40  # letters up to which a reply comes in one piece even where replies are streamed
 _HABIT = 0.5  # of the turns in which a text goes unread that is no part of replies here
+# The order of belief if several ways give the same text: joined text is as it was written.
+_WAYS = {"joined": 0, "one": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,11 @@ class _Record:
 
 
 def judge(turns: Sequence[Account]) -> Judged:
-    """turns: all of one site, in any order."""
-    records = _records(turns)
-    accusers = _accusers(turns, records)
-    found = [_late_verdict(turn) or _verdict(turn, records, accusers) for turn in turns]
+    """Judge all turns of one site, given in any order."""
+    wire = _Wire(turns)
+    found = [wire.verdict(turn) for turn in turns]
     unread = Counter(key for _, own in found for key in {key for key, _ in own})
-    habits = {key for key, count in unread.items() if count > _HABIT * records[key].present}
+    habits = {key for key, count in unread.items() if count > _HABIT * wire.records[key].present}
     verdicts = []
     for verdict, own in found:
         odd = tuple(text for key, text in own if key not in habits)
@@ -107,61 +109,56 @@ def _by_key(turn: Account) -> dict[KeyParts, Text]:
     return found
 
 
-def _accusers(turns: Sequence[Account], records: dict[KeyParts, _Record]) -> list[KeyParts]:
-    """The keys that may accuse, the most trustworthy first."""
-    after = {
-        (*key[:3], key[3].removesuffix(_AFTER)): record for key, record in records.items() if key[3].endswith(_AFTER)
-    }
+class _Wire:
+    """The wire of one site as all its turns show it. accusers: the keys that may accuse, most trustworthy first."""
 
-    def may(key: KeyParts, record: _Record) -> bool:
-        often = record.alike >= _MOSTLY * record.present or record.right >= max(_ENOUGH, _PROVEN * record.present)
-        if record.present < _ENOUGH or not often:
-            return False
-        # Where the user's words stand before every text, they are a part of the fragment and none of the replies.
-        return key not in after or after[key].present < _MOSTLY * record.present
+    def __init__(self, turns: Sequence[Account]) -> None:
+        self.records = _records(turns)
+        after = {
+            (*key[:3], key[3].removesuffix(AFTER_USER)): record
+            for key, record in self.records.items()
+            if key[3].endswith(AFTER_USER)
+        }
+        eligible: list[KeyParts] = []
+        for key, record in self.records.items():
+            often = record.alike >= _MOSTLY * record.present or record.right >= max(_ENOUGH, _PROVEN * record.present)
+            # If the user's words come before every text, they are a part of the fragment and not of the replies.
+            joined = key in after and after[key].present >= _MOSTLY * record.present
+            if record.present >= _ENOUGH and often and not joined:
+                eligible.append(key)
+        self.accusers = sorted(
+            eligible, key=lambda key: (-self.records[key].trust, _WAYS.get(key[3], 1), len(key[2]), key)
+        )
 
-    eligible = [key for key, record in records.items() if may(key, record)]
-    return sorted(eligible, key=lambda key: (-records[key].trust, _WAYS.get(key[3], 1), len(key[2]), key))
-
-
-# Which way is believed where several say the same: text that was joined is as it was written.
-_WAYS = {"joined": 0, "one": 2}
-_AFTER = " after the user's words"
-
-
-def _late_verdict(turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]] | None:
-    """Where the page has put another text in the place of the answer, and received it, the first one was none."""
-    return (Verdict("differs", wire=(turn.late,)), []) if turn.late else None
-
-
-def _verdict(
-    turn: Account, records: dict[KeyParts, _Record], accusers: Sequence[KeyParts]
-) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
-    """The verdict, and the texts beside the reply that the page does not show, each with the key they came by."""
-    texts = _by_key(turn)
-    again = {key for text in turn.texts if text.old and text.right for key in text.keys}
-    accuser = next((key for key in accusers if key in texts or key in again), None)
-    confirming = [text for text in turn.texts if text.right]
-    if accuser is None or accuser not in texts:
-        if confirming:
+    def verdict(self, turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
+        """Return the verdict, and the texts beside the reply that the page does not show, with their keys."""
+        if turn.late:
+            # The page has put another text in the place of the answer, and received it: the first one was none.
+            return Verdict("differs", wire=(turn.late,)), []
+        texts = _by_key(turn)
+        again = {key for text in turn.texts if text.old and text.right for key in text.keys}
+        accuser = next((key for key in self.accusers if key in texts or key in again), None)
+        confirming = [text for text in turn.texts if text.right]
+        if accuser is None or accuser not in texts:
+            if confirming:
+                return Verdict("agrees"), []
+            return Verdict("silent", _why_silent(turn, bool(self.accusers))), []
+        text = texts[accuser]
+        if text.right:
+            return Verdict("agrees"), [(accuser, one) for one in text.beside]
+        # A part of the reply, or a stage of it, says what a page that was cut short says: it does not confirm.
+        if any(not text.within or one.size >= text.size for one in confirming):
             return Verdict("agrees"), []
-        return Verdict("silent", _why_silent(turn, bool(accusers))), []
-    text = texts[accuser]
-    if text.right:
-        return Verdict("agrees"), [(accuser, one) for one in text.beside]
-    # A part of the reply, or a stage of it, says what a cut page says: it does not confirm.
-    if any(not text.within or one.size >= text.size for one in confirming):
-        return Verdict("agrees"), []
-    record = records[accuser]
-    unusual = text.pieces == 1 and record.streamed > _MOSTLY * record.present and text.size > _SHORT
-    if unusual and text.like < HELD:
-        return Verdict("silent", "the reply came in another way than usual"), []
-    proven = record.right >= _PROVEN * record.present
-    # What a page adds to most of its answers in the same words is no part of them.
-    added = record.added[text.page] >= max(2, _PROVEN * (record.present - record.right))
-    if not proven and text.only_page and not (text.ahead or added):
-        return Verdict("silent", "what comes over the wire is only half understood"), []
-    return Verdict("differs", "", text.page, text.wire), []
+        record = self.records[accuser]
+        unusual = text.pieces == 1 and record.streamed > _MOSTLY * record.present and text.size > _SHORT
+        if unusual and text.like < HELD:
+            return Verdict("silent", "the reply came in another way than usual"), []
+        proven = record.right >= _PROVEN * record.present
+        # What a page adds to most of its answers in the same words is no part of them.
+        added = record.added[text.page] >= max(2, _PROVEN * (record.present - record.right))
+        if not proven and text.only_page and not (text.ahead or added):
+            return Verdict("silent", "what comes over the wire is only half understood"), []
+        return Verdict("differs", "", text.page, text.wire), []
 
 
 def _why_silent(turn: Account, learnt: bool) -> str:

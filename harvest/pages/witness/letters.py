@@ -57,6 +57,14 @@ class Plain:
     def of(shown: str) -> "Plain":
         return Plain(shown, letters(shown))
 
+    def without_first(self, count: int) -> "Plain":
+        """Return the text without its first `count` letters."""
+        for place, character in enumerate(self.shown):
+            if count <= 0:
+                return Plain.of(self.shown[place:])
+            count -= len(letters(character))
+        return Plain.of("")
+
 
 def letters(text: str) -> str:
     """What counts of a text: letters, digits, marks and emoji, in one Unicode form."""

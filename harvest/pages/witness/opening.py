@@ -7,6 +7,7 @@ leaves: one string each, with the path at which it was and the names of what was
 
 import codecs
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -95,7 +96,10 @@ def opened(received: Iterable[Received], since: float) -> Opened:
         if len(found.leaves) >= MOST_LEAVES:
             found.capped = True
             break
-        values = part.values if isinstance(part, _Part) else _values_of(part)
+        if isinstance(part, _Part):
+            values: Sequence[object] = part.values
+        else:
+            values = values_in(part.data) if isinstance(part.data, bytes) else text_values(part.data)
         name = part.name
         before = len(found.leaves)
         walker = _Walker(part.at, part.address, part.request if isinstance(part, _Part) else 0, routes, found.leaves)
@@ -179,21 +183,9 @@ class _Times:
             self._ends.append((size, at))
 
     def at(self, place: int) -> float:
-        """When the character before `place` had come."""
-        low, high = 0, len(self._ends) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self._ends[middle][0] >= place:
-                high = middle
-            else:
-                low = middle + 1
-        return self._ends[low][1]
-
-
-def _values_of(message: Message) -> list[object]:
-    if isinstance(message.data, bytes):
-        return values_in(message.data)
-    return list(text_values(message.data))
+        """Return the time at which the character before `place` had come."""
+        chunk = bisect_left(self._ends, place, key=lambda end: end[0])
+        return self._ends[min(chunk, len(self._ends) - 1)][1]
 
 
 class _Walker:
@@ -287,7 +279,13 @@ class _Walker:
                 self.walk(inner, f"{path}~", names, number, place, depth + 1, again + 1)
                 return
             encoded = encoded_in(text) if len(text) >= 16 else None
-            values = [*_inner_values(encoded)] if encoded is not None else []
+            values: Sequence[object] = []
+            if encoded is not None:
+                try:
+                    plain = encoded.decode()
+                except UnicodeDecodeError:
+                    plain = ""
+                values = text_values(plain) if plain and "\x00" not in plain else values_in(encoded)
             if any(not isinstance(value, str) for value in values):  # text may go on in the next piece: see growth
                 for value in values:
                     self.walk(value, f"{path}~", names, number, place, depth + 1, again + 1)
@@ -302,14 +300,6 @@ def _is_map(value: object) -> bool:
     names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}
     named = len(names) == len(value) and all(map(_WORD.fullmatch, names))
     return named and any(not isinstance(pair[1], str) for pair in value)
-
-
-def _inner_values(data: bytes) -> Iterable[object]:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return values_in(data)
-    return values_in(data) if "\x00" in text else text_values(text)
 
 
 def _form(value: object, depth: int = 0) -> str:

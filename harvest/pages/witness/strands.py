@@ -8,12 +8,15 @@ import base64
 import binascii
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from harvest.pages.witness.letters import Plain, letters, readings
 from harvest.pages.witness.opening import Leaf
 from harvest.pages.witness.received import general
+
+# Ends the way of a key if the user's words before the text were cut off.
+AFTER_USER = " after the user's words"
 
 # What a growing text has at its end only until it grows: closing tags, marks, a cursor.
 _CLOSERS = re.compile(r"(?:\s*</[a-zA-Z][\w-]*>\s*|[\s*_`~|▍▌█●…])+$")
@@ -21,6 +24,12 @@ _STABLE = 0.5  # of a text that must stay as it was for the next to be the same 
 _SHORTEST = 8  # characters that must stay
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _WRITTEN = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
+_LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
+_MOST_KNOWN = 20_000  # texts of earlier turns that are remembered
+_MOST_STRANDS = 400  # of one turn, the longest ones
+_SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
+_FEW = 3  # texts that many pieces at places of their own make if each but a few writes the one before it on
+_MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +85,6 @@ def decoded(pieces: Sequence[str]) -> list[str]:
     return texts if whole and _WRITTEN.fullmatch(whole) else []
 
 
-_LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
-_MOST_KNOWN = 20_000  # texts of earlier turns that are remembered
-_MOST_STRANDS = 400  # of one turn, the longest ones
-_SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
-_FEW = 3  # texts that many pieces at places of their own make if each but a few writes the one before it on
-_MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """address: as in `received`. path: general, `*` for what differs from message to message. names: what the messages
@@ -125,7 +126,7 @@ class Heard:
     def add(self, leaves: Iterable[Leaf]) -> None:
         """Remember the texts of a turn that is over."""
         own = list(leaves)
-        for part in _apart(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
+        for part in _grouped(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
             grown = runs(leaf.text for leaf in part)
             whole = [Run("".join(run.text for run in grown))] if len(grown) > 1 else []
             for run in (*grown, *whole):
@@ -137,138 +138,113 @@ class Heard:
 
 
 def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
-    """The texts of one turn. said: the user's words, which are nobody's reply."""
-    own_words = letters(said)
-    found: dict[tuple[str, bool, tuple[str, ...]], tuple[list[Key], int]] = {}
-
-    def add(key: Key, pieces: Sequence[Run], beside: Sequence[str] = (), *, old: bool = False) -> None:
-        text = "".join(run.text for run in pieces) if key.way == "joined" else "\n\n".join(run.text for run in pieces)
-        if text.strip():
-            keys, _ = found.setdefault((text, old, tuple(beside)), ([], sum(run.stages for run in pieces)))
-            keys.append(key)
-
-    begun = _begun(leaves)
-    for (address, path, names), own in _kinds(leaves).items():
-        # What was written on is a stage of what it became: a page that was cut would be equal to it.
-        _told(Key(address, path, names, ""), [leaf for leaf in own if leaf not in begun], own_words, heard, add)
-        on = {leaf: pieces for leaf, pieces in begun.items() if pieces[0] in own}
-        for way, texts in _written_on(on, leaves, own_words).items():
-            add(Key(address, path, names, way), [Run(text, 2) for text in texts])
-    longest = sorted(found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
-    return [
-        made
-        for (text, old, beside), (keys, pieces) in longest
-        for made in _made(text, tuple(keys), pieces, old, beside, own_words)
-    ]
-
-
-def _made(
-    text: str, keys: tuple[Key, ...], pieces: int, old: bool, beside: tuple[str, ...], said: str
-) -> Iterator[Strand]:
-    """The strand, and where the user's words are in front of it the one without them: a page may send both in one
-    fragment."""
-    meant = readings(text)
-    if not any(plain.letters for plain in meant) or meant[0].letters == said:
-        return
-    yield Strand(keys, meant, pieces, old, beside)
-    if said and meant[0].letters.startswith(said) and len(meant[0].letters) > len(said):
-        rest = tuple(_without(plain, len(said)) for plain in meant if plain.letters.startswith(said))
-        after = tuple(Key(key.address, key.path, key.names, f"{key.way} after the user's words") for key in keys)
-        yield Strand(after, rest, pieces, old, beside)
-
-
-def _without(plain: Plain, count: int) -> Plain:
-    """A text without its first letters."""
-    for place, character in enumerate(plain.shown):
-        if count <= 0:
-            return Plain.of(plain.shown[place:])
-        count -= len(letters(character))
-    return Plain.of("")
-
-
-def _kinds(leaves: Sequence[Leaf]) -> dict[tuple[str, str, tuple[str, ...]], list[Leaf]]:
-    """The leaves by kind, with their names and without; and all of a request together, whose parts may be split over
-    paths."""
-    found: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
+    """Put together the texts of one turn. said: the user's words, which are nobody's reply."""
+    search = _Search(leaves, letters(said), heard)
+    kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
         path = general(leaf.path)
-        found.setdefault((leaf.address, path, ()), []).append(leaf)
-        if leaf.names:
-            found.setdefault((leaf.address, path, leaf.names), []).append(leaf)
-    return found
+        # A request's parts may be split over paths, so all of them are also kept together, without their names.
+        for names in dict.fromkeys(((), leaf.names)):
+            kinds.setdefault((leaf.address, path, names), []).append(leaf)
+    for (address, path, names), own in kinds.items():
+        key = Key(address, path, names, "")
+        # What was continued is a stage of what it became: a page that was cut short would be equal to it.
+        search.add_kind(key, [leaf for leaf in own if leaf not in search.begun])
+        if continued := {leaf: pieces for leaf, pieces in search.begun.items() if pieces[0] in own}:
+            search.add_continued(key, continued)
+    return search.strands()
 
 
-def _told(key: Key, own: Sequence[Leaf], said: str, heard: Heard, add: Callable[..., None]) -> None:
-    """All texts that the leaves of one kind may make, each by its way."""
+class _Search:
+    """The texts found in one turn so far. said: the letters of the user's words."""
 
-    def kept(pieces: Iterable[Run]) -> list[Run]:
-        return [run for run in pieces if letters(run.text) != said]
+    def __init__(self, leaves: Sequence[Leaf], said: str, heard: Heard) -> None:
+        self.leaves, self.said, self.heard = leaves, said, heard
+        # By text, age, and what came beside it: the keys, and the number of pieces.
+        self.found: dict[tuple[str, bool, tuple[str, ...]], tuple[list[Key], int]] = {}
+        # Texts that came whole when a thing was made, with the pieces later spliced into them from another path, which
+        # name the thing by its number.
+        self.begun: dict[Leaf, list[Leaf]] = {}
+        for number, pieces in _grouped([leaf for leaf in leaves if leaf.place], lambda leaf: leaf.number).items():
+            thing, first = str(number).rpartition("/")[2], pieces[0]
+            before = [
+                leaf
+                for leaf in leaves
+                if thing
+                and (leaf.address, leaf.number.rpartition("/")[2]) == (first.address, thing)
+                and leaf.at <= first.at
+                and leaf.place is None
+                and len(leaf.text) >= (first.place or 0)
+            ]
+            if before:
+                self.begun[before[-1]] = pieces
 
-    def way(name: str) -> Key:
-        return Key(key.address, key.path, key.names, name)
+    def add(self, key: Key, way: str, pieces: Sequence[Run], beside: Sequence[str] = (), *, old: bool = False) -> None:
+        text = ("" if way == "joined" else "\n\n").join(run.text for run in pieces)
+        if text.strip():
+            keys, _ = self.found.setdefault((text, old, tuple(beside)), ([], sum(run.stages for run in pieces)))
+            keys.append(replace(key, way=way))
 
-    by_path = [runs(leaf.text for leaf in part) for part in _apart(own, lambda leaf: leaf.path).values()]
-    by_number = [
-        runs(leaf.text for leaf in part) for part in _apart(own, lambda leaf: (leaf.path, leaf.number)).values()
-    ]
-    for name, parts in (("grown", by_path), ("numbered", by_number)):
-        pieces = _last_stages(kept(run for part in parts for run in part))
-        fresh = [run for run in pieces if not heard.knows(run)]
-        add(way(name), [run for run in pieces if len(letters(run.text)) < _LONG or not heard.knows(run)])
-        long = sum(len(run.text) >= _LONG for run in pieces)
-        if len(pieces) <= _MOST_BESIDE or 2 * long > len(pieces):  # else any short piece may have come before
-            add(way(f"{name}, new"), fresh)
-        if pieces and not fresh:
-            add(way(name), pieces[-1:], old=True)
-            add(way(f"{name}, new"), pieces[-1:], old=True)
-        if 1 < len(fresh) <= _MOST_BESIDE:
-            # One text among several of its kind: a title before a reply, say.
-            for run in fresh:
-                add(way("one"), [run], [other.text for other in fresh if other is not run])
-    add(way("joined"), [Run(leaf.text) for leaf in own])
-    if plain := decoded([leaf.text for leaf in own]):
-        add(way("decoded"), [Run("".join(plain))])
-    if any(leaf.place is not None for leaf in own):
-        add(way("spliced"), [Run(spliced((leaf.text, leaf.place) for leaf in own))])
+    def add_kind(self, key: Key, own: Sequence[Leaf]) -> None:
+        """Add all texts that the leaves of one kind may make, each by its way."""
+        by_path = _grouped(own, lambda leaf: leaf.path)
+        by_number = _grouped(own, lambda leaf: (leaf.path, leaf.number))
+        for way, parts in (("grown", by_path), ("numbered", by_number)):
+            grown = [run for part in parts.values() for run in runs(leaf.text for leaf in part)]
+            pieces = _last_stages([run for run in grown if letters(run.text) != self.said])
+            fresh = [run for run in pieces if not self.heard.knows(run)]
+            self.add(key, way, [one for one in pieces if len(letters(one.text)) < _LONG or not self.heard.knows(one)])
+            long = sum(len(run.text) >= _LONG for run in pieces)
+            if len(pieces) <= _MOST_BESIDE or 2 * long > len(pieces):  # else any short piece may have come before
+                self.add(key, f"{way}, new", fresh)
+            if pieces and not fresh:
+                self.add(key, way, pieces[-1:], old=True)
+                self.add(key, f"{way}, new", pieces[-1:], old=True)
+            if 1 < len(fresh) <= _MOST_BESIDE:
+                # One text among several of its kind: a title before a reply, say.
+                for run in fresh:
+                    self.add(key, "one", [run], [other.text for other in fresh if other is not run])
+        self.add(key, "joined", [Run(leaf.text) for leaf in own])
+        if plain := decoded([leaf.text for leaf in own]):
+            self.add(key, "decoded", [Run("".join(plain))])
+        if any(leaf.place is not None for leaf in own):
+            self.add(key, "spliced", [Run(spliced((leaf.text, leaf.place) for leaf in own))])
 
+    def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
+        """Add what became of texts that were begun: of those alone, and with all else that came at the same path."""
+        paths = {general(leaf.path) for leaf in begun}
+        others = [leaf for leaf in self.leaves if leaf not in begun and general(leaf.path) in paths]
+        fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
+        texts = {
+            leaf: spliced([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
+            for leaf in self.leaves
+            if leaf in begun or leaf in fresh
+        }
+        self.add(key, "written on", [Run(texts[leaf], 2) for leaf in begun])
+        self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
-def _begun(leaves: Sequence[Leaf]) -> dict[Leaf, list[Leaf]]:
-    """Texts that came whole, as the text of a thing when it was made, with the pieces that were spliced into them from
-    another path: they name the thing by its number."""
-    found: dict[Leaf, list[Leaf]] = {}
-    for number, pieces in _apart([leaf for leaf in leaves if leaf.place], lambda leaf: leaf.number).items():
-        thing, first = str(number).rpartition("/")[2], pieces[0]
-        before = [
-            leaf
-            for leaf in leaves
-            if thing
-            and (leaf.address, leaf.number.rpartition("/")[2]) == (first.address, thing)
-            and leaf.at <= first.at
-            and leaf.place is None
-            and len(leaf.text) >= (first.place or 0)
-        ]
-        if before:
-            found[before[-1]] = pieces
-    return found
-
-
-def _written_on(begun: Mapping[Leaf, Sequence[Leaf]], leaves: Sequence[Leaf], said: str) -> dict[str, list[str]]:
-    """What became of them: of those alone, and with all else that came at the same path."""
-    if not begun:
-        return {}
-    paths = {general(leaf.path) for leaf in begun}
-    others = [leaf for leaf in leaves if leaf not in begun and general(leaf.path) in paths]
-    fresh = {leaf for leaf in others if all(plain.letters != said for plain in readings(leaf.text))}
-    texts = {
-        leaf: spliced([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
-        for leaf in leaves
-        if leaf in begun or leaf in fresh
-    }
-    return {"written on": [texts[leaf] for leaf in begun], "written on, all": list(texts.values())}
+    def strands(self) -> list[Strand]:
+        """Return the longest texts, and those that begin with the user's words without them as well: a page may send
+        both in one fragment."""
+        made: list[Strand] = []
+        longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
+        for (text, old, beside), (keys, pieces) in longest:
+            meant = readings(text)
+            whole = meant[0].letters
+            if not any(plain.letters for plain in meant) or whole == self.said:
+                continue
+            made.append(Strand(tuple(keys), meant, pieces, old, beside))
+            if self.said and whole.startswith(self.said):
+                rest = tuple(
+                    plain.without_first(len(self.said)) for plain in meant if plain.letters.startswith(self.said)
+                )
+                after = tuple(replace(key, way=f"{key.way}{AFTER_USER}") for key in keys)
+                made.append(Strand(after, rest, pieces, old, beside))
+        return made
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Without those that came whole, or further, at another path: a state that is sent again counts its parts anew."""
+    """Leave out texts that came whole, or further, at another path: a state sent again counts its parts anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that makes its bubble anew with each piece sends every stage to a place of its own.
         found = runs(run.text for run in pieces)
@@ -285,7 +261,7 @@ def _last_stages(pieces: list[Run]) -> list[Run]:
     ]
 
 
-def _apart(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:
+def _grouped(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:
     found: dict[object, list[Leaf]] = {}
     for leaf in leaves:
         found.setdefault(by(leaf), []).append(leaf)
