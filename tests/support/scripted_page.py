@@ -64,9 +64,9 @@ class ScriptedPage:
     many seconds something stirs. taken_by: what sends a turn; held: seconds from the press to the turn's going from the
     box.
 
-    In seconds after the turn was taken: writes: when which text of the answer comes, with a bubble around it; signs:
-    (name, from, to); sends: requests; documents: when another document comes; trouble: (from, to, text) of an error
-    that is shown.
+    In seconds after the turn was taken: echoes: when the user's words are there; writes: when which text of the answer
+    comes, with a bubble around it; signs: (name, from, to); sends: requests; documents: when another document comes;
+    trouble: (from, to, text) of an error that is shown.
     """
 
     time: Stepped = field(default_factory=Stepped)
@@ -77,6 +77,7 @@ class ScriptedPage:
     moves: float = 0.0
     taken_by: str = "button"
     held: float = 0.0
+    echoes: float = 0.0
     writes: Sequence[tuple[float, str]] = ()
     signs: Sequence[tuple[str, float, float]] = ()
     sends: Sequence[Request] = ()
@@ -163,7 +164,7 @@ class ScriptedPage:
         if self.taken is None or self.marked is None:
             return []
         lag, since = self.taken - self.marked, self.since
-        moments = [0.0, *(at for at, _ in self.writes if at <= since)]
+        moments = sorted({0.0, *(at for at in (self.echoes, *(at for at, _ in self.writes)) if at <= since)})
         return [lag + at for at in moments if lag + at >= 0]  # what stood in a document when it came did not change
 
     def sample(self) -> TurnSigns:
@@ -199,7 +200,9 @@ class ScriptedPage:
         if self.taken is not None:
             born = 1000 * (self.taken - (self.marked or 0.0))
             words = "".join(text for at, text in self.writes if at <= since)
-            turns += f'<div h-id="{USER}" class="user" h-box="0,0,900,30" h-born="{born}">{SAID}</div>'
+            if self.echoes <= since:
+                shown = born + 1000 * self.echoes
+                turns += f'<div h-id="{USER}" class="user" h-box="0,0,900,30" h-born="{shown}">{SAID}</div>'
             if any(at <= since for at, _ in self.writes):
                 first, last = self.writes[0][0], max(at for at, _ in self.writes if at <= since)
                 when = f'h-born="{born + 1000 * first}" h-said="{born + 1000 * last}"'

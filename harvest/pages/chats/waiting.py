@@ -16,6 +16,7 @@ from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place
 from harvest.pages.finding.blocker import Blocker
 from harvest.pages.reading.elements import begins_without_words
+from harvest.pages.reading.figures import has_words
 from harvest.pages.reading.page import Page, letters, parse_page
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
@@ -27,6 +28,7 @@ _AHEAD = 0.12  # seconds before it may be whole at which the page is read
 _MOST_DOCUMENTS = 5  # that may come one right after the other
 _DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
 _FILLED = 1.5  # seconds of quiet after which a short text that came by a request is no state of the user's bubble
+_PREMATURE = 1.5  # seconds after the send within which figures before the user's words are no answer
 _AT_ONCE = 30.0  # milliseconds: came in the same stroke
 _CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
@@ -102,7 +104,7 @@ class Waiting:
         self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
         self._since: float | None = None  # when it was found to stand elsewhere than where it had been watched
         self._bytes = 0
-        self._looked_at = (-1, 0)
+        self._looked_at = (-1, 0, True)
         self._ahead: _Look | None = None
         self._echoed = False  # whether the user's words have stood on the page
         self._doubtful: ReadTurn | None = None  # what was read last, if it may be no answer
@@ -115,7 +117,7 @@ class Waiting:
         until = self._clock.monotonic() + seconds
         while True:
             seen = await self._glance()
-            stands = (seen.mutations, len(self._window.traffic.faults))
+            stands = (seen.mutations, len(self._window.traffic.faults), self._since_sending() < _PREMATURE)
             if (self._began is None or seen.stale) and stands != self._looked_at:
                 self._looked_at = stands
                 await self._look()
@@ -234,7 +236,7 @@ class Waiting:
             # Another document came: the answer stands in it, or will.
             await self._place.frame.follow(self._selectors)
             self._shift = self._since_sending()
-            self._began, self._container, self._looked_at = None, 0, (-1, 0)
+            self._began, self._container, self._looked_at = None, 0, (-1, 0, True)
             self._bubbles, self._since, self._ahead = frozenset(), None, None
         raise Unanswered("page-reloaded", "the page kept reloading while Harvest waited for the answer")
 
@@ -244,7 +246,7 @@ class Waiting:
         turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
         self._echoed = self._echoed or turn.echo is not None
         self._lost = not self._is_repeated(page) if self._shift else self._swept(page, turn)
-        if self._lost:
+        if self._lost or self._is_premature(turn):
             turn = ReadTurn("")
         self._doubtful = turn.doubtful
         self._bytes = len((turn.doubtful or turn).text.encode())
@@ -261,6 +263,12 @@ class Waiting:
             self._container = container
             await self._place.frame.watch([container])
         return source, page, turn
+
+    def _is_premature(self, turn: ReadTurn) -> bool:
+        """True for figures and numbers that came before the user's own words did: a progress bar with its seconds, or
+        buttons that a page shows from the first turn on. If those words never appear, the figures count after a
+        while."""
+        return turn.echo is None and self._since_sending() < _PREMATURE and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
         """Whether the answer stands outside of what was watched, or beside what was first read as one: a state of the

@@ -26,6 +26,8 @@ _FILE = re.compile(
     r"(?P<name>[^\s/\\:*?\"<>|][^/\\:*?\"<>|\n]{0,120}?\.(?P<type>[A-Za-z]{1,5}|7z|mp[34]|m4[av]))(?![\w.])"
 )
 _SIZE = re.compile(r"(?P<number>\d{1,4}(?:[.,]\d{1,3})?)\s?(?P<unit>[KMGkmg]i?B|bytes|B|Ko|Mo)\b")
+_MARKS = re.compile(r"!\[[^\]]*\]\([^)]*\)|\[(?:picture|drawing|audio|video)(?:: [^\]]*)?\]")
+_WORD = re.compile(r"[^\W\d_]{2}")
 _UNITS = {"k": 1000, "m": 1000**2, "g": 1000**3}
 _PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "org", "php", "io", "de", "eu"})
 
@@ -94,6 +96,11 @@ def figure_mark(node: Node, *, wordless: bool) -> str:
     label = ": ".join(dict.fromkeys(part for part in said if part))
     kind = node.tag if node.tag in _PLAYED else "drawing"
     return f"[{kind}: {label}]" if label else f"[{kind}]"
+
+
+def has_words(text: str) -> bool:
+    """True if an answer's text has a word of two letters or more besides the marks of its figures."""
+    return _WORD.search(_MARKS.sub(" ", text)) is not None
 
 
 def attachment_of(node: Node) -> Attachment | None:

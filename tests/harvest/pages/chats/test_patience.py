@@ -96,6 +96,19 @@ def test_a_far_page_that_stores_the_answer_is_waited_for_until_that_is_known_to_
     assert page.time.seconds == about(1.4 + waited)
 
 
+RING = '<div h-id="52" h-box="400,560,140,140" h-born="9"><svg h-id="53" h-box="400,560,140,140" h-show="block"/></div>'
+TICK = '<div h-id="51" h-box="900,640,60,20" h-born="9">0.1s</div>'
+
+
+@pytest.mark.parametrize("inside", [RING, TICK, TICK + RING, RING + TICK.replace("0.1s", "3 / 7.2 s (42%)")])
+def test_a_progress_bar_that_comes_before_the_users_words_is_not_taken_for_the_answer(inside: str) -> None:
+    bar = f'<div h-id="50" class="tracker" h-box="0,560,1000,140">{inside}</div>'
+    page = ScriptedPage(shown=[Showing(bar)], echoes=0.3, writes=[(0.6, TEXT)], signs=[("stop", 0.0, 0.6)])
+    found = awaited(page)
+    assert (found.turn.text, found.verdict and found.verdict.how) == (TEXT, "signs")
+    assert page.time.seconds == about(0.6 + 0.5)
+
+
 def test_an_answer_with_a_loose_sign_alone_is_given_a_second() -> None:
     page = ScriptedPage(writes=ANSWER, signs=[("animation", 0.0, 1.45)])
     assert awaited(page).turn.text == TEXT
