@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
@@ -130,6 +131,16 @@ class Document:
     ) -> InputError:
         """An error at the value (or the key) at `loc`, ready to raise."""
         return InputError(what, place=self.place(loc, key=key), allowed=allowed, advice=advice)
+
+    @contextmanager
+    def placing(self, loc: Loc) -> Iterator[None]:
+        """Give `loc` as the place of an InputError without one that is raised within the block."""
+        try:
+            yield
+        except InputError as fault:
+            if fault.place is not None:
+                raise
+            raise self.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
     def part(self, loc: Loc) -> Document:
         """The value at `loc` as a document of its own: its faults still name their place in the file."""

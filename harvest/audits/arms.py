@@ -120,15 +120,23 @@ def read_arm(
         wording = document.part((*loc, "wording")).validated(paraphrasing.Options)
     if entry.texts is not None:
         texts = _texts(document, (*loc, "texts"), entry.texts, protocol, topics)
-    variant = _with_users(document, loc, entry, protocol)
+    simulated = dict(protocol.users)
+    for user, options in entry.users.items():
+        where = (*loc, "users", user)
+        if user not in simulated:
+            raise document.error(
+                where,
+                f"the protocol {protocol.name!r} has no user {user!r}",
+                allowed=", ".join(simulated) or "none: it says every word itself",
+                key=True,
+            )
+        given = {key: value for key, value in options.items() if key != "simulator"}
+        simulated[user] = SimulatedUser(str(options.get("simulator", "")), given, document.part(where))
+    variant = replace(protocol, users=MappingProxyType(simulated))
     users = build_users(variant)
-    try:
-        if not grouped:
+    if not grouped:
+        with document.placing((*loc, "users")):
             check_users(users, topics)
-    except InputError as fault:
-        if fault.place is not None:
-            raise
-        raise document.error((*loc, "users"), fault.what, allowed=fault.allowed, advice=fault.advice) from None
     playing: User = ScriptedUser(variant, users)
     if texts is not None:
         playing = with_given_words(playing, texts)
@@ -160,20 +168,3 @@ def _texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: 
         what = f"{path}: {fault.what}"
         advice = fault.advice or "name a file of words, as seen from the folder of this one"
         raise document.error(loc, what, allowed=fault.allowed, advice=advice) from None
-
-
-def _with_users(document: Document, loc: Loc, entry: ArmEntry, protocol: Protocol) -> Protocol:
-    """The protocol with the users that the arm names in place of its own."""
-    users = dict(protocol.users)
-    for name, options in entry.users.items():
-        where = (*loc, "users", name)
-        if name not in users:
-            raise document.error(
-                where,
-                f"the protocol {protocol.name!r} has no user {name!r}",
-                allowed=", ".join(users) or "none: it says every word itself",
-                key=True,
-            )
-        given = {key: value for key, value in options.items() if key != "simulator"}
-        users[name] = SimulatedUser(str(options.get("simulator", "")), given, document.part(where))
-    return replace(protocol, users=MappingProxyType(users))

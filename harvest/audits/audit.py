@@ -4,12 +4,11 @@
 work, with file:line:column, before anything is sent.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Order
@@ -36,9 +35,9 @@ from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import Topic, TopicSet
-from topics.yaml_values import Loc
 
 FORMAT = "harvest-audit/1"
+_Loaded = TypeVar("_Loaded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,31 +233,52 @@ def load_audit(
         show(exposures)
     if not keys_in_clear:
         refuse_keys_in_clear(exposures, document)
+    audit = replace(_resolve(document, file, only=only, trials=trials), exposures=exposures, imports=imports)
+    if seed is not None:
+        audit = replace(audit, seed=seed)
+    surroundings = Surroundings("", audit.folder, topics=audit.topics, secrets=audit.secrets)
+    audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
+    _build_drivers(audit)
+    systems = tuple(set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
+    if shard is not None:
+        systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
+    return replace(audit, systems=systems, shard=shard)
+
+
+def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | None, trials: int | None) -> Audit:
+    """The audit with all files read that it names, as yet without endpoints and drivers."""
     folder = Path(document.path).resolve().parent
-    whole = _resolve_name(document, "topics", folder, load_topics)
-    topics = _choose_topics(document, whole, only or file.only, given_by_option=only is not None)
-    protocol = _resolve_name(document, "protocol", folder, load_protocol)
-    gold = _resolve_name(document, "gold", folder, lambda name: load_gold(name, topics)) if file.gold else None
-    with place_errors(document, ("protocol",)):
+    whole = _load_named(document, "topics", file.topics, folder, load_topics)
+    topics = whole
+    if chosen := only or file.only:
+        for i, topic_id in enumerate(chosen):
+            with document.placing(("only", i) if only is None else ("topics",)):
+                whole[topic_id]
+        topics = whole.only(chosen)
+    protocol = _load_named(document, "protocol", file.protocol, folder, load_protocol)
+    gold = None
+    if file.gold:
+        gold = _load_named(document, "gold", file.gold, folder, lambda name: load_gold(name, topics))
+    groups = file.groups or ()
+    with document.placing(("protocol",)):
         check_topics(protocol, topics)
         users = build_users(protocol)
-    check_groups(document, file.groups or (), protocol, users, topics.topics)
+    check_groups(document, groups, protocol, users, topics.topics)
     if file.arms and file.factors:
         what = "an audit has arms or factors, not both: factors make arms of all combinations of their levels"
         raise document.error(("factors",), what, advice="make a factor of the arms", key=True)
-    if file.population and (file.groups or file.arms or file.factors):
-        other = "groups" if file.groups else "arms"
+    if file.population and (groups or file.arms or file.factors):
+        other = "groups" if groups else "arms"
         what = f"an audit has {other} or a population, not both: a trial of each of the {other} meets one user"
         raise document.error(("population",), what, advice="write two audits", key=True)
-    arms = (
-        read_factors(document, file.factors, protocol, topics.topics, grouped=bool(file.groups))
-        if file.factors
-        else read_arms(document, file.arms or {}, protocol, topics.topics, grouped=bool(file.groups))
-    )
-    for arm in arms if file.groups else ():
+    if file.factors:
+        arms = read_factors(document, file.factors, protocol, topics.topics, grouped=bool(groups))
+    else:
+        arms = read_arms(document, file.arms or {}, protocol, topics.topics, grouped=bool(groups))
+    for arm in arms if groups else ():
         if arm.protocol != protocol:  # else its users have been checked
-            check_groups(document, file.groups or (), arm.protocol, build_users(arm.protocol), topics.topics)
-    audit = Audit(
+            check_groups(document, groups, arm.protocol, build_users(arm.protocol), topics.topics)
+    return Audit(
         document=document,
         name=file.name,
         about=file.about,
@@ -267,72 +287,36 @@ def load_audit(
         gold=gold,
         gold_source=file.gold or "",
         trials=trials or file.trials,
-        seed=file.seed if seed is None else seed,
+        seed=file.seed,
         systems=read_systems(document, file.systems),
         evidence=file.evidence,
         max_invalid=file.max_invalid,
         scoring=file.scoring.model_dump(exclude_none=True),
         thresholds=file.thresholds,
         users=users,
-        groups=file.groups or (),
+        groups=groups,
         order=file.order,
         placebo=file.placebo,
         arms=arms,
         population=read_population(document, file.population or {}, protocol, topics.topics),
-        trials_of=_trials_of(document, file, whole, topics) if trials is None else {},
-        exposures=exposures,
-        imports=imports,
+        trials_of=_read_trials_of(document, file, whole, topics) if trials is None else {},
         harm=file.harm,
     )
-    surroundings = Surroundings("", audit.folder, topics=topics, secrets=audit.secrets)
-    audit = replace(audit, endpoints=read_endpoints(document, file.endpoints, surroundings))
-    with place_errors(document, ("protocol",)):
-        for one in audit.protocols:
-            audit.endpoints.check(one)
-    check_harm(document, file.harm, audit.protocols)
-    _build_drivers(audit)
-    check_sessions(document, audit.systems, audit.drivers, audit.protocols)
-    systems = tuple(set_pace(*pair, audit.drivers) for pair in zip(audit.systems, file.systems))
-    if shard is not None:
-        systems = tuple(replace(system, limits=system.limits.shared_by(shard.of)) for system in systems)
-    return replace(audit, systems=systems, shard=shard)
 
 
-@contextmanager
-def place_errors(document: Document, loc: Loc) -> Iterator[None]:
-    """Give an InputError that has no place its place in the audit file."""
-    try:
-        yield
-    except InputError as fault:
-        if fault.place is not None:
-            raise
-        raise document.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
-
-
-def _resolve_name(document: Document, key: str, folder: Path, load: Any) -> Any:
-    """What `key` names: a shipped name, or a file beside the audit."""
-    assert isinstance(document.value, dict)
-    name = document.value[key]
+def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
+    """Load the file beside the audit that `key` names, or else the shipped one of that name."""
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
-    with place_errors(document, (key,)):
+    with document.placing((key,)):
         return load(str(beside) if is_path or beside.is_file() else name)
 
 
-def _choose_topics(
-    document: Document, topics: TopicSet, only: tuple[str, ...] | None, *, given_by_option: bool
-) -> TopicSet:
-    for i, topic_id in enumerate(only or ()):
-        with place_errors(document, ("topics",) if given_by_option else ("only", i)):
-            topics[topic_id]
-    return topics if only is None else topics.only(only)
-
-
-def _trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
-    """Of the topics that are played. known: all that the audit could play."""
+def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
+    """The numbers of trials by topic, for those of `topics` that have their own. known: all topics of the audit."""
     own = file.trials_of or {}
     for topic_id in own:
-        with place_errors(document, ("trials_of", topic_id)):
+        with document.placing(("trials_of", topic_id)):
             known[topic_id]
         if file.only is not None and topic_id not in file.only:
             raise document.error(
@@ -346,15 +330,21 @@ def _trials_of(document: Document, file: AuditFile, known: TopicSet, topics: Top
 
 
 def _build_drivers(audit: Audit) -> None:
-    """Build every driver, and refuse, before the first request, one that cannot do what the protocol needs."""
+    """Build every driver, and refuse an audit whose endpoints or systems cannot do what its protocol and users need."""
+    document = audit.document
+    with document.placing(("protocol",)):
+        for protocol in audit.protocols:
+            audit.endpoints.check(protocol)
+    check_harm(document, audit.harm, audit.protocols)
     for system in audit.systems:
         driver = audit.drivers[system.name] = audit.build(system)
-        lacking = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
-        if lacking:
-            raise audit.document.error(
+        missing = sorted(need for need in audit.protocol.needs if not getattr(driver.capabilities, need, False))
+        if missing:
+            raise document.error(
                 (*system.loc, "driver"),
-                f"protocol {audit.protocol.name!r} needs {', '.join(lacking)}, which driver {system.driver!r} lacks",
+                f"protocol {audit.protocol.name!r} needs {', '.join(missing)}, which driver {system.driver!r} lacks",
                 advice="choose another driver, or a protocol that does not need it",
             )
     if not audit.topics.topics:
-        raise InputError("the audit has no topics to play", place=Place(audit.document.path))
+        raise InputError("the audit has no topics to play", place=Place(document.path))
+    check_sessions(document, audit.systems, audit.drivers, audit.protocols)

@@ -1,7 +1,7 @@
 """What an audit file makes this machine do, before anything of it is done: by the options of its systems and endpoints,
 as they are written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,25 +23,20 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):
-        try:
+        with document.placing(("systems", place, "driver")):
             driver_module(entry.driver)
-        except InputError as fault:
-            where = document.place(("systems", place, "driver"))
-            raise InputError(fault.what, place=where, allowed=fault.allowed, advice=fault.advice) from None
         loc: Loc = ("systems", place, "options")
         loc = loc if loc in document.marks else loc[:2]
         found.append(read_exposure(entry.driver, entry.options, entry.name, folder, document=document, loc=loc))
-    return (*found, *_endpoints(document, file.endpoints))
-
-
-def _endpoints(document: Document, entries: Mapping[str, Mapping[str, Any]]) -> Iterable[Exposure]:
-    for name, options in entries.items():
+    if file.endpoints:
         from harvest.voices.endpoint import (
-            EndpointOptions,
-        )  # late: brings what an audit without endpoints need not have
+            EndpointOptions,  # late: an audit without endpoints does not need its imports
+        )
 
-        part = replace(document.part(("endpoints", name)), value=dict(options))
-        yield Exposure.of(f"endpoint {name}", part.validated(EndpointOptions))
+        for name, options in file.endpoints.items():
+            part = replace(document.part(("endpoints", name)), value=dict(options))
+            found.append(Exposure.of(f"endpoint {name}", part.validated(EndpointOptions)))
+    return tuple(found)
 
 
 def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:

@@ -112,7 +112,10 @@ def _arm(
                     advice="each thing can be changed by one factor",
                 )
             set_by[way] = factor
-            _put(value, way, leaf)
+            inside = value
+            for key in way[:-1]:
+                inside = inside.setdefault(str(key), {})
+            inside[str(way[-1])] = leaf
         depth = len(where)
         marks |= {(*loc, *way[depth:]): mark for way, mark in document.marks.items() if way[:depth] == where}
         keys |= {(*loc, *way[depth:]): mark for way, mark in document.key_marks.items() if way[:depth] == where}
@@ -131,12 +134,6 @@ def _leaves(value: Mapping[str, Any], way: Loc = ()) -> Iterator[tuple[Loc, Any]
             yield from _leaves(inner, (*way, key))
         else:
             yield (*way, key), inner
-
-
-def _put(value: dict[str, Any], way: Loc, leaf: Any) -> None:
-    for key in way[:-1]:
-        value = value.setdefault(str(key), {})
-    value[str(way[-1])] = leaf
 
 
 def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ no brackets. The trait `group` of every scenario says which one the user is of; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import combinations
 
 from protocols.protocol import Protocol
 from simulators.registry import SIMULATORS, check_users
@@ -18,9 +18,6 @@ from topics.document import Document
 from topics.errors import InputError
 from topics.shown_names import first_alike
 from topics.topic import Topic
-
-if TYPE_CHECKING:  # late: most audits have no groups
-    from simulators.wrappers.persona import Options
 
 
 def grouped_name(system: str, group: str) -> str:
@@ -38,26 +35,16 @@ def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, s
     between them is due to chance."""
     if not groups:
         return ()
-    from simulators.wrappers.persona import null_pairs
+    from simulators.wrappers.persona import null_pairs, persona_in, written_options
 
-    pairs: set[frozenset[str]] | None = None
-    for options in _personas(protocol).values():
-        own = {frozenset(pair) for pair in null_pairs(options)}
-        pairs = own if pairs is None else pairs & own
-    return tuple(
-        (one, other)
-        for place, one in enumerate(groups)
-        for other in groups[place + 1 :]
-        if pairs and frozenset((one, other)) in pairs
-    )
-
-
-def _personas(protocol: Protocol) -> dict[str, Options]:
-    """The outermost persona of every user that has one, by the user's name."""
-    from simulators.wrappers.persona import persona_in, written_options
-
-    found = {name: persona_in(user.document) for name, user in protocol.users.items()}
-    return {name: written_options(document) for name, document in found.items() if document is not None}
+    personas = [persona_in(user.document) for user in protocol.users.values()]
+    described = [
+        {frozenset(pair) for pair in null_pairs(written_options(document))}
+        for document in personas
+        if document is not None
+    ]
+    shared = set.intersection(*described) if described else set()
+    return tuple(pair for pair in combinations(groups, 2) if frozenset(pair) in shared)
 
 
 def check_groups(
@@ -93,23 +80,23 @@ def check_groups(
             key=True,
         )
     for name, user in protocol.users.items():
-        _check_user(document, groups, name, user.document)
+        persona = persona_in(user.document)
+        if persona is not None:
+            _check_persona(document, groups, name, persona)
+        elif not _foreign(user.document):
+            raise user.document.error(
+                (),
+                f"the audit plays groups, and the user {name!r} has no persona: its group would be lost",
+                advice="put it under `over` of a persona that describes the groups",
+            )
     for i, group in enumerate(groups):
         _check(document, ("groups", i), users, topics, group)
 
 
-def _check_user(document: Document, groups: Sequence[str], name: str, user: Document) -> None:
-    from simulators.wrappers.persona import persona_in, written_options
+def _check_persona(document: Document, groups: Sequence[str], user: str, persona: Document) -> None:
+    """Refuse a persona that is fixed to one group, or that does not describe all of `groups`."""
+    from simulators.wrappers.persona import written_options
 
-    persona = persona_in(user)
-    if persona is None:
-        if _foreign(user):
-            return
-        raise user.error(
-            (),
-            f"the audit plays groups, and the user {name!r} has no persona: its group would be lost",
-            advice="put it under `over` of a persona that describes the groups",
-        )
     described = written_options(persona)
     if described.group is not None:
         raise persona.error(
@@ -121,7 +108,7 @@ def _check_user(document: Document, groups: Sequence[str], name: str, user: Docu
         if group not in described.groups:
             raise document.error(
                 ("groups", i),
-                f"no group {group!r} is described by the persona of the user {name!r}",
+                f"no group {group!r} is described by the persona of the user {user!r}",
                 allowed=", ".join(described.groups),
                 advice="describe it in the protocol, or remove it here",
             )

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from harvest.audits.audit import Audit
-from harvest.audits.system import System
 from harvest.parrot.placebo import DRIVERS
 from topics.topic import TopicSet
 
@@ -28,7 +27,14 @@ def check_placebo(audit: Audit) -> None:
 
 def placebo_audit(audit: Audit, url: str) -> Audit:
     """The audit to play against a placebo at `url`, of the systems that are read in a way that one can be."""
-    systems = tuple(_placebo(system, url) for system in audit.systems if system.driver in DRIVERS)
+    systems = []
+    for system in audit.systems:
+        if system.driver in DRIVERS:
+            kept = {key: value for key, value in system.options.items() if key in _KEPT}
+            api = {"base_url": f"{url}/v1", "model": "placebo", **kept}
+            options = api if system.driver == "openai" else {"url": f"{url}/"}
+            limits = replace(system.limits, spacing=0.0, attempts=1)
+            systems.append(replace(system, options=options, session="fresh", limits=limits))
     planned = sum(map(audit.trials_with, audit.topics.topics)) * max(1, len(audit.played) // len(audit.systems))
     budget = max(1, int(planned * SHARE))
     every = audit.topics.topics
@@ -37,7 +43,7 @@ def placebo_audit(audit: Audit, url: str) -> Audit:
         audit,
         name=f"{audit.name} (placebo)",
         topics=TopicSet(audit.topics.name, chosen, audit.topics.attributes),
-        systems=systems,
+        systems=tuple(systems),
         trials=max(1, budget // len(chosen)),
         trials_of={},
         gold=None,
@@ -50,10 +56,3 @@ def placebo_audit(audit: Audit, url: str) -> Audit:
     for system in systems:
         made.drivers[system.name] = made.build(system)
     return made
-
-
-def _placebo(system: System, url: str) -> System:
-    kept = {key: value for key, value in system.options.items() if key in _KEPT}
-    api = {"base_url": f"{url}/v1", "model": "placebo", **kept}
-    options = api if system.driver == "openai" else {"url": f"{url}/"}
-    return replace(system, options=options, session="fresh", limits=replace(system.limits, spacing=0.0, attempts=1))

@@ -22,6 +22,9 @@ from topics.document import Document
 from topics.identity import generator
 from topics.topic import Topic
 
+# Shares are rounded to twelve digits: a smaller one would have three significant digits or none.
+_LEAST_SHARE = 1e-9
+
 
 class MemberEntry(ArmEntry):
     """A member of the population as an audit file gives it: a weight, and what else an arm may change."""
@@ -48,7 +51,12 @@ def read_population(
     played, that is the same as another, or that is alone."""
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
-    shares = _shares({name: entry.weight for name, entry in entries.items()})
+    # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
+    # weights 3 and 1 are the same population as .3 and .1.
+    largest = max((entry.weight for entry in entries.values()), default=1.0)
+    scaled = {name: entry.weight / largest for name, entry in entries.items()}
+    total = math.fsum(scaled.values())
+    shares = {name: round(weight / total, 12) for name, weight in scaled.items()}
     for name, entry in entries.items():
         loc = ("population", name)
         if shares[name] < _LEAST_SHARE:
@@ -68,19 +76,6 @@ def read_population(
         what = "a population of one member is that user"
         raise document.error(("population",), what, advice="add another, or name the user in the protocol", key=True)
     return tuple(found)
-
-
-# Shares are rounded to twelve digits: a smaller one would be known to three or none.
-_LEAST_SHARE = 1e-9
-
-
-def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    """Rounded, so that 3 and 1 are the same population as .3 and .1. Weights are scaled before they are summed, as the
-    sum of large ones may be no number."""
-    largest = max(weights.values(), default=1.0)
-    scaled = {name: weight / largest for name, weight in weights.items()}
-    whole = math.fsum(scaled.values())
-    return {name: round(weight / whole, 12) for name, weight in scaled.items()}
 
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:

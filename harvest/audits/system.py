@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -72,15 +71,20 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
     """The systems of an audit file. Raises InputError, with its place, for a name given twice and a rate that cannot be
     read."""
     systems: list[System] = []
-    seen = Counter[str]()
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)
-        seen[entry.name] += 1
-        if seen[entry.name] > 1:
+        if any(entry.name == earlier.name for earlier in systems):
             raise document.error((*loc, "name"), f"two systems are called {entry.name!r}", advice="rename one")
+        apart = 0.0
+        if entry.rate is not None:
+            found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", entry.rate)
+            if not found or float(found[1]) <= 0:
+                what = f"rate {entry.rate!r} is not understood"
+                raise document.error((*loc, "rate"), what, allowed="turns per time: 2/s, 30/min, 500/h")
+            apart = {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
         limits = Limits(
             concurrency=entry.concurrency,
-            spacing=max(entry.delay or 0.0, _seconds_apart(document, (*loc, "rate"), entry.rate)),
+            spacing=max(entry.delay or 0.0, apart),
             turn_timeout=entry.turn_timeout,
             retries=entry.retries,
             retry_wait=entry.retry_wait,
@@ -91,16 +95,6 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
         vantage = entry.vantage or ""
         systems.append(System(entry.name, entry.driver, entry.options, entry.session, limits, loc, vantage=vantage))
     return tuple(systems)
-
-
-def _seconds_apart(document: Document, loc: Loc, rate: str | None) -> float:
-    """`30/min`, `2/s`, `500/h` as seconds from one turn to the next."""
-    if rate is None:
-        return 0.0
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*/\s*(s|min|h)\s*", rate)
-    if not found or float(found[1]) <= 0:
-        raise document.error(loc, f"rate {rate!r} is not understood", allowed="turns per time: 2/s, 30/min, 500/h")
-    return {"s": 1.0, "min": 60.0, "h": 3600.0}[found[2]] / float(found[1])
 
 
 def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:

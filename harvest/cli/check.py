@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from harvest.audits.audit import Audit, load_audit, place_errors
+from harvest.audits.audit import Audit, load_audit
 from harvest.audits.groups import noise_pairs
 from harvest.audits.probes import asked_for_harm, new_sessions
 from harvest.audits.system import System
@@ -57,7 +57,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     """
     show = partial(show_exposures, err=as_json)
     resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
-    with place_errors(resolved.document, ("scoring",)):
+    with resolved.document.placing(("scoring",)):
         scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
     if resolved.thresholds:
         from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure

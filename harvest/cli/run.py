@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from harvest.audits.audit import Audit, load_audit, place_errors
+from harvest.audits.audit import Audit, load_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
@@ -101,7 +101,7 @@ def command(
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
-        with place_errors(resolved.document, ("scoring",)):  # what cannot be scored is refused before it is played
+        with resolved.document.placing(("scoring",)):  # what cannot be scored is refused before it is played
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
             from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure

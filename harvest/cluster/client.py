@@ -11,9 +11,6 @@ from harvest.systems.exposure import is_this_machine
 from harvest.terminal import printable, tell
 from topics.errors import InputError
 
-# How long a scheduler may take to be reached, and as long again to answer at first.
-_SECONDS = 10
-
 # Schemes of addresses for which Dask needs certificates.
 _ENCRYPTED = ("tls", "wss")
 
@@ -28,8 +25,12 @@ _GONE = 15
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """Dask's client of the scheduler at `address`. Raises InputError where there is none, or Dask is not installed."""
+def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
+    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end.
+
+    seconds: how long the connection may take, and as long again for the first answer. Raises InputError if no scheduler
+    answers there, or if Dask is not installed.
+    """
     if not address.strip():
         raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:
@@ -52,13 +53,18 @@ def connected(address: str) -> Iterator[Any]:
 
         async def _start(self, **options: Any) -> None:
             # Dask's own limit ends with the connection: for the first words of who took it, it would wait for ever.
-            await asyncio.wait_for(super()._start(**options), 2 * _SECONDS)
+            await asyncio.wait_for(super()._start(**options), 2 * seconds)
 
-    _refuse_tls(distributed.Security, address)
+    try:
+        security = distributed.Security().get_connection_args("client")
+    except Exception as fault:  # of files, of TLS, of Dask's settings
+        raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS) from None
+    if address.partition("://")[0] in _ENCRYPTED and security.get("ssl_context") is None:
+        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS)
     if warning := trusted_in_clear(address):
         tell(printable(f"warning: {warning}", line=True))
     try:
-        client = Client(address, timeout=_SECONDS, set_as_default=False)
+        client = Client(address, timeout=seconds, set_as_default=False)
     except Exception as fault:  # what another program says may be taken for a length, and then for want of memory
         told = isinstance(fault, (OSError, ValueError, RuntimeError, ImportError)) and str(fault)
         said = told or "what listens there does not speak as one"
@@ -78,16 +84,6 @@ def trusted_in_clear(address: str) -> str:
         f"{address} is reached in clear and without certificates: whoever answers there can run code here, and whoever "
         "reaches the cluster can run code on its workers and read their keys; use tls:// (SECURITY.md)"
     )
-
-
-def _refuse_tls(security: Any, address: str) -> None:
-    """Raise InputError where Dask has no certificates for an address that needs them, or cannot use those it has."""
-    try:
-        own = security().get_connection_args("client")
-    except Exception as fault:  # of files, of TLS, of Dask's settings
-        raise InputError(f"the certificates in Dask's settings cannot be used: {fault}", advice=_TLS) from None
-    if address.partition("://")[0] in _ENCRYPTED and own.get("ssl_context") is None:
-        raise InputError(f"{address} needs certificates, and Dask's settings do not name them", advice=_TLS)
 
 
 def threads(client: Any, address: str) -> int:

@@ -16,7 +16,6 @@ from topics.target import checked_target
 
 FORMAT = "harvest-notice/1"
 
-_PATIENCE = 10.0  # seconds for all of it: the verdict is there already
 _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
@@ -78,11 +77,14 @@ def _number(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
 
 
-def send(bulletin: Bulletin, url: str) -> str:
-    """Why it was not taken; "" where it was. It never raises, takes 10 s at most, and never repeats the URL."""
+def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
+    """Post the bulletin to the webhook, and return the reason if it was not accepted, or "".
+
+    Never raises and never repeats the URL, which is a secret. seconds: for all of it; the verdict does not wait longer.
+    """
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
     try:
-        status = asyncio.run(_post(url, body))
+        status = asyncio.run(_post(url, body, seconds))
     except DriverError as fault:
         return fault.reason
     except (InputError, ValueError, OSError):  # whose words may repeat the address
@@ -90,9 +92,9 @@ def send(bulletin: Bulletin, url: str) -> str:
     return "" if 200 <= status < 300 else f"it answered {status}"
 
 
-async def _post(url: str, body: bytes) -> int:
+async def _post(url: str, body: bytes, seconds: float) -> int:
     wire = Wire(
-        WireOptions.model_validate({"timeout": _PATIENCE, "connect_timeout": _PATIENCE / 2}),
+        WireOptions.model_validate({"timeout": seconds, "connect_timeout": seconds / 2}),
         Surroundings("webhook", Path()),
     )
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harvest.stores.store import Store, is_url, open_store
+from harvest.stores.store import is_url, open_store
 from harvest.stores.stored_run import Stint, StoredRun, piece_of
 from recordings.files.errors import RunError, StoreError
 from recordings.merging.merge import Merged, merge
@@ -84,11 +84,15 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
             if not is_url(run):
                 copies.folders.append(Path(run))
                 continue
-            stored = _runs_in(open_store(run, reading=True))
+            store = open_store(run, reading=True)
+            folders = store.folders()
+            names = [""] if "stints" in folders else [one for one in folders if "stints" in store.folders(f"{one}/")]
+            if not names:
+                raise InputError("no run is here", place=Place(store.url), advice="check the address")
             try:
                 near.parent.mkdir(parents=True, exist_ok=True)
                 into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))
-                for one in stored:
+                for one in (StoredRun(store, name) for name in names):
                     folder = Path(into) / (one.name or "run")
                     if stints := one.fetch(folder):
                         copies.folders.append(folder)
@@ -98,14 +102,3 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
             except OSError as fault:
                 raise StoreError(near, fault) from fault
         yield copies
-
-
-def _runs_in(store: Store) -> list[StoredRun]:
-    """The run at the address of a store, or all that lie directly below it. Raises InputError where there is none."""
-    folders = store.folders()
-    if "stints" in folders:
-        return [StoredRun(store, "")]
-    found = [StoredRun(store, name) for name in folders if "stints" in store.folders(f"{name}/")]
-    if not found:
-        raise InputError("no run is here", place=Place(store.url), advice="check the address")
-    return found

@@ -21,8 +21,6 @@ from topics.errors import HarvestError, InputError, Place
 from topics.regular_file import entries, open_inside, read_inside
 
 _ADDRESS = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]+\.[a-z.]+")
-# Bytes of the largest piece.
-_AT_ONCE = 8 * 2**20
 
 
 class TakenOver(HarvestError):
@@ -64,7 +62,13 @@ def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -
 
 def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
     folder.mkdir(parents=True, exist_ok=True)
-    _refuse_filled(folder)
+    others = [name for one in folder.iterdir() if not (name := one.name).startswith(("trials-", ".", "lock", CLAIM))]
+    if others and not is_run(folder):
+        raise RunError(
+            f"the folder is not empty and does not contain a run (it holds {min(others)!r})",
+            place=Place(str(folder)),
+            advice="take an empty or new folder",
+        )
     lock = Lock(folder)
     try:
         recorded = stored.recorded_header()
@@ -77,7 +81,8 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
         files, header = stored.files(stints, begins), stored.header(stints)
         aside = None
         if any(files.get(file.name) != read_inside(folder, file.name) for file in event_files(folder)):
-            aside = _aside(folder, number)
+            names = (f"{folder.name}.before-{number}" + (f"-{more}" if more else "") for more in count())
+            aside = folder.rename(next(path for name in names if not (path := folder.with_name(name)).exists()))
             lock.release()
             folder.mkdir()
             lock = Lock(folder)
@@ -95,16 +100,6 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
         return TakenUp(number, aside)
     finally:
         lock.release()
-
-
-def _refuse_filled(folder: Path) -> None:
-    others = [name for one in folder.iterdir() if not (name := one.name).startswith(("trials-", ".", "lock", CLAIM))]
-    if others and not is_run(folder):
-        raise RunError(
-            f"the folder is not empty and does not contain a run (it holds {min(others)!r})",
-            place=Place(str(folder)),
-            advice="take an empty or new folder",
-        )
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
@@ -141,24 +136,8 @@ def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: byte
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
-    return not here or _claim(folder) == stored.claimed(stint.number)
-
-
-def _claim(folder: Path) -> bytes:
-    """The newest claim that was made for a folder; b"" for none."""
-    try:
-        return read_inside(folder, CLAIM)
-    except FileNotFoundError:
-        return b""
-
-
-def _aside(folder: Path, number: int) -> Path:
-    """Move a folder out of the way; where it is now."""
-    for more in count():
-        name = f"{folder.name}.before-{number}" + (f"-{more}" if more else "")
-        if not folder.with_name(name).exists():
-            return folder.rename(folder.with_name(name))
-    raise AssertionError("there is always another name")
+    claim = read_inside(folder, CLAIM) if (folder / CLAIM).exists() else b""
+    return not here or claim == stored.claimed(stint.number)
 
 
 class Sender:
@@ -245,7 +224,7 @@ class Sender:
 
     def _pieces(self, kind: str, data: bytes) -> None:
         while data:
-            mine = data[:_AT_ONCE]
+            mine = data[: self._stored.largest_piece]
             if len(mine) < len(data):
                 mine = mine[: mine.rfind(b"\n") + 1] or data[: data.find(b"\n") + 1]
             name = piece(self._number, kind, self._at[kind])

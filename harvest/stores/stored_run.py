@@ -78,10 +78,14 @@ def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """name: of the run in its store; "" where the store holds nothing else."""
+    """A run in an object store.
+
+    name: of the run within its store, "" if the store has only this one. largest_piece: bytes of events to put at once.
+    """
 
     store: Store
     name: str
+    largest_piece: int = 8 * 2**20
 
     @property
     def url(self) -> str:

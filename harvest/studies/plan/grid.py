@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from harvest.audits.audit import Audit, place_errors
+from harvest.audits.audit import Audit
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
@@ -53,7 +53,7 @@ class Basis:
 
 def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
     """The settings of the audit's scores. changes: made to them by options."""
-    with place_errors(audit.document, ("scoring",)):
+    with audit.document.placing(("scoring",)):
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 

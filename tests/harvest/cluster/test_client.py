@@ -45,12 +45,11 @@ def listening(says: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("says", [b"", b"SSH-2.0-OpenSSH_9.2p1\r\n"], ids=["nothing", "a greeting of its own"])
-def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_SECONDS", 1)
+def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
         said = f"there is no scheduler of Dask at {address}: what listens there does not speak as one"
-        with pytest.raises(InputError, match=said), connected(address):
+        with pytest.raises(InputError, match=said), connected(address, seconds=1):
             pass
     assert [one.name for one in threading.enumerate() if one not in before] == []
 
@@ -75,18 +74,15 @@ def test_who_is_trusted_is_said_before_another_machine_is_reached_in_clear(addre
     assert ("can run code here" in client.trusted_in_clear(address)) is warned
 
 
-def test_the_warning_comes_before_the_connection(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(client, "_SECONDS", 1)
-    with pytest.raises(InputError), connected("tcp://host.invalid:8786"):
+def test_the_warning_comes_before_the_connection(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError), connected("tcp://host.invalid:8786", seconds=1):
         pass
     assert "tcp://host.invalid:8786 is reached in clear" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("address", ["", " "])
 def test_an_empty_address_is_refused_as_such(address: str) -> None:
-    with pytest.raises(InputError, match="the address of the scheduler is empty"), connected(address):
+    with pytest.raises(InputError, match="the address of the scheduler is empty"), connected(address, seconds=1):
         pass
 
 

@@ -7,7 +7,6 @@ import socket
 
 import pytest
 
-from harvest.notices import webhook
 from harvest.notices.webhook import address, payload, send
 from tests.support.bulletins import AT, CHANGED, HOSTILE_BULLETIN, bulletin
 from tests.support.hostile_replies import LARGE
@@ -59,19 +58,18 @@ def test_what_a_system_called_its_model_is_not_sent() -> None:
     assert len(whole) < 100_000 < len(LARGE)
 
 
-def test_what_fails_is_said_in_a_word_without_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_is_said_in_a_word_without_the_address() -> None:
     told = bulletin(CHANGED)
     with listening() as hook:
         hook.status = 500
         assert send(told, hook.url) == "it answered 500"
         hook.status = 302
         assert send(told, hook.url) == "it answered 302"
-        monkeypatch.setattr(webhook, "_PATIENCE", 0.3)
         hook.seconds = 3.0
-        assert send(told, hook.url) == "timeout"
+        assert send(told, hook.url, seconds=0.3) == "timeout"
     assert send(told, hook.url) == "connect"
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert send(told, f"http://127.0.0.1:{silent.getsockname()[1]}/SECRET") == "timeout"
+        assert send(told, f"http://127.0.0.1:{silent.getsockname()[1]}/SECRET", seconds=0.3) == "timeout"
     assert send(told, "http://127.0.0.1:1/\N{SNOWMAN}" * 3).isprintable()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -281,10 +282,8 @@ def test_what_a_killed_worker_had_not_sent_is_sent_before_the_next_stint(stored:
     assert [one.name for one in tmp_path.iterdir()] == ["east"]
 
 
-def test_to_resume_a_run_brings_each_event_once(
-    stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("harvest.stores.stint._AT_ONCE", 1000)
+def test_to_resume_a_run_brings_each_event_once(stored: StoredRun, tmp_path: Path) -> None:
+    stored = replace(stored, largest_piece=1000)
     played(stored, tmp_path / "east")
     played(stored, tmp_path / "west", trials=2)
     store = counting(stored)
@@ -295,10 +294,8 @@ def test_to_resume_a_run_brings_each_event_once(
     assert len(brought) == len(set(brought)) > 5
 
 
-def test_what_is_large_is_sent_in_pieces_of_whole_lines(
-    stored: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("harvest.stores.stint._AT_ONCE", 1000)
+def test_what_is_large_is_sent_in_pieces_of_whole_lines(stored: StoredRun, tmp_path: Path) -> None:
+    stored = replace(stored, largest_piece=1000)
     played(stored, tmp_path / "east")
     (file,) = event_files(tmp_path / "east")
     pieces = [stored.get(piece(1, "trials", at)) for at in sorted(stored.stints()[1].trials)]
