@@ -30,7 +30,8 @@ def refuse_hidden_packages() -> None:
             "rename it (or uninstall the package it is of), or start Python in another folder; in a notebook, then "
             "restart the kernel"
         )
-        if _is_command():
+        # The script `harvest`, or `python -m harvest`: Python replaces "-m" only when it has found the package.
+        if sys.argv[:1] == ["-m"] or Path(sys.argv[0] if sys.argv else "").name == "harvest":
             sys.stderr.write(f"error: {what}\n  do: {advice}\n")
             raise SystemExit(2)
         raise HiddenPackageError(f"{what}\n  do: {advice}", name=name, path=str(found))
@@ -44,9 +45,3 @@ def _found(name: str) -> Path | None:
         return Path(spec.origin).resolve()
     file = getattr(module, "__file__", None)
     return Path(file).resolve() if file else None
-
-
-def _is_command() -> bool:
-    """Whether nothing but the command line imports us: the script `harvest`, or `python -m harvest`, whose name Python
-    puts in only when it has found the package."""
-    return sys.argv[:1] == ["-m"] or Path(sys.argv[0] if sys.argv else "").name == "harvest"

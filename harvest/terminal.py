@@ -40,14 +40,14 @@ class Lasting:
 
 def printable(text: str, *, line: bool = False) -> str:
     """`text` with control characters as pictures (ESC as ␛) and direction marks by code; line: line ends too."""
-    return (_STEERS if line else _STEERS_IN_LINES).sub(_picture, text)
 
+    def picture(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        if code < 0x20:
+            return chr(0x2400 + code)
+        return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
+    return (_STEERS if line else _STEERS_IN_LINES).sub(picture, text)
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:

@@ -110,16 +110,19 @@ class Answer:
         before and behind that stretch, and has none within it."""
         if text == self.text:
             return self
-        return replace(self, text=text, sources=tuple(_move_source(source, self.text, text) for source in self.sources))
-
-
-def _move_source(source: Source, was: str, now: str) -> Source:
-    if source.start < 0 or was[: source.end] == now[: source.end]:
-        return source
-    shift = len(now) - len(was)
-    if source.start + shift >= 0 and was[source.start :] == now[source.start + shift :]:
-        return replace(source, start=source.start + shift, end=source.end + shift)
-    return replace(source, start=-1, end=-1)
+        shift = len(text) - len(self.text)
+        moved: list[Source] = []
+        for source in self.sources:
+            start, end = source.start, source.end
+            if start >= 0 and self.text[:end] != text[:end]:
+                behind = start + shift >= 0 and self.text[start:] == text[start + shift :]
+                source = (
+                    replace(source, start=start + shift, end=end + shift)
+                    if behind
+                    else replace(source, start=-1, end=-1)
+                )
+            moved.append(source)
+        return replace(self, text=text, sources=tuple(moved))
 
 
 @dataclass(frozen=True, slots=True)

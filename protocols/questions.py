@@ -104,7 +104,10 @@ def clarifying_question(answer: Answer) -> Question | None:
     if asked is None:
         return None
     beside = [one for one in sentences if not _asks(one)]
-    if any(DELIVERS.search(one) for one in beside) or _length(beside) > 1:
+    # What may come beside a question is bounded in words, or in characters where words have no blanks.
+    words = sum(len(one.split()) for one in beside)
+    letters = sum(unicodedata.category(sign) == "Lo" for one in beside for sign in one)
+    if any(DELIVERS.search(one) for one in beside) or words > _MOST_WORDS or letters > _MOST_LETTERS:
         return None
     strong = any(_requests(one) or MEANT.search(one) for one in sentences if _wants_to_know(one))
     if not strong and not all(_leads_up(one) for one in beside):
@@ -147,10 +150,3 @@ def _leads_up(sentence: str) -> bool:
     if _ENUMERATES.search(sentence):
         return False
     return bool(TALK.search(sentence)) or (sentence.endswith(("!", "！")) and len(sentence.split()) <= 2)
-
-
-def _length(sentences: Sequence[str]) -> float:
-    """Of the longest that may stand beside a question, in words, or in characters where words have no blanks."""
-    words = sum(len(one.split()) for one in sentences)
-    letters = sum(unicodedata.category(sign) == "Lo" for one in sentences for sign in one)
-    return max(words / _MOST_WORDS, letters / _MOST_LETTERS)

@@ -25,7 +25,18 @@ _RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
 def read_protocol(document: Document) -> Protocol:
     """The protocol in `document`. Raises InputError for the first fault, at its place."""
     entry = document.validated(ProtocolEntry)
-    _check_names(document, entry)
+    names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
+    for key, given in names.items():
+        for name in given:
+            if name in _RESERVED.get(key, ()):
+                raise document.error((key, name), f"{name!r} is a reserved name", advice="rename it", key=True)
+            if not NAME.fullmatch(name):
+                raise document.error(
+                    (key, name),
+                    f"{name!r} cannot be a name",
+                    allowed="a letter, then letters, digits, - and _ (60 characters at most)",
+                    key=True,
+                )
     rules = _Rules(document, entry).all()
     if entry.start not in entry.states:
         raise _unknown(document, ("start",), "state", entry.start, entry.states)
@@ -53,21 +64,6 @@ def read_protocol(document: Document) -> Protocol:
                 key=True,
             )
     return protocol
-
-
-def _check_names(document: Document, entry: ProtocolEntry) -> None:
-    names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
-    for key, given in names.items():
-        for name in given:
-            if name in _RESERVED.get(key, ()):
-                raise document.error((key, name), f"{name!r} is a reserved name", advice="rename it", key=True)
-            if not NAME.fullmatch(name):
-                raise document.error(
-                    (key, name),
-                    f"{name!r} cannot be a name",
-                    allowed="a letter, then letters, digits, - and _ (60 characters at most)",
-                    key=True,
-                )
 
 
 class _Rules:

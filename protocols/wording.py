@@ -84,7 +84,11 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     if wording.each:
         variables["item"] = item
     try:
-        text = _bound_length(_compile_template(wording.template).generate(variables))
+        text = ""
+        for piece in _compile_template(wording.template).generate(variables):
+            text += piece
+            if len(text) > LONGEST:
+                raise ValueError(f"it makes more than {LONGEST:,} characters")
     except TemplateError as fault:
         named = re.search(r"attribute '([^']*)'", fault.message or "")
         name = named[1] if named else ""
@@ -106,17 +110,6 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     if not text:
         raise InputError(f"topic {topic.id!r}: the template says nothing", advice="give the state words to say")
     return text
-
-
-def _bound_length(pieces: Iterable[str]) -> str:
-    found: list[str] = []
-    length = 0
-    for piece in pieces:
-        length += len(piece)
-        if length > LONGEST:
-            raise ValueError(f"it makes more than {LONGEST:,} characters")
-        found.append(piece)
-    return "".join(found)
 
 
 @lru_cache(maxsize=256)  # users check their templates again for every conversation

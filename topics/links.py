@@ -200,8 +200,15 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
                     end = _url_end(text, start, limit)
                     mention = None
                     if end - start <= _LONGEST_URL:  # else what stands inside it is passed over as well
-                        mention = _mention(text, start, end)
-                        end = end if mention else start + 1
+                        href = text[start:end]
+                        if "\\" in href:
+                            href = re.sub(r"\\(.)", r"\1", href)
+                        if not _SCHEME.match(href):
+                            href = f"https://{href}"
+                        if end > start and address(href) is not None:
+                            mention = Mention(start, end, href)
+                        else:
+                            end = start + 1
                     yield start, mention
                 start = next(_starts(text, end, limit), limit)
 
@@ -217,15 +224,6 @@ def _starts(text: str, begin: int, end: int) -> Iterator[int]:
 def _scheme(text: str, mark: int) -> int:
     """Where the scheme begins whose `://` stands at `mark`."""
     return mark - (5 if text[mark - 1] in "sS" else 4)
-
-
-def _mention(text: str, start: int, end: int) -> Mention | None:
-    href = text[start:end]
-    if "\\" in href:
-        href = re.sub(r"\\(.)", r"\1", href)
-    if not _SCHEME.match(href):
-        href = f"https://{href}"
-    return Mention(start, end, href) if end > start and address(href) is not None else None
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -36,6 +36,7 @@ _ENDS = late_pattern(
 )
 _INLINE = late_pattern(r"`[^`\n]+`|!?\[[^\[\]\n]{0,999}\]\([^()\s]{0,999}\)")
 _TOKEN = late_pattern(r"[^\s(\[\"'“‘]*\Z")
+_MARKERS: tuple[tuple[re.Pattern[str], Shape], ...] = ((_HEADING, "heading"), (_ITEM, "item"), (_ROW, "row"))
 _TERMINAL = ".!?…:;。！？"
 
 _STARTS = late_pattern(
@@ -124,7 +125,14 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
                 yield block
             block = None
             continue
-        first, shape = _marker(text, start, end)
+        quote = _QUOTE.match(text, start, end)
+        first = quote.end() if quote else start
+        shape: Shape = "prose"
+        for pattern, other in _MARKERS:
+            match = pattern.match(text, start, end)
+            if match and (other != "row" or text.rfind("|", match.end(), end) >= 0):
+                first, shape = match.end(), other
+                break
         if block and shape == "prose" and block[2] != "heading":
             # The line goes on with the sentence before it if that one did not end and this one begins small.
             before = text[max(block[0], block[1] - 80) : block[1]].rstrip()
@@ -141,16 +149,6 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
         yield opened, len(text), "code"
     if block:
         yield block
-
-
-def _marker(text: str, start: int, end: int) -> tuple[int, Shape]:
-    shapes: tuple[tuple[re.Pattern[str], Shape], ...] = ((_HEADING, "heading"), (_ITEM, "item"), (_ROW, "row"))
-    for pattern, shape in shapes:
-        match = pattern.match(text, start, end)
-        if match and (shape != "row" or text.rfind("|", match.end(), end) >= 0):
-            return match.end(), shape
-    quote = _QUOTE.match(text, start, end)
-    return (quote.end() if quote else start), "prose"
 
 
 def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:

@@ -244,7 +244,20 @@ def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet
     loc: Loc = ("attributes", name)
     if name in ("topic", "entity", "grade", "title"):
         raise document.error(loc, f"{name!r} is a column of every gold table, so no attribute set can be called that")
-    bounds = tuple(_bound(document, (*loc, "bounds", i), bound) for i, bound in enumerate(entry.bounds))
+    bounds: list[float] = []
+    for i, bound in enumerate(entry.bounds):
+        if isinstance(bound, str):
+            try:
+                found = {part.low if part.low == part.high else None for part in quantity(bound)}
+            except ValueError as fault:
+                raise document.error((*loc, "bounds", i), str(fault)) from None
+            exact = found.pop() if len(found) == 1 else None
+            if exact is None:
+                what = f"{bound!r} is not one number"
+                raise document.error((*loc, "bounds", i), what, allowed="numbers like 100, 10K, 1.5M")
+            bounds.append(float(exact))
+        else:
+            bounds.append(float(bound))
     groups = entry.groups
     if groups is None:
         if not bounds:
@@ -265,19 +278,6 @@ def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet
         except ValueError as fault:
             raise document.error(gold_loc, f"gold: {fault}") from None
     try:
-        return AttributeSet(name, entry.scale, groups, gold, bounds, entry.mapping, entry.of.strip())
+        return AttributeSet(name, entry.scale, groups, gold, tuple(bounds), entry.mapping, entry.of.strip())
     except ValueError as fault:
         raise document.error(loc, f"{name}: {fault}") from None
-
-
-def _bound(document: Document, loc: Loc, bound: Number | str) -> float:
-    if isinstance(bound, str):
-        try:
-            found = {part.low if part.low == part.high else None for part in quantity(bound)}
-        except ValueError as fault:
-            raise document.error(loc, str(fault)) from None
-        exact = found.pop() if len(found) == 1 else None
-        if exact is None:
-            raise document.error(loc, f"{bound!r} is not one number", allowed="numbers like 100, 10K, 1.5M")
-        return float(exact)
-    return float(bound)

@@ -49,7 +49,23 @@ def score_run(task: ScoringTask) -> KeptScores:
     """Write the `scores.json` that `harvest score RUN --keep` would write where the command was given."""
     folder = Path(task.run)
     try:
-        _refuse_others(task, folder)
+        versions = software()
+        differing = [name for name in {**task.versions, **versions} if versions.get(name) != task.versions.get(name)]
+        if differing:
+            name = differing[0]
+            raise InputError(
+                f"a worker has {name} {versions.get(name, 'not')}, and the command {task.versions.get(name, 'not')}",
+                allowed="workers with the same versions: figures may depend on them",
+            )
+        try:
+            same = _read_folder(folder, task.request) == task.seen
+        except OSError:
+            same = False
+        if not same:
+            raise InputError(
+                f"a worker does not see {task.run}, or the files that options name, as the command does",
+                allowed="runs and files in folders that all workers share by the same paths",
+            )
         material = task.request.gathered([read(folder)]).material
         scored = task.request.scored(material)
         write_scores(
@@ -63,26 +79,6 @@ def score_run(task: ScoringTask) -> KeptScores:
     except HarvestError as fault:
         return KeptScores(fault=str(fault))
     return KeptScores(scored.bounds)
-
-
-def _refuse_others(task: ScoringTask, folder: Path) -> None:
-    versions = software()
-    differing = [name for name in {**task.versions, **versions} if versions.get(name) != task.versions.get(name)]
-    if differing:
-        name = differing[0]
-        raise InputError(
-            f"a worker has {name} {versions.get(name, 'not')}, and the command {task.versions.get(name, 'not')}",
-            allowed="workers with the same versions: figures may depend on them",
-        )
-    try:
-        same = _read_folder(folder, task.request) == task.seen
-    except OSError:
-        same = False
-    if not same:
-        raise InputError(
-            f"a worker does not see {task.run}, or the files that options name, as the command does",
-            allowed="runs and files in folders that all workers share by the same paths",
-        )
 
 
 def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from harvest.audits.system import System
 from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.shared_pace import Board, Semaphore, SharedGates
 from harvest.playing.plan import Plan
@@ -40,18 +39,14 @@ def look(assignment: Assignment, token: str) -> str:
     try:
         if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():
             return f"it does not see the store {assignment.store}"
-        if not assignment.store and _read(assignment.run.parent / "token") != token:
+        seen = ""
+        with suppress(OSError):
+            seen = "" if assignment.store else (assignment.run.parent / "token").read_text(encoding="utf-8")
+        if not assignment.store and seen != token:
             return f"it does not see the folder {assignment.folder}"
         return f"<{audit_hash(assignment.load().header())}>"
     except HarvestError as fault:
         return str(fault)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
-        return ""
 
 
 def play_shard(assignment: Assignment) -> Told:
@@ -74,12 +69,6 @@ class _Notes(Silent):
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
         self.left[system] = reason
-
-
-def _semaphore(system: System) -> str:
-    """The same for all audits of one system on a cluster."""
-    definition = content_hash("pace", system.definition())
-    return f"harvest {system.asked} {definition[:12]}"
 
 
 class _SchedulerBoard:
@@ -122,7 +111,10 @@ def _stop_check(assignment: Assignment) -> Callable[[], bool]:
 
 async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL_CLOCK) -> None:
     audit = assignment.load()
-    named = {system.asked: _semaphore(system) for system in audit.systems}
+    named = {  # the same for all audits of one system on a cluster
+        system.asked: f"harvest {system.asked} {content_hash('pace', system.definition())[:12]}"
+        for system in audit.systems
+    }
     gates = SharedGates(_shared_state, named)
     worker, stopped = f"shard{assignment.index}", _stop_check(assignment)
 

@@ -117,7 +117,14 @@ def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str]
             wait(client, list(running))
             for future in [future for future in running if future.done()]:
                 one = running.pop(future)
-                told = _told(future, one)
+                if future.status == "error":
+                    advice = "the same command plays what is missing"
+                    raise InputError(f"shard {one.index}: {future.exception()}", advice=advice)
+                if future.status != "finished":
+                    raise gone()
+                told: Told = future.result()
+                if told.fault:
+                    raise InputError(f"shard {one.index} was not played to its end: {told.fault}")
                 done += 1
                 left |= dict(told.left)
                 tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {len(tasks)} shards done")
@@ -130,14 +137,3 @@ def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str]
             raise gone() from None
         raise
     return left
-
-
-def _told(future: Any, one: Assignment) -> Told:
-    if future.status == "finished":
-        told: Told = future.result()
-        if not told.fault:
-            return told
-        raise InputError(f"shard {one.index} was not played to its end: {told.fault}")
-    if future.status == "error":
-        raise InputError(f"shard {one.index}: {future.exception()}", advice="the same command plays what is missing")
-    raise gone()

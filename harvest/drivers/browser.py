@@ -29,15 +29,7 @@ from harvest.pages.chats.experience import Experience
 from harvest.pages.sites.description import load_site
 from harvest.pages.sites.site import Address, Site
 from harvest.pages.witness.judgement import Acquaintance
-from harvest.systems.driver import (
-    Capabilities,
-    DriverError,
-    Exhibit,
-    Opening,
-    Reply,
-    Session,
-    Surroundings,
-)
+from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Session, Surroundings
 from harvest.systems.exposure import is_this_machine
 from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel, refusal
@@ -170,13 +162,18 @@ class BrowserDriver:
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
-        site = _site(options, surroundings)
+        site = options.site or Site.model_validate({})
+        if isinstance(site, str):
+            site = load_site(surroundings.folder / site)
         url = options.url or site.url
         if url is None:
             raise InputError(f"system {surroundings.system!r}: neither its options nor its site name a url")
         self.url, self._site = url, site
         found = find_browser(surroundings.environment, own=own_browser)
-        login = _login(options, surroundings)  # before its secrets are asked for
+        login = None
+        if options.login is not None:  # its secrets are registered before the settings ask for them
+            login = surroundings.folder / options.login
+            surroundings.secrets.update(secrets_of(login))
         self._settings = replace(
             settings_of(options, surroundings),
             executable=found.path,
@@ -259,27 +256,9 @@ class _Session:
         try:
             yield
         except DriverError as fault:
-            fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in _names(fault.exhibits))
+            kept = {one.name for one in fault.exhibits}
+            fault.exhibits += tuple(one for one in await self._chat.failure() if one.name not in kept)
             raise
-
-
-def _names(exhibits: tuple[Exhibit, ...]) -> set[str]:
-    return {exhibit.name for exhibit in exhibits}
-
-
-def _site(options: Options, surroundings: Surroundings) -> Site:
-    if isinstance(options.site, str):
-        return load_site(surroundings.folder / options.site)
-    return options.site or Site.model_validate({})
-
-
-def _login(options: Options, surroundings: Surroundings) -> Path | None:
-    """The file with a log-in; what is secret in it is registered. Raises InputError where it cannot be used."""
-    if options.login is None:
-        return None
-    path = surroundings.folder / options.login
-    surroundings.secrets.update(secrets_of(path))
-    return path
 
 
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:

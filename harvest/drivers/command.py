@@ -11,9 +11,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from harvest.drivers.history import History
+from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Seconds, Text, resolve_text
-from harvest.drivers.payload import json_bytes
 from harvest.drivers.process import Program
 from harvest.drivers.program_output import Mark, json_turn, readable, text_turn
 from harvest.drivers.received import excerpt

@@ -44,6 +44,14 @@ _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
 SEVERAL = "the system sent several choices; the first is the answer"
 
+_OTHER_APIS = {  # by a key at the top, what it holds
+    "message": (Mapping, "Ollama's native API; its address for chat completions ends in /v1"),
+    "response": (str, "Ollama's native API; its address for chat completions ends in /v1"),
+    "content": (list, "Anthropic's Messages API"),
+    "candidates": (list, "Gemini's native API; its address for chat completions ends in /openai"),
+    "output": (list, "OpenAI's Responses API"),
+}
+
 
 class Completion:
     """A completion while it comes together. finish: why the system stopped; tokens: counts it reported; model: what it
@@ -176,9 +184,17 @@ class Completion:
         if addressed:
             self._addresses |= dict.fromkeys(addresses_in(value, _NO_SOURCES))
         if choices is None:
-            self._other = _another_api(value) or self._other
+            for key, (kind, name) in _OTHER_APIS.items():
+                if isinstance(value.get(key), kind):
+                    advice = "Give the address of chat completions, or take the driver http"
+                    self._other = f": this looks like {name}. {advice}"
+                    break
             if not self.finish:  # else the reply is whole
-                self._complaint = _bare_error(value) or self._complaint
+                # Some servers send an error that is not called one before [DONE]; a message alone may be a notice.
+                said = excerpt(error_message(value))
+                if value.get("errors") or value.get("error_code") or value.get("object") == "error":
+                    raise Unanswered("system-error", said or excerpt(repr(dict(value))))
+                self._complaint = said or self._complaint
 
     def _choose(self, choice: Mapping[str, object], holder: str, reply: object) -> None:
         self._chosen = True
@@ -311,32 +327,6 @@ def _check_error(holder: Mapping[str, object]) -> None:
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))
         raise Unanswered("system-error", f"{code}: {excerpt(detail)}" if code else excerpt(detail))
-
-
-def _bare_error(value: Mapping[str, object]) -> str:
-    """What may be an error that is not called one, as some servers send before [DONE], and may be a notice: it has no
-    choices, and a message. "" for neither. Raises Unanswered where its name or its code says that it is an error."""
-    said = excerpt(error_message(value))
-    if value.get("errors") or value.get("error_code") or value.get("object") == "error":
-        raise Unanswered("system-error", said or excerpt(repr(dict(value))))
-    return said
-
-
-_OTHER_APIS = {  # by a key at the top, what it holds
-    "message": (Mapping, "Ollama's native API; its address for chat completions ends in /v1"),
-    "response": (str, "Ollama's native API; its address for chat completions ends in /v1"),
-    "content": (list, "Anthropic's Messages API"),
-    "candidates": (list, "Gemini's native API; its address for chat completions ends in /openai"),
-    "output": (list, "OpenAI's Responses API"),
-}
-
-
-def _another_api(value: Mapping[str, object]) -> str:
-    """Whose reply this looks like, to follow what is wrong; "" where nobody's."""
-    for key, (kind, name) in _OTHER_APIS.items():
-        if isinstance(value.get(key), kind):
-            return f": this looks like {name}. Give the address of chat completions, or take the driver http"
-    return ""
 
 
 def _shape_error(what: str, value: object) -> Unanswered:

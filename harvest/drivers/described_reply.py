@@ -94,15 +94,19 @@ class Described:
             self._check_read(parts, paths, values, received)
         else:
             _compare_kinds(parts, stretches)
-        if not parts.said.strip():
-            _check_error(received, values)
+        for _, value in values if not parts.said.strip() else ():  # a body without a word may name an error
+            if isinstance(value, Mapping) and value.get("error"):
+                said = excerpt(error_message(value) or repr(value["error"]))
+                raise received.fault(Unanswered, "system-error", said)
         if not answered and any(path.find(value) for path in paths for value in chosen):
             # A null is what a server sends that broke off; of a reply that is known to have ended, it is the text.
             answered = any(any(_first(self.parts.get("finish", ()), value)) for _, value in values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
             where = " or ".join(path.text for path in paths)
             if streamed and self.events:
-                where += f" in events called {' or '.join(self.events)}; the stream has {_kinds_in(values)}"
+                kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
+                listed = ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
+                where += f" in events called {' or '.join(self.events)}; the stream has {listed}"
             detail = f"nothing at {where}; the answer begins: {received.beginning}"
             raise received.fault(Unanswered, "no-text", detail)
         if streamed and not received.delimited and b"[DONE]" not in received.body[-200:]:
@@ -226,11 +230,6 @@ def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
     return []
 
 
-def _kinds_in(values: Sequence[tuple[Names, object]]) -> str:
-    kinds = dict.fromkeys(excerpt(names[-1], 60) for names, _ in values if names)
-    return ", ".join([*kinds][:_MOST_KINDS]) or "none with a name or type"
-
-
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
     """Notes that events of several kinds hold the text, but where the last of them, of a kind of its own, says the
     whole again: then it decides what the text is."""
@@ -249,14 +248,6 @@ def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
         parts.note(REPEATED)
         return
     parts.note(SEVERAL_EVENTS)
-
-
-def _check_error(received: Received, values: Sequence[tuple[Names, object]]) -> None:
-    """Raises Unanswered where a body without a word names an error."""
-    for _, body in values:
-        if isinstance(body, Mapping) and body.get("error"):
-            said = excerpt(error_message(body) or repr(body["error"]))
-            raise received.fault(Unanswered, "system-error", said)
 
 
 def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: str, received: Received) -> bool:

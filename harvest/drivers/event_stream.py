@@ -4,9 +4,14 @@
 in the audit, and of evidence that is read again.
 """
 
+import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from typing import Protocol
+
+from harvest.systems.driver import Unanswered
+from harvest.systems.timing import Stopwatch
 
 _LINE = re.compile(r"\r\n|\n|\r")  # nothing else ends a line of a stream: U+2028 may be in a text
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"})
@@ -45,3 +50,45 @@ def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
         if data and (whole.strip() or name == "error"):
             yield StreamEvent(name, whole)
         name, data = "", []
+
+
+class Events(Protocol):
+    """Reads a stream of server-sent events as they come."""
+
+    @property
+    def whole(self) -> bool:
+        """The reply is complete: whatever breaks from here on took nothing of it."""
+        ...
+
+    @property
+    def partial(self) -> str:
+        """The text so far."""
+        ...
+
+    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
+        """One event; True when nothing more is of interest. Raises Unanswered for what makes no sense."""
+        ...
+
+
+class StrictText:
+    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8.
+
+    media_type: in lower case, because httpx_sse knows it in no other.
+    """
+
+    def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
+        self.headers, self._chunks = {"content-type": media_type}, chunks
+        self.ended = False
+
+    async def aiter_text(self) -> AsyncIterator[str]:
+        decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
+        async for chunk in self._chunks:
+            try:
+                text = decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                yield bytes(error.object[: error.start]).decode("utf-8")  # events before it were whole
+                raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
+            if text:
+                yield text
+        self.ended = True
+        yield "\n\n"  # some servers end right after the last event, without the empty line that closes it

@@ -6,6 +6,7 @@ one. Otherwise it would be lost together with the answer that counts against the
 would.
 """
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -82,3 +83,14 @@ def _user(told: list[Message], text: str, *, joins: bool) -> None:
         told[-1] = {"role": "user", "content": f"{told[-1]['content']}\n\n{text}"}
     else:
         told.append({"role": "user", "content": text})
+
+
+def json_bytes(value: object) -> bytes:
+    """`value` as JSON in UTF-8; with JSON's escapes for every character beyond ASCII if the value holds half a
+    character (a lone surrogate), which UTF-8 cannot carry. A system may have said one, and what it said is sent back to
+    it.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()

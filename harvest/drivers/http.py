@@ -13,9 +13,8 @@ from urllib.parse import urlencode
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harvest.drivers.described_reply import PARTS, STREAMS, WHOLE_BODY, Described, session_id
-from harvest.drivers.history import History
+from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, resolve_text
-from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, excerpt
 from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path, listed
 from harvest.drivers.template import (

@@ -11,9 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
-from harvest.drivers.history import History
+from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, sendable
-from harvest.drivers.payload import json_bytes
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
@@ -110,7 +109,8 @@ class OpenAIDriver:
             "temperature": options.temperature,
             "top_p": options.top_p,
             "max_tokens": options.max_tokens,
-            "seed": _seed_for(options.seed, opening),
+            # Servers take a seed of 32 bits with a sign.
+            "seed": derived_seed(opening.seed, "openai") % 2**31 if options.seed == "trial" else options.seed,
         }
         if options.stream:
             fields["stream"] = True
@@ -163,12 +163,6 @@ class _Session:
 def completion_of(options: Options) -> Completion:
     """A completion that is read as the options say."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
-
-
-def _seed_for(seed: int | str | None, opening: Opening) -> int | None:
-    if seed == "trial":
-        return derived_seed(opening.seed, "openai") % 2**31  # servers take 32 bits with a sign
-    return seed if isinstance(seed, int) else None
 
 
 def _read(completion: Completion, received: Received) -> Reply:

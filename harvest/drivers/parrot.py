@@ -109,7 +109,12 @@ class _Session:
 
 def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
     """A parrot with the profile of `options`. Raises InputError where it could not answer a single topic."""
-    catalogue = _catalogue(options, surroundings)
+    if options.catalogue is None:
+        catalogue = _shipped_catalogue()
+    else:
+        beside = surroundings.folder / options.catalogue
+        name: str | Path = beside if beside.is_file() else options.catalogue
+        catalogue = load_catalogue(name, surroundings.topics if surroundings.topics is not None else "fairweb-45")
     topics = surroundings.topics.topics if surroundings.topics is not None else ()
     if topics and not any(catalogue.find(topic.request) for topic in topics):
         raise InputError(
@@ -117,14 +122,6 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
             advice="use the topics `fairweb-45`, or give the option `catalogue` a gold table with titles for yours",
         )
     return ParrotDriver(Parrot(catalogue, options.resolved()), surroundings.clock)
-
-
-def _catalogue(options: Options, surroundings: Surroundings) -> Catalogue:
-    if options.catalogue is None:
-        return _shipped_catalogue()
-    beside = surroundings.folder / options.catalogue
-    name: str | Path = beside if beside.is_file() else options.catalogue
-    return load_catalogue(name, surroundings.topics if surroundings.topics is not None else "fairweb-45")
 
 
 @lru_cache(maxsize=1)

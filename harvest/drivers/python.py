@@ -118,14 +118,11 @@ class _Session:
             self._late = True
             raise
         watch.mark()
-        return Reply(await aside(_size(answered), lambda: _turn(answered, options, watch)))
+        size = str.__len__(answered) if issubclass(type(answered), str) else 0
+        return Reply(await aside(size, lambda: _turn(answered, options, watch)))
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-def _size(answered: object) -> int:
-    return str.__len__(answered) if issubclass(type(answered), str) else 0  # type: ignore[arg-type]
 
 
 def _turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
@@ -162,14 +159,11 @@ def _of_no_use(answered: object, kind: str, options: Options) -> Unanswered:
 
 
 def _returned_exhibit(answered: object) -> Exhibit:
-    return Exhibit("returned", "text/plain", _encode_text(_shown(answered)))
-
-
-def _shown(value: object) -> str:
     try:
-        return repr(value)[:1000]
+        shown = repr(answered)[:1000]
     except BaseException:  # whatever its class raises
-        return object.__repr__(value)
+        shown = object.__repr__(answered)
+    return Exhibit("returned", "text/plain", _encode_text(shown))
 
 
 async def _call_function(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
@@ -179,15 +173,11 @@ async def _call_function(calls: Calls, function: Function, arguments: tuple[Any,
     except TimeoutError:
         raise Unanswered("timeout", f"no reply within {seconds:g} s") from None
     if raised is not None:
-        raise _blame(raised)
+        trace = "".join(traceback.format_exception(raised))
+        sentence = "".join(traceback.format_exception_only(raised)).strip()
+        exhibit = Exhibit("traceback", "text/plain", _encode_text(trace))
+        raise Unanswered("exception", f"the function raised {sentence[:300]}", exhibits=(exhibit,))
     return returned
-
-
-def _blame(error: BaseException) -> Unanswered:
-    trace = "".join(traceback.format_exception(error))
-    sentence = "".join(traceback.format_exception_only(error)).strip()
-    exhibit = Exhibit("traceback", "text/plain", _encode_text(trace))
-    return Unanswered("exception", f"the function raised {sentence[:300]}", exhibits=(exhibit,))
 
 
 def _encode_text(text: str) -> bytes:
@@ -223,7 +213,10 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
         raise _unusable(options, f"there is no file {path}")
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            return _from_file(path) if path is not None else importlib.import_module(place)
+            if path is None:
+                return importlib.import_module(place)
+            name = f"harvest_system_{content_hash('python-file', str(path.resolve()))}"
+            return OwnModules(path.parent, f"{name}_").run(name, path)
     except (Exception, SystemExit) as error:
         sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
         raise _unusable(options, f"importing {place} fails: {sentence}") from None
@@ -235,7 +228,11 @@ def _check_parameters(options: Options, function: Function) -> None:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions tell nothing
         return
-    fitting = [takes for takes, arguments in _ARGUMENTS.items() if _fits(signature, arguments)]
+    fitting = []
+    for takes, arguments in _ARGUMENTS.items():
+        with contextlib.suppress(TypeError):
+            signature.bind(*arguments)
+            fitting.append(takes)
     if options.takes not in fitting:
         given = ", ".join(_ARGUMENTS[options.takes])
         raise InputError(
@@ -246,24 +243,11 @@ def _check_parameters(options: Options, function: Function) -> None:
         )
 
 
-def _fits(signature: inspect.Signature, arguments: tuple[str, ...]) -> bool:
-    try:
-        signature.bind(*arguments)
-    except TypeError:
-        return False
-    return True
-
-
 def _unusable(options: Options, what: str) -> InputError:
     return InputError(
         f"function {options.function}: {what}",
         allowed="package.module:function of an installed package, or file.py:function beside the audit",
     )
-
-
-def _from_file(path: Path) -> ModuleType:
-    name = f"harvest_system_{content_hash('python-file', str(path.resolve()))}"
-    return OwnModules(path.parent, f"{name}_").run(name, path)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:

@@ -97,7 +97,10 @@ class Received:
     @property
     def loaded(self) -> object:
         """The body as JSON; None if it is not JSON. For looking into errors."""
-        return _load_json(self.body)
+        try:
+            return json.loads(self.body[:_MOST_EVIDENCE])
+        except (ValueError, RecursionError):
+            return None
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
@@ -214,13 +217,6 @@ def _charset_of(declared: str) -> str:
         return message.get_content_charset("utf-8")
     except (ValueError, LookupError):  # `charset*=…` is percent-encoded in a charset of its own
         return excerpt(declared, 60)
-
-
-def _load_json(body: bytes) -> object:
-    try:
-        return json.loads(body[:_MOST_EVIDENCE])
-    except (ValueError, RecursionError):
-        return None
 
 
 def _error(value: object) -> object:

@@ -60,7 +60,12 @@ class _Piece:
             kind = held if held in WRAPPERS and given is None else ""
         if given is None and kind and not name:  # a type of its own, with fields of its own
             given = {key: value for key, value in holder.items() if key not in _ENVELOPE and value is not None} or None
-        return cls(name, kind, given if given is None or isinstance(given, str) else _json(given))
+        if given is not None and not isinstance(given, str):
+            try:
+                given = json.dumps(given, ensure_ascii=False)
+            except (TypeError, ValueError, RecursionError):
+                given = ""
+        return cls(name, kind, given)
 
 
 @dataclass(slots=True)
@@ -116,7 +121,7 @@ class StreamedCalls:
 
     def whole(self) -> tuple[list[ToolCall], bool]:
         """The calls, and whether there was one that could not be read."""
-        named = [(_line(one.name or one.kind), sound_text(one.input)) for one in self._calls]
+        named = [(excerpt(sound_text(one.name or one.kind), _LONGEST), sound_text(one.input)) for one in self._calls]
         found = [ToolCall(name, given) for name, given in named if name or given]
         return found, self._unread or any(not call.name for call in found)
 
@@ -183,14 +188,3 @@ def _is_object(text: str) -> bool:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _line(text: str) -> str:
-    return excerpt(sound_text(text), _LONGEST)
-
-
-def _json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        return ""

@@ -131,7 +131,10 @@ def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
-    return Prepared(request.method, request.url, _url(str(request.url)), given, measured)
+    address = URL(str(request.url), encoded=True)
+    if address.raw_user is not None:  # httpx has made a header of it
+        address = address.with_user(None)
+    return Prepared(request.method, request.url, address, given, measured)
 
 
 class Response:
@@ -197,7 +200,10 @@ class Transport:
             max_field_size=_LONGEST_LINE,
         )
         self._proxy = str(proxy.url) if proxy is not None else None
-        self._for_proxy = _credentials(proxy) if proxy is not None else {}
+        self._for_proxy: dict[str, str] = {}
+        if proxy is not None and proxy.raw_auth is not None:
+            credentials = base64.b64encode(b":".join(proxy.raw_auth)).decode()
+            self._for_proxy["Proxy-Authorization"] = f"Basic {credentials}"
 
     async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
         """The head of the response. cookie: a header, "" for none. sending: called once, right before the request goes
@@ -216,7 +222,8 @@ class Transport:
                 request.method,
                 request.address,
                 headers=headers,
-                data=_sendable(content) if content else None,
+                # A large body is sent in pieces: written at once, it would hold up every other session.
+                data=io.BytesIO(content) if content and len(content) > _LARGEST_AT_ONCE else content or None,
                 allow_redirects=False,
                 proxy=self._proxy,
                 proxy_headers=tunnelled,
@@ -229,11 +236,6 @@ class Transport:
 
     async def aclose(self) -> None:
         await self._session.close()
-
-
-def _sendable(content: bytes) -> bytes | io.BytesIO:
-    """A large body in pieces: written at once, it would hold up every other session, and aiohttp warns of it."""
-    return io.BytesIO(content) if len(content) > _LARGEST_AT_ONCE else content
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -328,19 +330,6 @@ def _readable(transport: asyncio.BaseTransport | None) -> bool:
     poll = select.poll()
     poll.register(number, select.POLLIN)
     return bool(poll.poll(0))
-
-
-def _url(text: str) -> URL:
-    """As it is written, without what httpx has made a header of."""
-    url = URL(text, encoded=True)
-    return url.with_user(None) if url.raw_user is not None else url
-
-
-def _credentials(proxy: httpx.Proxy) -> dict[str, str]:
-    """The header that says to a proxy who asks."""
-    if proxy.raw_auth is None:
-        return {}
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
 
 def _in_words(error: BaseException) -> str:

@@ -12,20 +12,20 @@ byte it is `NotSent`, whatever broke; after it the system may have taken the tur
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import lazy_loader
 
+from harvest.drivers.event_stream import Events, StrictText
 from harvest.drivers.options import FromEnvironment, WireOptions, resolve_text, resolved_headers
 from harvest.drivers.received import Received, excerpt
 from harvest.systems.driver import Denied, DriverError, NotSent, Surroundings, Unanswered
@@ -58,24 +58,6 @@ class Request:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
-
-
-class Events(Protocol):
-    """Reads a stream of server-sent events as they come."""
-
-    @property
-    def whole(self) -> bool:
-        """The reply is complete: whatever breaks from here on took nothing of it."""
-        ...
-
-    @property
-    def partial(self) -> str:
-        """The text so far."""
-        ...
-
-    def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """One event; True when nothing more is of interest. Raises Unanswered for what makes no sense."""
-        ...
 
 
 class Jar:
@@ -238,7 +220,7 @@ class Wire:
                 async for _ in chunks:
                     transfer.watch.mark()
                 return
-            text = _StrictText(media_type, chunks)
+            text = StrictText(media_type, chunks)
             try:
                 # EventSource asks a response for its headers and its text only; ours decodes strictly.
                 from httpx_sse import EventSource  # late, as httpx
@@ -313,7 +295,11 @@ class Wire:
         return Unanswered, "reset", f"the connection was closed without a reply: {said}"
 
     def _before_sending(self, error: Exception, said: str, address: str) -> tuple[type[DriverError], str, str]:
-        causes = list(_causes(error))
+        causes: list[BaseException] = []
+        cause: BaseException | None = error
+        while cause is not None:
+            causes.append(cause)
+            cause = cause.__cause__ or cause.__context__
         if isinstance(error, httpx.ProxyError):
             return (Denied if said[:3] in ("401", "403", "407") else NotSent), "proxy", f"the proxy: {said}"
         if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
@@ -346,30 +332,6 @@ def _address(url: httpx.URL | None) -> str:
     return f"{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
-class _StrictText:
-    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8.
-
-    media_type: in lower case, because httpx_sse knows it in no other.
-    """
-
-    def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
-        self.headers, self._chunks = httpx.Headers({"content-type": media_type}), chunks
-        self.ended = False
-
-    async def aiter_text(self) -> AsyncIterator[str]:
-        decoder = codecs.getincrementaldecoder("utf-8-sig")("strict")
-        async for chunk in self._chunks:
-            try:
-                text = decoder.decode(chunk)
-            except UnicodeDecodeError as error:
-                yield bytes(error.object[: error.start]).decode("utf-8")  # events before it were whole
-                raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
-            if text:
-                yield text
-        self.ended = True
-        yield "\n\n"  # some servers end right after the last event, without the empty line that closes it
-
-
 def _with_evidence(fault: DriverError, received: Received | None, events: Events | None) -> DriverError:
     if received is None:
         return fault
@@ -378,12 +340,6 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
     shown = received.fault(type(fault), fault.reason, fault.detail, partial=partial)
     shown.retry_after = fault.retry_after
     return shown
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _same_origin(response: Response, request: Prepared) -> str | None:

@@ -64,8 +64,10 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
     """Within, where a CI service reads what is printed, nothing is a command to it. arguments: of our own command."""
     with contextlib.ExitStack() as stack:
         if any(environment.get(name) for name in _VARIABLES):
+            asked = {*arguments, *pairwise(arguments)}
+            as_json = not asked.isdisjoint(("--json", "--format=json", ("--format", "json")))
             if not _is_file(sys.stdout):
-                out = Disarmed(sys.stdout, as_json=_asks_for_json(arguments))
+                out = Disarmed(sys.stdout, as_json=as_json)
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, out)))
             if not _is_file(sys.stderr):
                 stack.enter_context(contextlib.redirect_stderr(cast(TextIO, Disarmed(sys.stderr))))
@@ -78,7 +80,3 @@ def _is_file(stream: TextIO) -> bool:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):
         return False
-
-
-def _asks_for_json(arguments: Sequence[str]) -> bool:
-    return not {"--json", "--format=json"}.isdisjoint(arguments) or ("--format", "json") in pairwise(arguments)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from harvest.notices.bulletin import Account, Bulletin, Estimate, Notice, plain
+from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
 from topics.decimals import decimal
 
 # Bytes of a step's summary: of a larger one GitHub shows nothing at all.
@@ -53,7 +53,18 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
     """Markdown of at most `room` bytes; where something is left out, the last line says so."""
     lines = [f"## {_text(bulletin.audit)}: {_text(bulletin.verdict)}", ""]
     for account in bulletin.accounts:
-        lines += [*_account(account), ""]
+        bound = any(not math.isnan(one.limit) for one in account.notices)
+        held = bound or any(not math.isnan(one.before) for one in account.notices)
+        heads = ["figure", *(["threshold" if bound else "baseline"] if held else []), "now"]
+        heads += [*(["difference"] if held else []), "n", "verdict"]
+        lines += [
+            f"**{_text(account.sentence)}**",
+            "",
+            f"| {' | '.join(heads)} |",
+            f"|---|{'--:|' * (len(heads) - 2)}---|",
+        ]
+        lines += [f"| {' | '.join(_cells(one, bound=bound, held=held))} |" for one in account.notices]
+        lines += ["", *(f"- {_text(line.strip())}" for line in account.details), ""]
     lines += [f"Run: {_text(bulletin.run)}. Exit code {bulletin.code}.", ""]
     cut = "\nMore was left out: the summary of a step has little room.\n"
     kept: list[str] = []
@@ -66,28 +77,14 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
     return "\n".join(kept)
 
 
-def _account(account: Account) -> Iterator[str]:
-    bound = any(not math.isnan(one.limit) for one in account.notices)
-    held = bound or any(not math.isnan(one.before) for one in account.notices)
-    heads = ["figure", *(["threshold" if bound else "baseline"] if held else []), "now"]
-    heads += [*(["difference"] if held else []), "n", "verdict"]
-    yield f"**{_text(account.sentence)}**"
-    yield ""
-    yield f"| {' | '.join(heads)} |"
-    yield f"|---|{'--:|' * (len(heads) - 2)}---|"
-    for one in account.notices:
-        yield "| " + " | ".join(_cells(one, bound=bound, held=held)) + " |"
-    yield ""
-    for line in account.details:
-        yield f"- {_text(line.strip())}"
-
-
 def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
     """held: against a baseline or, where it is bound, a threshold; the difference is from there."""
     from scoring.table import is_percentage  # late: it imports every measure, and most commands tell nobody
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"
-    before, moved = (one.limit, _less(one.now, one.limit)) if bound else (one.before, one.moved)
+    before, moved = one.before, one.moved
+    if bound:
+        before, moved = one.limit, Estimate(*(end - one.limit for end in (one.now.value, one.now.low, one.now.high)))
     yield _text(one.figure)
     if held:
         yield _shown(before, share)
@@ -96,10 +93,6 @@ def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
         yield _apart(moved.value, share, " points") + _interval_text(moved, share, apart=True)
     yield str(one.n)
     yield one.said if one.decides else "shown only"
-
-
-def _less(one: Estimate, limit: float) -> Estimate:
-    return Estimate(one.value - limit, one.low - limit, one.high - limit)
 
 
 def _interval_text(one: Estimate, share: bool, *, apart: bool = False) -> str:

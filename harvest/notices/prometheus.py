@@ -7,9 +7,9 @@ the last audit that measured something is kept from file to file.
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
-from harvest.notices.bulletin import Account, Bulletin, Notice, Verdict, plain
+from harvest.notices.bulletin import Bulletin, Verdict, plain
 
 _LAST = "harvest_last_success_timestamp_seconds"
 _HELP = {
@@ -44,8 +44,31 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
     ]
     for account in bulletin.accounts:
         for one in account.notices:
-            samples += _figure(one, account, bulletin)
-    return "".join(_family(name, text, samples) for name, text in _HELP.items())
+            labels = {**own, "system": account.system, "figure": one.figure}
+            if one.decides:
+                for verdict in _WATCHED if bulletin.command == "reaudit" else _BOUND:
+                    samples.append(("harvest_verdict", {**labels, "verdict": verdict}, one.verdict == verdict))
+                if bulletin.command == "reaudit":
+                    samples.append(("harvest_alarm", labels, one.alarm))
+            values = {
+                "harvest_figure": one.now.value,
+                "harvest_figure_low": one.now.low,
+                "harvest_figure_high": one.now.high,
+                "harvest_figure_n": one.n,
+                "harvest_baseline": one.before,
+                "harvest_difference": one.moved.value,
+                "harvest_difference_low": one.moved.low,
+                "harvest_difference_high": one.moved.high,
+            }
+            samples += ((name, labels, value) for name, value in values.items())
+    text = ""
+    for name, meaning in _HELP.items():
+        lines = [
+            f"{_line(one, labels)} {value:.15g}\n" for one, labels, value in samples if one == name and value == value
+        ]
+        if lines:
+            text += f"# HELP {name} {meaning}\n# TYPE {name} gauge\n{''.join(lines)}"
+    return text
 
 
 def is_metrics(data: bytes) -> bool:
@@ -64,35 +87,7 @@ def _own(bulletin: Bulletin) -> dict[str, str]:
     return {"command": bulletin.command, "audit": bulletin.audit}
 
 
-def _figure(one: Notice, account: Account, bulletin: Bulletin) -> Iterator[_Sample]:
-    labels = {**_own(bulletin), "system": account.system, "figure": one.figure}
-    if one.decides:
-        for verdict in _WATCHED if bulletin.command == "reaudit" else _BOUND:
-            yield "harvest_verdict", {**labels, "verdict": verdict}, one.verdict == verdict
-        if bulletin.command == "reaudit":
-            yield "harvest_alarm", labels, one.alarm
-    yield "harvest_figure", labels, one.now.value
-    yield "harvest_figure_low", labels, one.now.low
-    yield "harvest_figure_high", labels, one.now.high
-    yield "harvest_figure_n", labels, one.n
-    yield "harvest_baseline", labels, one.before
-    yield "harvest_difference", labels, one.moved.value
-    yield "harvest_difference_low", labels, one.moved.low
-    yield "harvest_difference_high", labels, one.moved.high
-
-
-def _family(name: str, text: str, samples: Iterable[_Sample]) -> str:
-    """A metric with its values; "" where none is defined."""
-    lines = [
-        f"{_line(name, labels)} {value:.15g}\n" for own, labels, value in samples if own == name and value == value
-    ]
-    return f"# HELP {name} {text}\n# TYPE {name} gauge\n{''.join(lines)}" if lines else ""
-
-
 def _line(name: str, labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f'{key}="{_escape_value(value)}"' for key, value in labels.items())
+    escaped = {key: plain(value).replace("\\", r"\\").replace('"', r"\"") for key, value in labels.items()}
+    pairs = ",".join(f'{key}="{value}"' for key, value in escaped.items())
     return f"{name}{{{pairs}}}"
-
-
-def _escape_value(value: str) -> str:
-    return plain(value).replace("\\", r"\\").replace('"', r"\"")

@@ -26,20 +26,18 @@ def watch_bulletin(
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
         account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
         return Bulletin("reaudit", audit, run, at, "not measured", code, (account,))
-    accounts = tuple(_account(one, found, strict) for one in found.systems)
+    accounts = []
+    for system in found.systems:
+        sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
+        if system.measured:
+            notices = [_figure(one, found, strict) for one in system.figures]
+        else:
+            why = sentence.removeprefix(f"{system.name}: ")
+            notices = [Notice(name, "not measured", 3, why) for name in found.baseline.gated]
+        accounts.append(Account(system.name, sentence, (*notices, _coverage(system, found, strict)), details))
     verdict = "not measured" if code == 3 and not found.measured else found.verdict
     shadow = " (shadow)" if found.shadow else ""
-    return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, accounts)
-
-
-def _account(system: WatchedSystem, found: Watched, strict: bool) -> Account:
-    sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
-    notices = [_figure(one, found, strict) for one in system.figures]
-    if not system.measured:
-        said = sentence.removeprefix(f"{system.name}: ")
-        names = found.baseline.gated
-        notices = [Notice(name, "not measured", 3, said) for name in names]
-    return Account(system.name, sentence, (*notices, _coverage(system, found, strict)), details)
+    return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
 
 
 def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
@@ -95,9 +93,11 @@ def bounds_bulletin(
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
         by_system.setdefault(system, []).append(_bound(one, strict))
-    accounts = tuple(
-        Account(system, f"{system}: {_worst(notices)}", tuple(notices)) for system, notices in by_system.items()
-    )
+    accounts: tuple[Account, ...] = ()
+    for system, notices in by_system.items():
+        not_kept = [one.sentence for one in notices if one.verdict != "kept"]
+        sentence = "; ".join(not_kept) or f"{pluralize(len(notices), 'threshold')} kept"
+        accounts += (Account(system, f"{system}: {sentence}", tuple(notices)),)
     verdicts: set[Verdict] = {one.verdict for one in found}
     if played is not None:
         accounts = (Account("all trials", f"all trials: {played.sentence}", (played,)), *accounts)
@@ -133,9 +133,3 @@ def _bound(one: Checked, strict: bool) -> Notice:
         n=row.n if row is not None else 0,
         limit=math.nan if edge is None else edge,
     )
-
-
-def _worst(notices: Sequence[Notice]) -> str:
-    """Of several thresholds, those that need a person; else how many were kept."""
-    said = [one.sentence for one in notices if one.verdict != "kept"]
-    return "; ".join(said) if said else f"{pluralize(len(notices), 'threshold')} kept"

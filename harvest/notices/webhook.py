@@ -83,22 +83,19 @@ def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
     Never raises and never repeats the URL, which is a secret. seconds: for all of it; the verdict does not wait longer.
     """
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
+
+    async def post() -> int:
+        limits = WireOptions.model_validate({"timeout": seconds, "connect_timeout": seconds / 2})
+        wire = Wire(limits, Surroundings("webhook", Path()))
+        try:
+            return (await wire.ask(Request("POST", url, {"Content-Type": "application/json"}, body))).status
+        finally:
+            await wire.close()
+
     try:
-        status = asyncio.run(_post(url, body, seconds))
+        status = asyncio.run(post())
     except DriverError as fault:
         return fault.reason
     except (InputError, ValueError, OSError):  # whose words may repeat the address
         return "its address cannot be used"
     return "" if 200 <= status < 300 else f"it answered {status}"
-
-
-async def _post(url: str, body: bytes, seconds: float) -> int:
-    wire = Wire(
-        WireOptions.model_validate({"timeout": seconds, "connect_timeout": seconds / 2}),
-        Surroundings("webhook", Path()),
-    )
-    try:
-        asked = Request("POST", url, {"Content-Type": "application/json"}, body)
-        return (await wire.ask(asked)).status
-    finally:
-        await wire.close()

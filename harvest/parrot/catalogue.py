@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
+from string import ascii_lowercase
 
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -101,15 +102,9 @@ def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
     for attempt in range(200):
         characters = list(url)
         for place, byte in zip(places, hashlib.blake2b(f"{attempt} {url}".encode()).digest()):
-            characters[place] = _other(characters[place], byte)
+            letter = str(byte % 10) if url[place].isdigit() else ascii_lowercase[byte % 26]
+            characters[place] = letter.upper() if url[place].isupper() else letter
         wrong = "".join(characters)
         if kind.key(wrong) == wrong and wrong not in taken:
             return wrong
     raise InputError(f"no URL of the kind {kind.name!r} was found beside {url!r} that no entity has")
-
-
-def _other(character: str, byte: int) -> str:
-    if character.isdigit():
-        return str(byte % 10)
-    letter = "abcdefghijklmnopqrstuvwxyz"[byte % 26]
-    return letter.upper() if character.isupper() else letter

@@ -157,14 +157,11 @@ class ParrotSession:
         named |= {word for word in text.split() if word in by_url}
         self._listed += [(by_url[url], url) for url in by_url if url in named]
         self._fresh = [entry for entry in self._fresh if not {entry.url, entry.wrong_url} & named]
-        self._last = _behaviour_of(text, bool(named), shelf)
-
-
-def _behaviour_of(text: str, names_urls: bool, shelf: Shelf) -> Behaviour:
-    if names_urls:
-        return "list"
-    if not text.strip():
-        return "silent"
-    if text in VARIANTS["refusal"]:
-        return "refusal"
-    return "bare" if any(entry.title in text for entry in shelf.entries) else "prose"
+        if named:
+            self._last = "list"
+        elif not text.strip():
+            self._last = "silent"
+        elif text in VARIANTS["refusal"]:
+            self._last = "refusal"
+        else:
+            self._last = "bare" if any(entry.title in text for entry in shelf.entries) else "prose"

@@ -15,13 +15,13 @@ from harvest.audits.groups import traits_of
 from harvest.audits.system import System
 from harvest.playing.plan import Work
 from harvest.systems.delivery import catch_unforeseen, deliver
-from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Reply, Session, Settling, Unanswered
+from harvest.systems.driver import Denied, Driver, DriverError, Exhibit, Opening, Session, Settling, Unanswered
 from harvest.systems.limits import Gate, Openings
 from harvest.systems.timing import REAL_CLOCK, Clock
 from harvest.voices.endpoints import wording_exhibits
 from protocols.answer import Exchange
-from protocols.route import Route, Say, Stop
-from recordings.conversations.conversation import INVALID, Outcome, SystemTurn, Turn
+from protocols.route import Say, Stop
+from recordings.conversations.conversation import INVALID, Outcome
 from recordings.events.events import Answered, Asked, Failed, Routed, TrialEnded, TrialStarted
 from recordings.files.times import stamp
 from recordings.log.store import RunWriter
@@ -174,7 +174,15 @@ class Player:
         size = 0  # characters that the system has answered
         begun = 0  # exchanges of earlier sessions
         while isinstance(action, Say):
-            known = _answer_before_stop(carried, action)
+            # The answer that these words got before the attempt was interrupted. Once the user says something else, no
+            # later answer is one to what was said.
+            before = carried.pop(action.turn, None)
+            words_now = (action.text, action.state, action.user, action.act)
+            if before is not None and (before.said, before.state, before.user, before.act) != words_now:
+                before = None
+            known = before.reply if before is not None else None
+            if before is None:
+                carried.clear()
             renewed = ""
             if action.new_session and played.exchanges:
                 renewed, begun = await lease.renew(action.turn - 1), len(played.exchanges)
@@ -207,7 +215,8 @@ class Player:
                     seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
                     turn=action.turn,
                 )
-                known = replace(reply.turn, evidence=await self._evidence(reply, wording))
+                kept = await self._kept((*reply.exhibits, *wording))
+                known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
             assert known is not None
             answered = Answered(work.trial_id, work.attempt, action.turn, known)
             # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
@@ -226,7 +235,9 @@ class Player:
                 )
                 route = action.route
             except DriverError as caught:
-                fault, route = caught, _route_after_failure(user, memory, seen)
+                fault, route = caught, None
+                with suppress(Exception):  # the protocol routes the last answer even if its user failed
+                    route = route_by(user, memory, seen)
             if route is not None:
                 played.routes = (Routed(work.trial_id, work.attempt, route),)
                 played.labels.append(route.label)
@@ -284,9 +295,6 @@ class Player:
             raise Unanswered("user-fault", f"the user {user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)
 
-    async def _evidence(self, reply: Reply, wording: tuple[Exhibit, ...]) -> dict[str, str]:
-        return {**reply.turn.evidence, **await self._kept((*reply.exhibits, *wording))}
-
     async def _kept(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
         if not (self.keep_evidence or always):
             return {}
@@ -294,25 +302,3 @@ class Player:
 
     def _time(self) -> str:
         return stamp(self.clock.now())
-
-
-def _route_after_failure(user: User, memory: State, seen: Observation) -> Route | None:
-    """How the protocol routes the last answer, though its user failed; None where that itself fails."""
-    with suppress(Exception):
-        return route_by(user, memory, seen)
-    return None
-
-
-def _answer_before_stop(carried: dict[int, Turn], action: Say) -> SystemTurn | None:
-    """The answer that these words got before the attempt was interrupted. Once the user says something else, no later
-    answer is one to what was said."""
-    turn = carried.pop(action.turn, None)
-    if turn is None or (turn.said, turn.state, turn.user, turn.act) != (
-        action.text,
-        action.state,
-        action.user,
-        action.act,
-    ):
-        carried.clear()
-        return None
-    return turn.reply

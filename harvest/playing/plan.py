@@ -173,17 +173,14 @@ def order_topics(topics: Sequence[_T], order: Order, *, trial: int, seed: int) -
             labels = _drawn(topics, seed, "topics")
             rows = len(labels) if len(labels) % 2 == 0 else 2 * len(labels)
             row = _drawn(range(rows), seed, "rows")[(trial - 1) % rows] if rows else 0
-            return tuple(labels[place] for place in _williams_row(row, len(labels)))
+            # A row of Williams' square of n treatments: 0, 1, n-1, 2, n-2, …, each moved on by `row`. For odd n, the
+            # rows from n on are the others backwards.
+            n = len(labels)
+            first = [(place + 1) // 2 if place % 2 else n - place // 2 for place in range(n)]
+            moved = [labels[(one + row) % n] for one in first]
+            return tuple(moved[::-1] if row >= n else moved)
 
 
 def _drawn(values: Sequence[_T], seed: int, *names: str | int) -> tuple[_T, ...]:
     places = generator(seed, _PURPOSE, *names).permutation(len(values))
     return tuple(values[place] for place in places)
-
-
-def _williams_row(row: int, n: int) -> list[int]:
-    """Row `row` of the square of n treatments: 0, 1, n-1, 2, n-2, …, each moved on by `row`. The rows from n on, of odd
-    n, are those before them backwards."""
-    first = [(place + 1) // 2 if place % 2 else n - place // 2 for place in range(n)]
-    moved = [(one + row) % n for one in first]
-    return moved[::-1] if row >= n else moved

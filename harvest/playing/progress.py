@@ -16,11 +16,6 @@ from recordings.conversations.conversation import INVALID, Outcome
 from topics.counting import pluralize
 
 
-def _short(name: str) -> str:
-    """At most 20 characters, the end of a long name: that is where versions and dates stand."""
-    return name if len(name) <= 20 else f"…{name[-19:]}"
-
-
 class Display:
     """A `harvest.playing.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
 
@@ -46,9 +41,11 @@ class Display:
         self._done, self._total, self._tenth = 0, plan.to_play, 0
         for system in systems:
             works = sum(len(sitting.works) for sitting in plan.sittings.get(system.name, ()))
+            # The end of a long name is kept, since versions and dates come last.
+            name = system.name if len(system.name) <= 20 else f"…{system.name[-19:]}"
             # The name is user text: square brackets in it are not markup.
             self._tasks[system.name] = self._progress.add_task(
-                f"[bold]{escape(_short(system.name))}[/] {escape(system.driver)}", total=works, seen=""
+                f"[bold]{escape(name)}[/] {escape(system.driver)}", total=works, seen=""
             )
 
     def __enter__(self) -> Self:

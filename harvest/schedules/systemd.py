@@ -2,7 +2,7 @@
 
 import re
 
-from harvest.schedules.job import BUSY, Every, Job, Slot
+from harvest.schedules.job import BUSY, Job
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri")
 _PLAIN = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
@@ -31,6 +31,11 @@ systemctl --user enable --now {unit}.timer
 def service(job: Job, flock: str) -> str:
     """What is done. Exit codes 1 and 3 fail the unit on purpose: that is what OnFailure= waits for."""
     words = [flock, "-n", "-E", str(BUSY), str(job.lock), *job.words]
+    for i, word in enumerate(words):
+        if not _PLAIN.fullmatch(word):
+            for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+                words[i] = words[i].replace(sign, escaped)
+            words[i] = f'"{words[i]}"'
     environment = f"EnvironmentFile={_path(str(job.environment))}\n" if job.variables else ""
     log = _path(str(job.log))
     return f"""\
@@ -42,7 +47,7 @@ Description=Harvest: {_path(job.name)} is audited again
 [Service]
 Type=oneshot
 WorkingDirectory={_path(str(job.folder))}
-{environment}ExecStart={" ".join(map(_word, words))}
+{environment}ExecStart={" ".join(words)}
 SuccessExitStatus={BUSY}
 TimeoutStartSec={"50min" if job.every == "hour" else "12h"}
 StandardOutput=append:{log}
@@ -52,12 +57,20 @@ StandardError=append:{log}
 
 def timer(job: Job) -> str:
     """When. An audit that was missed, since the machine was off, is made up for."""
+    slot = job.slot
+    time = f"{slot.hour:02}:{slot.minute:02}:00"
+    calendar = {
+        "hour": f"*-*-* *:{slot.minute:02}:00",
+        "day": f"*-*-* {time}",
+        "week": f"{_DAYS[slot.weekday - 1]} *-*-* {time}",
+        "month": f"*-*-{slot.day:02} {time}",
+    }[job.every]
     return f"""\
 [Unit]
 Description=Harvest: when {_path(job.name)} is audited again
 
 [Timer]
-OnCalendar={_calendar(job.slot, job.every)}
+OnCalendar={calendar}
 Persistent=true
 RandomizedDelaySec=10min
 FixedRandomDelay=true
@@ -67,26 +80,6 @@ WantedBy=timers.target
 """
 
 
-def _calendar(slot: Slot, every: Every) -> str:
-    time = f"{slot.hour:02}:{slot.minute:02}:00"
-    return {
-        "hour": f"*-*-* *:{slot.minute:02}:00",
-        "day": f"*-*-* {time}",
-        "week": f"{_DAYS[slot.weekday - 1]} *-*-* {time}",
-        "month": f"*-*-{slot.day:02} {time}",
-    }[every]
-
-
 def _path(text: str) -> str:
     """As a whole value: only `%` means something there."""
     return text.replace("%", "%%")
-
-
-def _word(word: str) -> str:
-    """As one word of a command."""
-    if _PLAIN.fullmatch(word):
-        return word
-    special = (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$"))
-    for sign, written in special:
-        word = word.replace(sign, written)
-    return f'"{word}"'

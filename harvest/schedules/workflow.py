@@ -77,29 +77,21 @@ jobs:
       - name: Play the audit again{environment}
         run: |
           {command}
-      - name: Keep the history, which holds no texts
-        if: always()
-        uses: {ACTIONS["upload-artifact"]}
-        with:
-          name: history
-          path: {json.dumps(str(folder / history))}
-          if-no-files-found: ignore
-          retention-days: 90
-      - name: Keep the verdicts
-        if: always()
-        uses: {ACTIONS["upload-artifact"]}
-        with:
-          name: verdicts
-          path: {json.dumps(str(folder / junit))}
-          if-no-files-found: ignore
-          retention-days: 90
+{_upload("Keep the history, which holds no texts", "always()", "history", folder / history)}\
+{_upload("Keep the verdicts", "always()", "verdicts", folder / junit)}\
       # The conversations: in a public repository everybody could read them.
-      - name: Keep the run
-        if: always() && github.event.repository.private
+{_upload("Keep the run", "always() && github.event.repository.private", "run", folder / runs)}"""
+
+
+def _upload(title: str, condition: str, name: str, path: PurePosixPath) -> str:
+    """A step that keeps a file or a folder as an artifact."""
+    return f"""\
+      - name: {title}
+        if: {condition}
         uses: {ACTIONS["upload-artifact"]}
         with:
-          name: run
-          path: {json.dumps(str(folder / runs))}
+          name: {name}
+          path: {json.dumps(str(path))}
           if-no-files-found: ignore
           retention-days: 90
 """

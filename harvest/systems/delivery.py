@@ -54,7 +54,9 @@ async def deliver(
             says_when = much and wait is not None and _MOMENT <= wait <= LONGEST_WAIT
             if says_when and limits.retries and gate.clock.monotonic() - begun < gate.busy.longest:
                 told += 1
-            again = sends - told <= limits.retries and _again(fault, stateful)
+            again = sends - told <= limits.retries and (wait is None or wait <= LONGEST_WAIT)
+            if isinstance(fault, Denied) or (stateful and not isinstance(fault, NotSent)):
+                again = False
             if wait is None:
                 chances = chances or generator(seed, "wait")
                 wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
@@ -72,13 +74,6 @@ async def deliver(
                 raise
         if not much:
             await gate.clock.sleep(min(LONGEST_WAIT, wait))
-
-
-def _again(fault: DriverError, stateful: bool) -> bool:
-    """Whether the turn may be sent again after `fault`, and soon enough."""
-    if isinstance(fault, Denied) or (stateful and not isinstance(fault, NotSent)):
-        return False
-    return fault.retry_after is None or fault.retry_after <= LONGEST_WAIT
 
 
 async def _within(seconds: float, session: Session, text: str) -> Reply:

@@ -96,7 +96,8 @@ class Exposure:
     @property
     def origins(self) -> tuple[str, ...]:
         """Scheme, host and port of everything that is contacted."""
-        return tuple(dict.fromkeys(map(_origin, self.targets)))
+        parts = map(urlsplit, self.targets)
+        return tuple(dict.fromkeys(f"{one.scheme}://{one.netloc}" for one in parts))
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -128,11 +129,6 @@ def _declared_values(value: object) -> Iterator[object]:
     elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         for one in value:
             yield from _declared_values(one)
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def is_this_machine(host: str | None) -> bool:

@@ -11,6 +11,7 @@ shape, comes with the secret taken out and with the finish `secret`, which no us
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -159,20 +160,14 @@ class Endpoint:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     def _failure(self, fault: DriverError) -> EndpointFailed:
-        code = _code(fault)
+        body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
+        code = ""  # what the API calls the error
+        with suppress(ValueError, RecursionError):
+            code = error_code(json.loads(body))
         named = f" ({code})" if code and code not in str(fault).lower() else ""
         detail = f"the endpoint {self.name!r}, which {self._does}: {fault}{named}"
         exhibits = tuple(Exhibit(f"endpoint-{one.name}", one.media_type, one.data) for one in fault.exhibits)
         return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
-
-
-def _code(fault: DriverError) -> str:
-    """What the API calls the error; "" where it has no name for it."""
-    body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
-    try:
-        return error_code(json.loads(body))
-    except (ValueError, RecursionError):
-        return ""
 
 
 def _misfit(reply: Reply) -> str:
