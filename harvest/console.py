@@ -1,4 +1,4 @@
-"""Consoles for people: no table on them is cut off, and nothing that is printed on them steers the terminal."""
+"""Consoles for people: tables are never cut off, and no output can control the terminal."""
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
@@ -16,9 +16,9 @@ _ANY_WIDTH = 10_000  # columns: wider than any table
 
 
 class LiveConsole(Console):
-    """As wide as the terminal, also after it was resized: for what is drawn over and over in one place.
+    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place.
 
-    printable: what a text is shown as. Most is that already, but a recording from elsewhere may hold anything anywhere.
+    printable: makes a text safe. Most texts are safe already, but a recording from elsewhere may contain anything.
     """
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
@@ -31,8 +31,11 @@ class LiveConsole(Console):
 
 
 class PeopleConsole(LiveConsole):
-    """As wide as the terminal and at least `LEAST_WIDTH`. A table that needs more, because its figures are not to be
-    broken, is printed in several, each with its first column; only a single column that needs more takes more."""
+    """A console as wide as the terminal and at least `LEAST_WIDTH`.
+
+    A table that is wider, because its figures must not be broken, is printed as several, each with the first column;
+    only a single column that needs more gets more.
+    """
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(printable, **options)
@@ -48,7 +51,7 @@ class PeopleConsole(LiveConsole):
             self.width = width
 
     def _split_to_fit(self, table: Table) -> list[Table]:
-        """The table in as few as fit, in the order of its columns."""
+        """Split the table into as few as fit, in the order of its columns."""
         if len(table.columns) < 3 or self._columns_needed(table) <= self.width:
             return [table]
         found: list[Table] = []
@@ -62,14 +65,14 @@ class PeopleConsole(LiveConsole):
         return found
 
     def _columns_needed(self, table: Table) -> int:
-        """Columns that `table` takes at least. Rich has the like, but breaks what is not to be broken."""
+        """Return the minimum width of `table`. Rich's own measure breaks cells that must not be broken."""
         free = self.options.update(max_width=_ANY_WIDTH)
         measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)
         return table._extra_width + sum(one.maximum if whole else one.minimum for whole, one in measured)
 
 
 def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
-    """The same rows, of some columns."""
+    """Return the table with only some of its columns."""
     part = copy(table)
     part.columns = [replace(column, _index=place) for place, column in enumerate(columns)]
     return part

@@ -1,8 +1,8 @@
-"""Is one of our packages hidden by a file of somebody else?
+"""A check that no other file hides one of our packages.
 
-For `python -m harvest` and in a notebook, Python looks for `scoring` in the folder where it was started before it looks
-among installed packages, and the people who use Harvest have files called `scoring.py` and `topics.py`. Without this,
-what they see is an error about a module of ours that is not there.
+For `python -m harvest` and in a notebook, Python looks for `scoring` in the current folder before it looks among
+installed packages, and people who use Harvest have files called `scoring.py` and `topics.py`. Without this check they
+would see an error about a missing module of ours.
 """
 
 import sys
@@ -18,8 +18,10 @@ class HiddenPackageError(ImportError):
 
 
 def refuse_hidden_packages() -> None:
-    """Raise HiddenPackageError, which names the file in the way and what to do. As a command, print it and exit with 2:
-    nobody is there yet who could do so."""
+    """Raise HiddenPackageError, which names the file in the way and what to do.
+
+    In a command, print it and exit with 2, since nothing else is loaded yet that could do so.
+    """
     ours = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
         found = _found(name)
@@ -38,7 +40,7 @@ def refuse_hidden_packages() -> None:
 
 
 def _found(name: str) -> Path | None:
-    """The file that `import name` reads, or has read; None where only a special finder knows it."""
+    """Return the file that `import name` reads, or has read; None if only a special finder knows it."""
     module = sys.modules.get(name)
     spec = PathFinder.find_spec(name) if module is None else module.__spec__
     if spec is not None and spec.origin is not None and spec.has_location:

@@ -1,4 +1,4 @@
-"""Showing on a terminal what systems wrote: every character, and none of them able to steer the terminal."""
+"""Terminal output of untrusted texts: every character is shown, and none can control the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 
 class Lasting:
-    """A stream that takes what is written to it also when its terminal is gone: what is told on the way must not end a
-    run. Everything else is that of `stream`."""
+    """A stream that ignores write errors after its terminal is gone, so that a failed progress message does not end a
+    run.
+
+    Everything else is delegated to `stream`.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -39,7 +42,8 @@ class Lasting:
 
 
 def printable(text: str, *, line: bool = False) -> str:
-    """`text` with control characters as pictures (ESC as ␛) and direction marks by code; line: line ends too."""
+    """Return `text` with control characters as symbols (ESC as ␛) and direction marks as codes. line: also line
+    ends."""
 
     def picture(found: re.Match[str]) -> str:
         code = ord(found[0])
@@ -51,11 +55,11 @@ def printable(text: str, *, line: bool = False) -> str:
 
 
 def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
-    """`text` with its lines broken between words, none wider than `width` columns; None: as it is. hang: how much
-    further than a line the rest of it is indented.
+    """Wrap the lines of `text` between words at `width` columns; None leaves it unchanged.
 
-    Line breaks and indentation stay. A word that is wider than a line, an address for example, is left whole for the
-    terminal to fold, so that it can be copied. Letters of two columns (漢字) count as two.
+    hang: the extra indentation of continuation lines. Line breaks and indentation are kept. A word longer than a line,
+    such as an address, stays whole for the terminal to fold, so that it can be copied. Wide characters (漢字) count as
+    two columns.
     """
     if width is None:
         return text
@@ -91,7 +95,7 @@ def _columns(text: str) -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Columns of the terminal behind a stream; None where there is none, or it does not say."""
+    """Return the width of the terminal behind a stream, or None if there is none or it is unknown."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or None
     except OSError:
@@ -99,24 +103,24 @@ def terminal_width(stream: TextIO) -> int | None:
 
 
 def prose_width() -> int:
-    """Columns that sentences on standard output may take: those of the terminal, or 80, as figures do."""
+    """Return the width for sentences on standard output: that of the terminal, or 80 columns, as for figures."""
     return shutil.get_terminal_size().columns
 
 
 def tell(text: str) -> None:
-    """Say something to people on standard error; on a terminal its lines are broken between words."""
+    """Print a message for people on standard error, wrapped between words on a terminal."""
     click.echo(wrap_lines(printable(text), terminal_width(sys.stderr)), err=True)
 
 
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """Where figures and sentences for people are printed; see `PeopleConsole`."""
+    """Return the console for figures and sentences; see `PeopleConsole`."""
     from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
     return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)
 
 
 def live_console() -> Console:
-    """Standard error, where the progress of a run is drawn; see `LiveConsole`."""
+    """Return the console on standard error for the progress of a run; see `LiveConsole`."""
     from harvest.console import LiveConsole  # late, as above
 
     return LiveConsole(printable, file=cast(TextIO, Lasting(sys.stderr)))

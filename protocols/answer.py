@@ -1,8 +1,7 @@
-"""What the user's side sees of the system's side: an answer, and nothing else.
+"""Answers: the only thing that the user's side sees of the system's side.
 
-An answer is a text and what came with it. The parts beside the text are for different readers: sources and offers for
-the user, thoughts and tool calls for nobody but a rule that asks for them. Words, links and history are those of the
-text and its sources alone.
+An answer is a text with additional parts for different readers: sources and offers are for the user; thoughts and tool
+calls only for rules that ask for them. Words, links and history come from the text and its sources alone.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ PLACES = ("text", "beside", "folded", "card", "footnote")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What an answer rests on, as the system gave it.
+    """A source of an answer, as the system gave it.
 
-    href: its address; "" if the system names a document without one. title: "" if it gives none. start, end: the
-    characters of the answer's text that it supports, where the system says which (on a page: those of its bubble); both
-    -1 if it does not. place: one of `PLACES`.
+    href: its address; "" for a document without one. title: "" if none is given. start, end: the characters of the
+    answer's text that it supports (on a page: of the bubble); both -1 if unknown. place: one of `PLACES`.
     """
 
     href: str
@@ -38,7 +36,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool that the system called, or wanted called. arguments: as JSON, or as the system wrote them."""
+    """A tool that the system called or wanted to call. arguments: as JSON, or as the system wrote them."""
 
     name: str
     arguments: str = ""
@@ -46,8 +44,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a user could press in place of typing. title: as shown. value: what pressing it sends or opens; "" if
-    that is not known. kind: `reply` (a suggestion), `button`, `card`, `link`, or the system's own word."""
+    """Something that a user could press instead of typing.
+
+    title: as shown. value: what pressing it sends or opens, or "" if unknown. kind: `reply` (a suggestion), `button`,
+    `card`, `link`, or the system's own word.
+    """
 
     title: str
     value: str = ""
@@ -56,8 +57,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, picture or sound that came with the text. type: a media type, or the system's own word. size: in bytes;
-    None if it is not known."""
+    """A file, picture or sound that came with the text.
+
+    type: a media type, or the system's own word. size: in bytes, or None if unknown.
+    """
 
     name: str
     type: str = ""
@@ -68,12 +71,11 @@ class Attachment:
 class Answer:
     """One system turn as a user sees it.
 
-    text: the whole reply; links inside it are written out (Markdown keeps `[anchor](href)`).
-    links: those of the reply in order of appearance, with the anchor each carried (for plain text, the URL), and then
-    those of its sources; of a reply with more than `MOST_LINKS`, the first of them. links_left_out: how many it had
-    besides, as `find_links` counts them. sources: with their places, in the order in which the system gave them.
-    thoughts: what the system thought before it answered, "" for nothing. refused: the system marked its answer as a
-    refusal, in a field of its own. refusal: what it said there, if it also gave a text; else that is the text.
+    text: the whole reply, with its links written out (Markdown keeps `[anchor](href)`). links: the links of the reply
+    in order, with their anchors (for plain text, the URL), then those of its sources; at most the first `MOST_LINKS`.
+    links_left_out: how many more it had, as counted by `find_links`. sources: with their places, in the system's
+    order. thoughts: what the system thought before it answered, or "". refused: the system marked its answer as a
+    refusal, in a separate field. refusal: the content of that field if there is also a text; else it is the text.
     """
 
     text: str
@@ -89,8 +91,11 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
-        """The answer that `text` is, with its links. more, sources: what came along with the text; links that it holds
-        itself are taken once, and a source whose address it holds stands in the text."""
+        """Create the answer with `text` and its links.
+
+        more, sources: links and sources that came with the text. Links that the text contains are counted once, and
+        sources with such an address get the place `text`.
+        """
         found = find_links(text)
         known = {link.href for link in found.links}
         given = tuple(
@@ -106,8 +111,10 @@ class Answer:
         return cls(text, tuple(links[:MOST_LINKS]), left_out, given)
 
     def with_text(self, text: str) -> Answer:
-        """The same answer where its text reads otherwise in one stretch, as after redaction: a source keeps its place
-        before and behind that stretch, and has none within it."""
+        """Return the answer with a text that differs in one stretch, as after redaction.
+
+        Sources keep their places before and after that stretch, and lose places within it.
+        """
         if text == self.text:
             return self
         shift = len(text) - len(self.text)
@@ -127,7 +134,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user turn and the reply to it. said: the user's words. answer: what the system answered."""
+    """A user turn and the reply to it. said: the user's words. answer: the system's answer."""
 
     said: str
     answer: Answer

@@ -1,4 +1,4 @@
-"""What a simulated user chose among at one turn, or as it left: the record of one draw of its policy."""
+"""The options from which a simulated user chose in one turn: the record of one draw of its policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,18 +18,17 @@ def _none() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How likely the policy made what was done, and on what grounds. What is not known is absent.
+    """How likely the policy made this action, and why. Unknown values are absent.
 
-    probability: of the act, or of leaving for this reason, in (0, 1], given all that went before: those of all other
-    acts and reasons make it up to 1. It is of the act, in whatever words. None if the policy cannot say.
-    leaving: the probability of leaving here, by reason; together they are the hazard that was drawn against. Empty
-    where the user could only stay.
-    took: what the user took the answer before for: `question`; by its label `useful` or `not-useful`; without a label
-    `answered`, or what else it is for this user. "" at the opening, and where the user does not look.
-    coverage: the share of its need that the user held to be met by then, in [0, 1]; None if it keeps no count.
-    noise: by kind of change to the words of this turn, how many units it fitted, and how many were changed.
-    refused: samples of a model that were not sent in this turn, by the reason why. meant: the policy's words, where a
-    model said them in others; "" if the turn has them, and if no policy gave any.
+    probability: of the act, or of leaving for this reason, in (0, 1], given everything before; over all acts and
+    reasons these sum to 1. It is that of the act in any words. None if the policy cannot say. leaving: the probability
+    of leaving here, by reason; their sum is the hazard that was drawn against. Empty if the user could only stay.
+    took: how the user classified the previous answer: `question`; by its label `useful` or `not-useful`; without a
+    label `answered`, or the user's own class. "" at the opening, and if the user does not classify. coverage: the
+    share of its need that the user considered met by then, in [0, 1]; None if it does not count. noise: for each kind
+    of change to the words of this turn, how many units it could apply to and how many were changed. refused: samples
+    of a model that were not sent in this turn, by reason. meant: the policy's words, if a model reworded them; "" if
+    the turn has them, or if no policy gave any.
     """
 
     probability: float | None = None
@@ -42,10 +41,10 @@ class Choice:
 
     @property
     def hazard(self) -> float:
-        """The probability of leaving here, for whatever reason."""
+        """The probability of leaving here, for any reason."""
         return sum(self.leaving.values())
 
 
 def taken_as(label: str | None) -> str:
-    """What a user that goes by the label of an answer takes it for; "" without one."""
+    """Return the class of an answer with this label for a user that goes by labels; "" without a label."""
     return _LABELS.get(label or "", "")

@@ -1,4 +1,4 @@
-"""The protocol as a graph: which states are reached, where it could go round for ever, how long it can get."""
+"""The protocol as a graph: reachable states, endless loops, and the longest conversation."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,13 +9,16 @@ _Position = tuple[str, tuple[int, ...]]
 
 
 def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
-    """The states that some conversation can reach."""
+    """Return the states that some conversation can reach."""
     return _reachable_states(start, {name: _targets(state) for name, state in states.items()})
 
 
 def reached_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
-    """The states that some conversation on `topic` comes to: none behind `empty` where the topic has turns, and none
-    behind the edges of a state that goes through turns where it has none."""
+    """Return the states that some conversation on `topic` can reach.
+
+    If the topic has turns, states behind `empty` are excluded; if not, those behind the edges of a state that goes
+    through turns.
+    """
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
         after = state.after_last(topic) if state.each else None
@@ -35,7 +38,7 @@ def _reachable_states(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozen
 
 
 def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
-    """The states from which some path of edges leads to a stop. An edge that is missing (no-match) is a stop too."""
+    """Return the states from which some path of edges leads to a stop. A missing edge (no-match) is a stop too."""
     back: dict[str, list[str]] = {name: [] for name in states}
     waiting = []
     for name, state in states.items():
@@ -54,12 +57,12 @@ def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
 
 
 def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
-    """The states of a loop that nothing but a turn limit ends, in order; None if there is none.
+    """Return the states of a loop that only a turn limit ends, in order, or None.
 
-    A state that goes through the topic's turns is used up at some point and then only passes on. So loops are searched
-    among the reachable states, in the graph as it is when every such state is used up: for topics with turns, and for
-    topics without. silent: only loops in which nothing is said, which not even a turn limit ends. They are searched
-    separately, because a loop that speaks could hide one that does not.
+    A state that goes through the topic's turns runs out at some point and then only passes on. So loops are searched
+    among the reachable states after every such state has run out, for topics with and without turns. silent: only
+    loops in which nothing is said, which not even a turn limit ends. They are searched separately, because a loop that
+    speaks could hide one that does not.
     """
     for topic_has_turns in (True, False):
         dry: dict[str, tuple[str, ...]] = {}
@@ -88,7 +91,8 @@ def _targets(state: State) -> tuple[str, ...]:
 
 
 def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """A cycle, found by walking in depth; the walk is kept on a list, so that long protocols need no deep stack."""
+    """Return a cycle found by depth-first search, with the path in a list so that long protocols need no deep
+    stack."""
     done: set[str] = set()
     for first in ways:
         if first in done:
@@ -112,7 +116,7 @@ def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, topic: Topic) -> int:
-    """The number of user turns on the longest way through the graph, or the turn limit where that is smaller.
+    """Return the number of user turns on the longest path through the graph, or the turn limit if that is smaller.
 
     Walks turn by turn over all positions (state, and how many of the topic's turns each state has used) at once.
     """

@@ -1,8 +1,8 @@
 """Plays a protocol: a pure function from what was said and answered to what is said next.
 
-No I/O, no clock, no randomness. Where a simulated user of the protocol is to speak, the action is an Ask, and the
-caller lets that user say something or stop; any words are accepted here. The position is a value that JSON can hold, so
-a conversation can be resumed at any turn, on any machine, and forked at any turn.
+No I/O, no clock, no randomness. If it is the turn of a simulated user, the action is an Ask, and the caller lets that
+user say something or stop; any words are accepted here. The position can be stored as JSON, so a conversation can be
+resumed or forked at any turn, on any machine.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ from topics.topic import Topic
 class Position:
     """The state of a conversation in its protocol.
 
-    state: the state that spoke last; "" once the conversation is over. turn: the number of user turns so far.
-    labels: one for each answer judged so far. used: for every state that goes through the topic's turns, how many
-    it has said, as (state, count) in the order of first use.
+    state: the state that spoke last; "" once the conversation is over. turn: the number of user turns so far. labels:
+    one for each answer judged so far. used: how many of the topic's turns each state has said, as (state, count) in
+    the order of first use.
     """
 
     state: str
@@ -33,7 +33,7 @@ class Position:
 
 
 def encode_position(position: Position) -> dict[str, object]:
-    """The position as JSON values."""
+    """Return the position as JSON values."""
     return {
         "state": position.state,
         "turn": position.turn,
@@ -43,7 +43,7 @@ def encode_position(position: Position) -> dict[str, object]:
 
 
 def decode_position(value: Mapping[str, object]) -> Position:
-    """The position that `encode_position` wrote. Raises ValueError for any other value."""
+    """Return the position from the value of `encode_position`. Raises ValueError for any other value."""
     match value:
         case {"state": str(state), "turn": int(turn), "labels": [*labels], "used": Mapping() as used}:
             counts = tuple((str(name), int(count)) for name, count in used.items())
@@ -52,17 +52,18 @@ def decode_position(value: Mapping[str, object]) -> Position:
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """The opening turn. A Stop where the protocol says nothing at all on this topic (`check_topics` refuses that)."""
+    """Return the opening turn, or a Stop if the protocol has nothing to say on this topic (`check_topics` refuses
+    that)."""
     return _enter(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 
 def advance(
     protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
 ) -> tuple[Say | Ask | Stop, Position]:
-    """What follows after the last of `exchanges`, with the Route that led there.
+    """Return the action after the last of `exchanges`, with the Route that led there.
 
-    exchanges: everything said and answered so far, one for each user turn. Raises ValueError if their number
-    is not that of the position, or the conversation is over.
+    exchanges: everything said and answered so far, one for each user turn. Raises ValueError if their number is not
+    that of the position, or if the conversation is over.
     """
     if not position.state:
         raise ValueError("the conversation is over")
@@ -94,12 +95,13 @@ def advance(
 def retrace(
     protocol: Protocol, topic: Topic, exchanges: Sequence[Exchange], *, reworded: bool = False
 ) -> tuple[Say | Ask | Stop, ...]:
-    """What the protocol would do today along a recorded conversation: the opening, and one action after each answer.
+    """Return what the protocol would do today along a recorded conversation: the opening, and one action for each
+    answer.
 
-    Ends at the first Stop, and where today's words differ from the recorded ones: an answer to other words says nothing
-    about these. Where a simulated user speaks, any words match. reworded: the conversation was played in an arm of its
-    audit that changes words, so any words match everywhere. So a recording was retraced to its end if and only if there
-    is one action more than exchanges, or the last action is a Stop.
+    Ends at the first Stop, and where today's words differ from the recorded ones, since answers to other words say
+    nothing about these. Any words of a simulated user match. reworded: the conversation was played in an arm that
+    changes words, so any words match. A recording was retraced to its end if and only if there is one action more than
+    exchanges, or the last action is a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]
@@ -112,7 +114,7 @@ def retrace(
 
 
 def _route(position: Position, label: str, rule: str, versions: Sequence[str], evidence: Sequence[Evidence]) -> Route:
-    """The decision, its target still open."""
+    """Decide on an edge, without resolving its target."""
     return Route(position.turn, position.state, label, rule, " ".join(versions), tuple(evidence), "")
 
 
@@ -123,7 +125,7 @@ def _add_label(position: Position, label: str) -> Position:
 def _enter(
     protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Go to `target`, through states whose list is used up, and say what is to be said there."""
+    """Go to `target`, through states whose list has run out, and return what is said there."""
     while target.state:
         state = protocol.states[target.state]
         used = dict(position.used)

@@ -1,8 +1,8 @@
-"""The labels that an answer can get, each named once.
+"""The labels of answers, each defined once.
 
-What a file may give, what is recorded and what a legend says about a label come from here. Protocols may give labels
-other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. Where usefulness is counted, and
-for simulated users, such an answer counts as unlabelled.
+The labels that a file may contain, that are recorded and that a legend explains come from here. Protocols may define
+labels other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. For measures of usefulness
+and for simulated users, such an answer counts as unlabelled.
 """
 
 from collections.abc import Mapping
@@ -26,10 +26,10 @@ Judged = Literal["o", "x", "-"]
 
 
 def allowed_labels() -> str:
-    """The labels that a file with turns may give, for messages."""
+    """Return the labels that a file with turns may contain, for messages."""
     return ", ".join((*(f"{label} ({MEANINGS[label]})" for label in LABELS), f"{MISSING} (no such turn)"))
 
 
 def usefulness(label: str | None) -> Judged:
-    """What `label` says about usefulness; `-` for none, and for one that is neither useful nor not useful."""
+    """Return the usefulness in `label`, or `-` for no label and for one that is neither useful nor not useful."""
     return USEFUL if label == USEFUL else NOT_USEFUL if label == NOT_USEFUL else MISSING

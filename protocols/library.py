@@ -1,4 +1,4 @@
-"""Where protocols come from: shipped ones by name, a researcher's own by path, a run's by what it recorded."""
+"""Loading of protocols: shipped ones by name, others by path, and those recorded in runs."""
 
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -20,12 +20,12 @@ _HERE = Path(__file__).parent
 
 
 def shipped_protocols() -> tuple[str, ...]:
-    """The names of the protocols that come with Harvest."""
+    """Return the names of the protocols that come with Harvest."""
     return tuple(sorted(path.stem for path in _HERE.glob("*.yaml")))
 
 
 def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
-    """A shipped protocol by its name, or the one in a file. Raises InputError, with file:line:column.
+    """Load a shipped protocol by name, or the one in a file. Raises InputError, with file:line:column.
 
     A text with a slash, or ending in .yaml or .yml, is a path; anything else is a name.
     """
@@ -41,7 +41,7 @@ def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
 
 
 def encode_protocol(protocol: Protocol) -> dict[str, object]:
-    """The protocol as JSON values, in the form of its file with every default written out."""
+    """Return the protocol as JSON values, in the form of its file with all defaults written out."""
     value: dict[str, object] = {
         "format": FORMAT,
         "name": protocol.name,
@@ -61,22 +61,24 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
 
 
 def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
-    """The protocol that `encode_protocol` wrote; `path` names it in messages. Raises InputError."""
+    """Return the protocol from the value of `encode_protocol`; `path` names it in messages. Raises InputError."""
     return read_protocol(Document(path, _freeze(value), {}, {}))
 
 
 def protocol_hash(protocol: Protocol) -> str:
-    """Identity of the protocol: 32 hexadecimal digits over its normal form. `about` is not part of it: the text that
-    explains a protocol may be corrected while a run is under way."""
+    """Return the identity of the protocol: 32 hexadecimal digits over its normal form.
+
+    `about` is not included: the text that explains a protocol may be corrected while a run is under way.
+    """
     return content_hash("protocol", {**encode_protocol(protocol), "about": ""})
 
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
-    """Refuse topics the protocol cannot be played on, before anything is sent.
+    """Refuse topics that the protocol cannot be played on, before anything is sent.
 
-    Raises InputError for the first topic that lacks a value a template uses, whose answers a rule cannot judge (no URL
-    kind, no format), or on which nothing would be said. Only states that a conversation on the topic can reach are
-    considered.
+    Raises InputError for the first topic that has no value for a template, whose answers a rule cannot judge (no URL
+    kind, no format), or on which nothing would be said. Considers only states that a conversation on the topic can
+    reach.
     """
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
@@ -139,7 +141,7 @@ def _encode_target(target: Target) -> dict[str, object]:
 
 
 def _freeze(value: object) -> object:
-    """Lists as tuples, as the reader of files gives them."""
+    """Return a value with lists as tuples, as in documents."""
     if isinstance(value, Mapping):
         return {str(key): _freeze(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""How many user turns a conversation that ended badly would still have had.
+"""The number of user turns missing from a conversation that ended badly.
 
 After a breakdown it is unknown how the conversation would have gone on, so only what is certain counts: the fewest
 turns with which the protocol, continued from that point, could have reached its own end (`completed`).
@@ -7,8 +7,8 @@ turns with which the protocol, continued from that point, could have reached its
     fewest_turns_onward(protocol, topic, state, used, turn, target=…)    from `state` on to `target`, the state chosen
 
 - 0 if nothing goes on: in the last state of a protocol, and at its turn limit.
-- Where a simulated user speaks, it may leave instead of speaking again: of a user's turns only the next one counts.
-- A turn limit is a bound and no plan: where nothing else ends the protocol, only the next turn counts.
+- A simulated user may leave instead of speaking again, so of a user's turns only the next one counts.
+- A turn limit is a bound and not a plan: if nothing else ends the protocol, only the next turn counts.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ _Position = tuple[str, tuple[tuple[str, int], ...]]
 def fewest_turns_onward(
     protocol: Protocol, topic: Topic, state: str, used: Mapping[str, int], turn: int, *, target: str = ""
 ) -> int:
-    """User turns, at least 0, that were certain to follow user turn `turn`, which was said in `state`.
+    """Return the number of user turns, at least 0, that were certain to follow user turn `turn`, said in `state`.
 
-    used: how many of the topic's turns each state had said by then. target: the state that was chosen to speak next; ""
-    if none was, as in a breakdown: then by any edge of `state` that goes on. A state that the protocol does not have
-    (it was recorded with another one): 1.
+    used: how many of the topic's turns each state had said by then. target: the state chosen to speak next; "" if none
+    was, as in a breakdown: then any edge of `state` that goes on counts. Returns 1 for a state that the protocol does
+    not have, because it was recorded with another one.
     """
     if state not in protocol.states or (target and target not in protocol.states):
         return 1
@@ -44,7 +44,8 @@ def fewest_turns_onward(
 
 
 def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
-    """Turns on the shortest way from here to the protocol's own end, those at `positions` included; 0 without one."""
+    """Return the number of turns on the shortest path to the protocol's own end, including those at `positions`; 0 if
+    there is none."""
     turns, seen = 0, set(positions)
     while positions:
         turns += 1
@@ -62,7 +63,8 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
 
 
 def _landing(protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]) -> _Position | str:
-    """Where `target` leads: the state that speaks, through those whose list is used up; or how the protocol ends."""
+    """Return where `target` leads: the state that speaks, after states whose list has run out, or how the protocol
+    ends."""
     while target.state:
         state = protocol.states[target.state]
         following = state.after_last(topic)

@@ -1,4 +1,4 @@
-"""A protocol as a value."""
+"""The protocol as a value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,8 +14,8 @@ from topics.topic import Topic
 class Protocol:
     """What a user says, and how the next turn depends on the answer.
 
-    version: the author's number. turn_limit: user turns at most; None if the graph itself ends.
-    no_match: the label of an answer that no edge fits; None if that cannot happen. users: the simulated users that
+    version: the author's number. turn_limit: the largest number of user turns; None if the graph itself ends.
+    no_match: the label of an answer that no edge matches; None if that cannot happen. users: the simulated users that
     speak in some of its states, by name.
     """
 
@@ -32,17 +32,17 @@ class Protocol:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Capabilities a driver must have, such as `links`: those of every rule on an edge."""
+        """The capabilities that a driver must have, such as `links`: those of every rule on an edge."""
         used = {edge.rule for state in self.states.values() for edge in state.edges if edge.rule}
         return frozenset[str]().union(*(self.rules[name].needs for name in used))
 
     @property
     def rule_versions(self) -> Mapping[str, str]:
-        """Name of each rule → version of the code behind it, for the record of a run."""
+        """The version of the code behind each rule, by the rule's name, for the record of a run."""
         return {name: rule.version for name, rule in sorted(self.rules.items())}
 
     def most_turns(self, topic: Topic) -> int:
-        """User turns a conversation on `topic` can take at most: reached if the rules can take every edge."""
+        """Return the largest number of user turns on `topic`, reached if the rules can take every edge."""
         turns = len(topic.turns)  # nothing else of a topic has a say in it, and topics are many
         if turns not in self._most_turns:
             self._most_turns[turns] = most_turns(self.start, self.states, self.turn_limit, topic)

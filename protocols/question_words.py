@@ -1,7 +1,7 @@
-"""The words by which people are asked something, in the languages that `protocols.questions` knows.
+"""The words by which people are asked something, in the languages of `protocols.questions`.
 
-Each language adds alternatives to six patterns; all languages are searched at once, so that nobody has to say in which
-one a system answers. A gap between two words of a phrase is at most four words: nothing here can take long.
+Each language adds alternatives to six patterns. All languages are searched at once, so nobody has to say in which one
+a system answers. A gap between two words of a phrase is at most four words, so every search is fast.
 """
 
 import re

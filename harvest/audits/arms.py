@@ -1,4 +1,4 @@
-"""Arms of an audit: the same needs, the same draws, asked for in several ways.
+"""Arms of an audit: the same topics are played in several ways, with the same random draws.
 
     arms:
       as written: {}                               # the first is the control
@@ -7,9 +7,9 @@
       french: {texts: french.yaml}
       impatient: {users: {visitor: {simulator: agenda, patience: 1}}}
 
-Every system is played once in each arm, as a system of its own in the recording: `parrot` becomes `parrot [typos]`. The
-arms of a trial are played in the same block, in a random order, and their users draw the same numbers, so that they
-differ by what the arm changes and by the system's own chance.
+Every system is played once in each arm and recorded as a separate system: `parrot` becomes `parrot [typos]`. The arms
+of a trial are played in the same block, in random order, and their users draw the same random numbers. So the arms
+differ only in what the arm changes and in the system's own randomness.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 
 
 class ArmEntry(StrictModel):
-    """An arm as an audit file gives it. wording: rates of `simulators.wrappers.paraphrasing`, of all that the user
-    says. texts: a file of words in place of the protocol's own. users: other simulated users under the names that the
-    protocol has for them."""
+    """An arm as written in the audit file.
+
+    wording: rates of `simulators.wrappers.paraphrasing`, applied to every user turn. texts: a file of wordings that
+    replace those of the protocol. users: options that replace those of the protocol's simulated users, by name.
+    """
 
     wording: dict[str, Any] | None = None
     texts: str | None = None
@@ -47,9 +49,11 @@ class ArmEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """protocol: the audit's, with the simulated users of this arm. user: who plays it, rewording and all. rewords:
-    whether turns of the protocol's own may be said in other words than it has. definition: what identifies the arm.
-    levels: of each factor, if it is a combination of their levels.
+    """An arm, ready to be played.
+
+    protocol: the audit's protocol with the simulated users of this arm. user: the user who plays the protocol,
+    including any rewording. rewords: True if the protocol's own turns may be reworded. definition: what identifies the
+    arm. levels: the level of each factor, if the arm is a combination of levels.
     """
 
     name: str
@@ -68,10 +72,11 @@ def read_arms(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """The arms of an audit, the control first. grouped: as in `read_arm`.
+    """Read the arms of an audit, the control first.
 
-    Raises InputError, with its place, for an arm that cannot be played, or
-    that is the same as another."""
+    grouped: as in `read_arm`. Raises InputError, with its place, for an arm that cannot be played or that equals
+    another one.
+    """
     refuse_alike(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
@@ -87,8 +92,8 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Refuse names that tables would show alike. loc: the mapping whose keys they are. Raises InputError at the second
-    of them."""
+    """Raise InputError at the second of two names that tables would show alike. loc: the mapping that has the names as
+    keys."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
@@ -109,9 +114,11 @@ def read_arm(
     *,
     grouped: bool = False,
 ) -> Arm:
-    """One way of playing the protocol. loc: its place in the audit. grouped: its users are of groups, and whoever knows
-    these looks whether every topic has what they say (`check_groups`). Raises InputError, with its place, for one that
-    cannot be played."""
+    """Read one arm, a way to play the protocol.
+
+    loc: the place of the arm in the audit. grouped: its users belong to groups, so `check_groups` checks later that
+    every topic has the values that they need. Raises InputError, with its place, for an arm that cannot be played.
+    """
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words
 
@@ -155,8 +162,8 @@ def read_arm(
 
 
 def _texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
-    """The words of a file. What is wrong inside it has its place there; a file that cannot be read, where it is
-    named."""
+    """Read a file of wordings. An error in the file has its place there; an error about the whole file, at its
+    name."""
     from simulators.wrappers.given_words import read_wordings
 
     path = Path(document.path).parent / name

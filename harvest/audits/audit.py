@@ -1,7 +1,7 @@
-"""The audit file: which topics, which protocol, which systems, how often, and what counts as failing.
+"""Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing.
 
-`load_audit` reads it, resolves every name in it (topics, protocol, gold, drivers' options) and refuses what cannot
-work, with file:line:column, before anything is sent.
+`load_audit` reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses
+what cannot work, with file:line:column, before anything is sent.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,18 +42,19 @@ _Loaded = TypeVar("_Loaded")
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """An audit with every name in it resolved; make one with `load_audit`.
+    """An audit with all names resolved, as returned by `load_audit`.
 
-    gold: None where nothing is judged; gold_source: its name or path, as written, or "". trials: of each topic with
-    each system, from 1; trials_of: of the topics that are played another number of times, by id. max_invalid: the
-    largest share of invalid attempts, in [0, 1]. scoring: the settings that the audit gives. thresholds: bounds that
-    figures must keep. secrets: values to redact. drivers: by system name, built when the audit was loaded, not yet
-    opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns. groups: of
-    users, each of which meets every system. order: of the topics of a trial. arms: in which every system is played, the
-    control first. population: the users of whom each trial meets one. placebo: whether `harvest reaudit` also plays a
-    system of which every word is known. exposures: what each system and each endpoint makes this machine do. harm:
-    whether it declares that its users ask for harm. imports: whether the code that it names was imported. shard: the
-    only part of its trials to be played; its limits are the share of one machine. None: all of it.
+    gold: None if nothing is judged. gold_source: the name or path of the gold as written, or "". trials: the number of
+    trials of each topic with each system, from 1. trials_of: the numbers of trials that differ from `trials`, by topic
+    id. max_invalid: the largest allowed share of invalid attempts, in [0, 1]. scoring: the scoring settings in the
+    audit. thresholds: bounds that figures must keep. secrets: values to redact. drivers: by system name; built but not
+    yet opened. users: the simulated users of the protocol, by name. endpoints: the models that word their turns.
+    groups: groups of users; every system meets each group. order: the order of the topics within a trial. arms: the
+    arms in which every system is played, the control first. population: the users from whom each trial draws one.
+    placebo: whether `harvest reaudit` also plays a placebo, a system with known answers. exposures: what each system
+    and each endpoint makes this machine do. harm: "declared" if the audit says that its users ask for harm. imports:
+    whether the code that the audit names was imported. shard: the part of the trials to play, with the limits of one
+    of several machines; None for all trials.
     """
 
     document: Document
@@ -86,25 +87,24 @@ class Audit:
     harm: Literal["declared"] | None = None
 
     def trials_with(self, topic: Topic) -> int:
-        """How often `topic` is played with each system."""
+        """Return the number of trials of `topic` with each system."""
         return self.trials_of.get(topic.id, self.trials)
 
     @property
     def trial_range(self) -> tuple[int, int]:
-        """The fewest and the most trials of any topic."""
+        """The smallest and the largest number of trials of any topic."""
         each = [self.trials_with(topic) for topic in self.topics.topics]
         return min(each), max(each)
 
     @property
     def trials_in_words(self) -> str:
-        """`4`, or `2 to 9` where topics are played different numbers of times."""
+        """The number of trials for people: `4`, or `2 to 9` if it differs between topics."""
         fewest, most = self.trial_range
         return str(most) if fewest == most else f"{fewest} to {most}"
 
     @property
     def played(self) -> tuple[System, ...]:
-        """The systems as the recording knows them: where the audit names groups or arms, each system once for each,
-        and for each pair of them."""
+        """The systems as they are recorded: one for each combination of a system, a group and an arm."""
         if self.population:
             return tuple(replace(system, population=self.population) for system in self.systems)
         met = tuple(system.met_by(group) for system in self.systems for group in self.groups) or self.systems
@@ -112,13 +112,13 @@ class Audit:
 
     @property
     def factors(self) -> dict[str, list[str]]:
-        """By factor, its levels; {} where the audit names arms, or neither."""
+        """The levels of each factor; {} if the audit has no factors."""
         names = self.arms[0].levels if self.arms else {}
         return {name: list(dict.fromkeys(arm.levels[name] for arm in self.arms)) for name in names}
 
     @property
     def protocols(self) -> tuple[Protocol, ...]:
-        """The protocol, and those of its arms and members, which have other simulated users."""
+        """The protocol and its variants in arms and population members, which have other simulated users."""
         return (
             self.protocol,
             *(arm.protocol for arm in self.arms),
@@ -126,16 +126,16 @@ class Audit:
         )
 
     def member_of(self, topic: Topic, trial: int) -> Member | None:
-        """The member of the population that a trial meets; None where the audit has no population."""
+        """Return the member of the population who takes part in a trial; None if the audit has no population."""
         return draw_member(self.population, self.seed, topic.id, trial) if self.population else None
 
     @property
     def folder(self) -> Path:
-        """The folder of the audit file; relative paths in the audit start there."""
+        """The folder of the audit file. Relative paths in the audit start there."""
         return Path(self.document.path).resolve().parent
 
     def header(self) -> Header:
-        """The header of a run of this audit."""
+        """Return the header of a run of this audit."""
         return make_header(
             audit=self.as_json(),
             protocol=self.protocol,
@@ -146,7 +146,7 @@ class Audit:
         )
 
     def build(self, system: System) -> Driver:
-        """A driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
+        """Build a driver for `system`. Raises InputError, with its place, for bad options or a missing secret."""
         surroundings = Surroundings(
             system.name,
             self.folder,
@@ -160,7 +160,7 @@ class Audit:
         return build_driver(system.driver, system.options, surroundings, document=self.document, loc=loc)
 
     def as_json(self) -> dict[str, Any]:
-        """The audit as resolved, for the run's header."""
+        """Return the resolved audit as JSON values for the header of a run."""
         return {
             "name": self.name,
             "about": self.about,
@@ -187,13 +187,13 @@ class Audit:
 
 
 def shipped_audits() -> tuple[str, ...]:
-    """Names of the audits that come with Harvest."""
+    """Return the names of the audits that come with Harvest."""
     folder = resources.files("harvest") / "audits"
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")))
 
 
 def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
-    """An audit as it is written: no name in it is resolved, and no secret is needed.
+    """Read an audit as written, without resolving any name or reading any secret.
 
     Raises InputError, with file, line and column.
     """
@@ -219,13 +219,13 @@ def load_audit(
     imports: bool = True,
     show: Callable[[tuple[Exposure, ...]], object] | None = None,
 ) -> Audit:
-    """Read an audit and resolve every name in it; the arguments replace what the file says.
+    """Read an audit and resolve all names in it. The arguments override the file.
 
-    name_or_path: an audit file, or one that comes with Harvest (`demo`). trials: of every topic with each system,
-    from 1. seed: of every random draw. only: ids of the topics to play. shard: the only
-    part to be played. keys_in_clear: allow that keys are sent over http to other machines. imports: import the code
-    that the audit names; false where nothing is going to be played. show: is called with what the audit makes this
-    machine do, before any of it is done. Raises InputError, with file, line and column.
+    name_or_path: an audit file, or the name of a shipped audit (`demo`). trials: the number of trials of every topic
+    with each system, from 1. seed: the seed of all random draws. only: ids of the topics to play. shard: the part of
+    the trials to play. keys_in_clear: allow keys to be sent to other machines over plain http. imports: whether to
+    import the code that the audit names; pass False if nothing will be played. show: called with everything that the
+    audit makes this machine do, before any of it is done. Raises InputError, with file, line and column.
     """
     document, file = read_audit(name_or_path)
     exposures = read_exposures(document, file)
@@ -246,7 +246,7 @@ def load_audit(
 
 
 def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | None, trials: int | None) -> Audit:
-    """The audit with all files read that it names, as yet without endpoints and drivers."""
+    """Read all files that the audit names. Endpoints and drivers are not built yet."""
     folder = Path(document.path).resolve().parent
     whole = _load_named(document, "topics", file.topics, folder, load_topics)
     topics = whole
@@ -305,7 +305,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
 
 
 def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
-    """Load the file beside the audit that `key` names, or else the shipped one of that name."""
+    """Load the file beside the audit that `name` refers to, or else the shipped one with that name."""
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
     with document.placing((key,)):
@@ -313,7 +313,7 @@ def _load_named(document: Document, key: str, name: str, folder: Path, load: Cal
 
 
 def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
-    """The numbers of trials by topic, for those of `topics` that have their own. known: all topics of the audit."""
+    """Return the topics that are played a different number of times. known: all topics of the audit."""
     own = file.trials_of or {}
     for topic_id in own:
         with document.placing(("trials_of", topic_id)):
@@ -330,7 +330,7 @@ def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics
 
 
 def _build_drivers(audit: Audit) -> None:
-    """Build every driver, and refuse an audit whose endpoints or systems cannot do what its protocol and users need."""
+    """Build all drivers, and refuse endpoints or systems that cannot do what the protocol and its users need."""
     document = audit.document
     with document.placing(("protocol",)):
         for protocol in audit.protocols:

@@ -1,4 +1,4 @@
-"""An audit file as it is written, before its names are resolved."""
+"""The schema of audit files, before names are resolved."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -40,7 +40,7 @@ Order = Literal["as-written", "shuffled", "latin"]
 
 
 class SystemEntry(StrictModel):
-    """A system as an audit file gives it; docs/commands.md says what each key means."""
+    """A system as written in an audit file; docs/commands.md explains each key."""
 
     name: Name
     driver: str
@@ -59,7 +59,7 @@ class SystemEntry(StrictModel):
 
 
 def _as_type(kind: Kind) -> Any:
-    """The type of a setting as an audit file gives it."""
+    """Return the type of a setting in an audit file."""
     match kind:
         case Choice():
             return Literal[(*kind.words, *kind.earlier)]
@@ -83,7 +83,7 @@ else:
 
 
 class AuditFile(StrictModel):
-    """An audit file as it is written, before its names are resolved."""
+    """An audit file as written, before names are resolved."""
 
     format: Literal["harvest-audit/1"]
     name: Name

@@ -1,5 +1,5 @@
-"""What an audit file makes this machine do, before anything of it is done: by the options of its systems and endpoints,
-as they are written."""
+"""What an audit file makes this machine do, read from the options of its systems and endpoints before any of it is
+done."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,7 +19,10 @@ KEYS_IN_CLEAR = "--keys-in-clear"
 
 
 def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
-    """Of each system and each endpoint. Raises InputError, with its place, for options that a driver does not take."""
+    """Return the exposure of each system and each endpoint.
+
+    Raises InputError, with its place, for an unknown driver and for options that it does not accept.
+    """
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):
@@ -40,7 +43,7 @@ def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
 
 
 def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> None:
-    """Raise InputError, with its place, where the value of a variable would go unencrypted to another machine."""
+    """Raise InputError, with its place, if a variable's value would be sent unencrypted to another machine."""
     for one in exposures:
         if one.in_clear:
             raise InputError(
@@ -53,7 +56,7 @@ def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> N
 
 
 def _place(document: Document, exposure: Exposure) -> Place:
-    """Of the first line that names the variable."""
+    """Return the place of the first line that names one of the exposure's variables."""
     for loc, _ in sorted(document.marks.items(), key=lambda one: one[1]):
         value: Any = document.value
         with suppress(LookupError, TypeError):

@@ -1,13 +1,13 @@
-"""Factors of an audit: every combination of their levels is an arm.
+"""Factors of an audit: each combination of their levels is an arm.
 
     factors:
       patience: {patient: {}, hasty: {users: {visitor: {patience: 0}}}}
       cooperation: {willing: {}, unwilling: {users: {visitor: {cooperativeness: 0.2}}}}
       skill: {skilled: {}, unskilled: {wording: {typos: 0.1}}}
 
-A level changes what an arm may, but of a simulated user only the options that it names: the others are those of the
-protocol, or of the levels of other factors. The first levels together are the control. An arm is called by its levels:
-`patient + willing + skilled`.
+A level changes what an arm may change. Of a simulated user it sets only the options that it names; all others come
+from the protocol or from the levels of other factors. The combination of all first levels is the control. An arm is
+named after its levels: `patient + willing + skilled`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +37,11 @@ def read_factors(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """The arms of an audit's factors, the control first. grouped: as in `read_arm`.
+    """Read the arms of an audit's factors, the control first.
 
-    Raises InputError, with its place, for a factor without two
-    levels, for levels of two factors that change the same thing, and for what no arm may be."""
+    grouped: as in `read_arm`. Raises InputError, with its place, for a factor with fewer than two levels, for levels
+    of two factors that change the same thing, and for arms that cannot be played.
+    """
     for name, own in factors.items():
         if len(own) < 2:
             what = f"the factor {name!r} has one level, so nothing varies"
@@ -94,8 +95,7 @@ def _arm(
     *,
     grouped: bool,
 ) -> Arm:
-    """The arm of a combination. Its options are looked up in a document of its own, whose places are those of the
-    levels they come from."""
+    """Read the arm of one combination, from a document whose places are those of the combined levels."""
     value: dict[str, Any] = {}
     set_by: dict[Loc, str] = {}
     loc: Loc = ("arms", name)
@@ -137,7 +137,7 @@ def _leaves(value: Mapping[str, Any], way: Loc = ()) -> Iterator[tuple[Loc, Any]
 
 
 def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the changes of a level; options within options are changed one by one."""
+    """Return the options with the changes of a level; nested options are merged."""
     found = dict(base)
     for key, value in changes.items():
         before = found.get(key)

@@ -1,7 +1,7 @@
-"""What identifies a system besides what its audit says: the defaults of its driver, and the content of its files.
+"""Fingerprints of systems beyond their audit: the defaults of their drivers and the content of their files.
 
-They go into the header of a run, so that the run is not resumed with another program, function, certificate or site
-under the old name. Older headers have none; such runs are resumed without this check.
+They are stored in the header of a run, so that a run is not resumed with another program, function, certificate or
+site under the old name. Older headers have none, and their runs are resumed without this check.
 """
 
 import hashlib
@@ -14,8 +14,10 @@ from topics.regular_file import read_regular
 
 
 def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Path) -> dict[str, dict[str, Any]]:
-    """`system_defaults`: by system, the options that the audit leaves to its driver, and their values;
-    `system_files`: by system, a hash of each file that its options name. systems: (name, driver, options as written).
+    """Return the fingerprints of systems, given as (name, driver, options as written).
+
+    `system_defaults`: the options that the audit leaves to the driver, with their values, by system. `system_files`: a
+    hash of each file that the options name, by system.
     """
     defaults: dict[str, Any] = {}
     files: dict[str, Any] = {}
@@ -30,7 +32,7 @@ def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Pat
 
 
 def _digest(path: Path) -> str:
-    """Hex, of the content; "" where it cannot be read."""
+    """Return the hash of a file's content in hexadecimal, or "" if it cannot be read."""
     try:
         return hashlib.blake2b(read_regular(path), digest_size=16).hexdigest()
     except OSError:

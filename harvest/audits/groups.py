@@ -1,9 +1,10 @@
-"""Groups of users in an audit: every system is played once for each, as a system of its own in the recording.
+"""Groups of users in an audit: every system is played once for each group and recorded as a separate system.
 
     groups: [older, older-again, younger, unsaid]
 
-`parrot` becomes `parrot [older]`, `parrot [older-again]`, …: no system of an audit can be called so, since a name holds
-no brackets. The trait `group` of every scenario says which one the user is of; a persona of the protocol reads it.
+`parrot` becomes `parrot [older]`, `parrot [older-again]`, …. No system of an audit can have such a name, because names
+cannot contain brackets. The trait `group` of a scenario names the group of its user, and a persona in the protocol
+reads it.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ from topics.topic import Topic
 
 
 def grouped_name(system: str, group: str) -> str:
-    """What a system is called where it meets users of `group`."""
+    """Return the recorded name of `system` when it meets users of `group`."""
     return f"{system} [{group}]"
 
 
 def traits_of(group: str) -> Mapping[str, object]:
-    """The traits of a scenario of that group; none for ""."""
+    """Return the traits of a scenario for users of `group`; {} for ""."""
     return {"group": group} if group else {}
 
 
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The null pairs among `groups`, in their order. Both groups of a null pair say the same words, so any difference
-    between them is due to chance."""
+    """Return the null pairs among `groups`, in their order.
+
+    Both groups of a null pair say the same words, so any difference between them is due to chance.
+    """
     if not groups:
         return ()
     from simulators.wrappers.persona import null_pairs, persona_in, written_options
@@ -50,11 +53,10 @@ def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, s
 def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
-    """Refuse an audit in which a group would have no effect, before anything is sent. document: the audit's. groups: ()
-    where it names none.
+    """Refuse an audit in which a group would have no effect, before anything is sent.
 
-    Raises InputError, with its place, for groups given twice, groups without a persona that describes them, a persona
-    whose group is fixed, and a topic that lacks a word of a group's.
+    document: the audit. groups: () if it has none. Raises InputError, with its place, for a group listed twice, groups
+    that no persona describes, a persona with a fixed group, and a topic without a value that a group's users need.
     """
     if not groups:
         _check(document, ("protocol",), users, topics, "")
@@ -94,7 +96,7 @@ def check_groups(
 
 
 def _check_persona(document: Document, groups: Sequence[str], user: str, persona: Document) -> None:
-    """Refuse a persona that is fixed to one group, or that does not describe all of `groups`."""
+    """Refuse a persona that is fixed to one group or does not describe all of `groups`."""
     from simulators.wrappers.persona import written_options
 
     described = written_options(persona)
@@ -115,7 +117,7 @@ def _check_persona(document: Document, groups: Sequence[str], user: str, persona
 
 
 def _foreign(user: Document) -> bool:
-    """Whether a simulator of another distribution is in it: what that one makes of a group, only it can say."""
+    """Return whether a user contains a simulator of another distribution, which may handle groups in its own way."""
     value = user.value
     if not isinstance(value, Mapping):
         return False

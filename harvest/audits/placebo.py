@@ -1,4 +1,4 @@
-"""An audit of a placebo in place of its systems: the same drivers, a few of the topics, and answers that are known."""
+"""The audit of a placebo: the same drivers and a few of the topics, played against a server with known answers."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ _KEPT = ("stream", "timeout")
 
 
 def check_placebo(audit: Audit) -> None:
-    """Raises InputError where a placebo is asked for, and no system is read in a way that one can be."""
+    """Raise InputError if a placebo is requested but no system uses a driver that can read one."""
     if audit.placebo and not any(system.driver in DRIVERS for system in audit.systems):
         raise audit.document.error(
             ("placebo",),
@@ -26,7 +26,7 @@ def check_placebo(audit: Audit) -> None:
 
 
 def placebo_audit(audit: Audit, url: str) -> Audit:
-    """The audit to play against a placebo at `url`, of the systems that are read in a way that one can be."""
+    """Return the audit to play against the placebo at `url`, for the systems whose drivers can read one."""
     systems = []
     for system in audit.systems:
         if system.driver in DRIVERS:

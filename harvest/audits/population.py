@@ -1,12 +1,13 @@
-"""The population of an audit: which user a trial meets is drawn, each with its declared weight.
+"""The population of an audit: each trial draws its user, with declared weights.
 
     population:
       patient: {weight: 0.6}                                                   # the protocol's own users
       hasty: {weight: 0.4, users: {visitor: {simulator: agenda, patience: 0}}}
 
-The draw is named after the audit's seed, the topic and the trial alone: all systems meet the same user in the same
-trial, and a run that is resumed, or played on several machines, draws what it would have drawn. The user of a trial
-draws the same numbers whichever member it is of, so members differ by what they are and by the system's own chance.
+The draw depends only on the audit's seed, the topic and the trial. So all systems meet the same user in the same
+trial, and a run that is resumed or spread over several machines draws the same users. The user of a trial draws the
+same random numbers whichever member it is, so members differ only in their definition and in the system's own
+randomness.
 """
 
 import math
@@ -27,14 +28,17 @@ _LEAST_SHARE = 1e-9
 
 
 class MemberEntry(ArmEntry):
-    """A member of the population as an audit file gives it: a weight, and what else an arm may change."""
+    """A member of the population as written in the audit file: a weight, and the same keys as an arm."""
 
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """share: of the population, in (0, 1]; those of all members sum to 1, but for rounding. arm: how it plays."""
+    """A member of the population.
+
+    share: its part of the population, in (0, 1]; all shares sum to 1 within rounding. arm: how it plays.
+    """
 
     name: str
     share: float
@@ -47,8 +51,11 @@ class Member:
 def read_population(
     document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
 ) -> tuple[Member, ...]:
-    """The population of an audit, () where it has none. Raises InputError, with its place, for a member that cannot be
-    played, that is the same as another, or that is alone."""
+    """Read the population of an audit; () if it has none.
+
+    Raises InputError, with its place, for a member that cannot be played, that equals another one, or that is the only
+    one.
+    """
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
@@ -79,9 +86,10 @@ def read_population(
 
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:
-    """The member that a trial of the topic meets on every system: each with its share, independently of all others.
+    """Draw the member that a trial of the topic meets on every system, by their shares and independently of other
+    trials.
 
-    seed: the audit's. trial: from 1.
+    seed: the seed of the audit. trial: from 1.
     """
     drawn = float(generator(seed, "population", topic, trial).random())
     for member in population:

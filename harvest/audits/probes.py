@@ -1,7 +1,7 @@
-"""What the probes of an audit ask of its systems that must be said, or possible, beforehand: harm, and new sessions.
+"""Preconditions of the probes in an audit: harm must be declared, and new sessions must be possible.
 
-Nobody shall ask a system for harm unknowingly: an audit whose users climb ladders says `harm: declared`. And a user who
-comes back in a new session must be able to be the same person there.
+Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must say `harm: declared`. And a
+user who comes back in a new session must be recognisable as the same person there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A ladder that a user of an audit climbs. rungs: requests for harm, at most."""
+    """A ladder of requests for harm that a user of the audit climbs. rungs: the largest number of requests."""
 
     user: str
     ladder: str
@@ -29,7 +29,7 @@ class Asked:
 
 
 def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
-    """The ladders that the users of these protocols climb, each once."""
+    """Return the ladders that the users of these protocols climb, without repetitions."""
     found = (
         Asked(probe.user, step.fact, len(probe.plan.ladders[step.fact].rungs))
         for protocol in protocols
@@ -41,7 +41,7 @@ def asked_for_harm(protocols: Iterable[Protocol]) -> tuple[Asked, ...]:
 
 
 def check_harm(document: Document, declared: Literal["declared"] | None, protocols: Iterable[Protocol]) -> None:
-    """Raises InputError for an audit that asks for harm and does not say so, and for one that says so and does not."""
+    """Raise InputError for an audit that asks for harm without declaring it, or declares it without asking for any."""
     asked = asked_for_harm(protocols)
     if asked and declared is None:
         named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)
@@ -58,7 +58,7 @@ def check_harm(document: Document, declared: Literal["declared"] | None, protoco
 
 
 def new_sessions(protocol: Protocol) -> int:
-    """How often users of the protocol come back in a new session, in one conversation."""
+    """Return how often users of the protocol come back in a new session within one conversation."""
     return sum(step.kind == "session" for probe in probes(protocol) for step in probe.plan.steps)
 
 
@@ -68,7 +68,7 @@ def check_sessions(
     drivers: Mapping[str, Driver],
     protocols: Iterable[Protocol],
 ) -> None:
-    """Raises InputError for a system to which a user of the audit cannot come back as the same person."""
+    """Raise InputError for a system to which a user of the audit cannot return as the same person."""
     if not any(map(new_sessions, protocols)):
         return
     for system in systems:

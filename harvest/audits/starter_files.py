@@ -1,4 +1,4 @@
-"""The files that an audit can start from: a commented audit, a topic set and a protocol, for a driver."""
+"""Starter files for a new audit: a commented audit file, topics and a protocol, for each driver."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -9,12 +9,12 @@ _PROGRAMS = ("command", "python")
 
 
 def starter_drivers() -> tuple[str, ...]:
-    """The drivers that there are starter files for, by name."""
+    """Return the names of the drivers that have starter files."""
     return tuple(sorted(one.name.removesuffix(".yaml") for one in (_FOLDER / "systems").iterdir()))
 
 
 def starter_files(driver: str) -> Mapping[str, str]:
-    """The text of each file, by its name. driver: one of `starter_drivers()`."""
+    """Return the text of each starter file by name. driver: one of `starter_drivers()`."""
     names = ["topics.yaml", "protocol.yaml", *(["bot.py"] if driver in _PROGRAMS else [])]
     system = _read(f"systems/{driver}.yaml")
     return {"audit.yaml": _read("audit.yaml") + system, **{name: _read(name) for name in names}}

@@ -1,4 +1,4 @@
-"""A system under audit, as the audit names it and as it is played for a group, an arm or a population of users."""
+"""A system under audit, as defined in the audit and as played for a group, an arm or a population of users."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from topics.yaml_values import Loc
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system under audit. session: `fresh` for each conversation, or `continued` through all topics of a trial.
+    """A system under audit.
 
-    options: as written in the audit, never with a secret in it. loc: its place in the audit file. group: of the users
-    that it meets here, "" where the audit names none; arm: in which it is played, likewise. of: the system that is
-    actually asked; all its groups and arms share it, with its limits and its driver. vantage: the region or network
-    from which it is asked, "" where the audit names none. population: of the users of whom each trial meets one.
+    options: as written in the audit, never with a secret. session: `fresh` for each conversation, or `continued`
+    through all topics of a trial. loc: its place in the audit file. group: the group of users that it meets here, or
+    "". arm: the arm in which it is played, or None. of: the name of the system that is actually asked; its groups and
+    arms share that system's limits and driver. vantage: the region or network from which it is asked, or "".
+    population: the users from whom each trial draws one.
     """
 
     name: str
@@ -41,19 +42,20 @@ class System:
 
     @property
     def asked(self) -> str:
-        """The name of the system that is actually asked: for a system of one group or arm `of`, else its own."""
+        """The name of the system that is actually asked: `of` for a system of one group or arm, else its own name."""
         return self.of or self.name
 
     def met_by(self, group: str) -> System:
-        """The system as it meets users of `group`; the recording treats it as a system of its own."""
+        """Return the system as it meets users of `group`, which is recorded as a separate system."""
         return replace(self, name=grouped_name(self.name, group), group=group, of=self.asked)
 
     def played_in(self, arm: Arm) -> System:
-        """The system as it is played in an arm; the recording treats it as a system of its own."""
+        """Return the system as it is played in an arm, which is recorded as a separate system."""
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """What identifies the system: if this changes, another thing is under audit. Limits are not part of it."""
+        """Return what identifies the system: if it changes, a different system is under audit. Limits are not part of
+        it."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage
@@ -68,8 +70,10 @@ class System:
 
 
 def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
-    """The systems of an audit file. Raises InputError, with its place, for a name given twice and a rate that cannot be
-    read."""
+    """Read the systems of an audit file.
+
+    Raises InputError, with its place, for a name used twice and for a rate that cannot be read.
+    """
     systems: list[System] = []
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)
@@ -98,7 +102,7 @@ def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[Sy
 
 
 def set_pace(system: System, entry: SystemEntry, drivers: Mapping[str, Driver]) -> System:
-    """The system at the pace its driver asks for, where the audit asks for none."""
+    """Return the system at the default pace of its driver if the audit sets none."""
     if entry.delay is not None or entry.rate is not None:
         return system
     pace = drivers[system.name].capabilities.pace

@@ -1,4 +1,4 @@
-"""A bound that a figure of an audit must keep, as its file gives it."""
+"""A threshold for the figures of an audit, as written in its file."""
 
 from typing import Annotated, Literal
 
@@ -8,10 +8,10 @@ from topics.document import StrictModel
 
 
 class Threshold(StrictModel):
-    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: every figure that matches must keep the bound.
+    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: a bound for all matching figures.
 
-    judge: the figure's `interval`, where nothing is given, or its point `estimate`. estimand: what the interval speaks
-    of, `like-these` topics or `these`; that of the audit's scoring where nothing is given.
+    judge: compare the figure's `interval` (the default) or its point `estimate` with the bound. estimand: whether the
+    interval is for topics `like-these` or for `these`; by default that of the audit's scoring.
     """
 
     measure: str

@@ -1,1 +1,1 @@
-"""One audit spread over the workers of a Dask cluster: who plays what, at one pace, and what becomes of it."""
+"""Audits spread over the workers of a Dask cluster, at one common pace."""

@@ -1,4 +1,4 @@
-"""What one task of a cluster plays, and what it says of it: values that travel between processes."""
+"""The assignment of a cluster task and its result, which travel between processes."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +13,11 @@ from topics.identity import content_hash
 class Assignment:
     """A shard of an audit.
 
-    audit: its file, by a path that all workers know. trials, seed, only: as the command was given them; None for those
-    of the audit. index, of: of the shard. folder: of all shards, shared by all workers; where there is a store, each
-    has its own, and this path begins where the worker was started. store: its address, "" for none. at_once: how many
-    shards are played at a time, all together. keys_in_clear: keys may be sent over http to other machines.
+    audit: its file, by a path that exists for all workers. trials, seed, only: arguments of the command; None for
+    those of the audit. index, of: the number of the shard and of all shards. folder: the folder of all shards, shared
+    by all workers; if there is a store, each worker has its own, relative to where it was started. store: the address
+    of the store, or "". at_once: the number of shards that are played at the same time. keys_in_clear: allow keys to
+    be sent to other machines over http.
     """
 
     audit: str
@@ -32,7 +33,7 @@ class Assignment:
 
     @property
     def name(self) -> str:
-        """Of the shard, in the folder and in the store."""
+        """The name of the shard in the folder and in the store."""
         return f"{self.index}-of-{self.of}"
 
     @property
@@ -42,11 +43,11 @@ class Assignment:
 
     @property
     def stop(self) -> Path:
-        """A file; where it is there, nothing more is to be played."""
+        """A file that stops all shards if it exists."""
         return Path(self.folder) / "stop"
 
     def load(self) -> Audit:
-        """The audit with its share of sessions at a time, and the whole pace, which workers share by the turn. Raises
+        """Load the audit with this worker's share of concurrent sessions. The pace is shared by the turn. Raises
         InputError."""
         audit = load_audit(
             self.audit, trials=self.trials, seed=self.seed, only=self.only, keys_in_clear=self.keys_in_clear
@@ -62,8 +63,11 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What became of an assignment. played: trials that were played now. left: systems that were left alone, by name,
-    and why. fault: why it could not be played to its end; "" where it was."""
+    """The result of an assignment.
+
+    played: the number of trials played now. left: the systems that were given up, with reasons. fault: why the shard
+    was not finished, or "".
+    """
 
     played: int = 0
     left: tuple[tuple[str, str], ...] = ()
@@ -71,6 +75,6 @@ class Told:
 
 
 def audit_hash(header: Header) -> str:
-    """The same on two machines that would play the same audit."""
+    """Return a hash that is equal on two machines if they would play the same audit."""
     hashes = {key: header.hashes[key] for key in sorted(header.hashes)}
     return content_hash("audit", {"seed": header.seed, "hashes": hashes})

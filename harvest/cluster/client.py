@@ -1,4 +1,4 @@
-"""The cluster as whoever gives it work sees it: reached, waited for, and gone."""
+"""The client side of a cluster: connecting, waiting for tasks, and noticing that the scheduler is gone."""
 
 import asyncio
 import threading
@@ -41,8 +41,11 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         ) from None
 
     class Client(distributed.Client):  # type: ignore[misc]  # untyped
-        """Closed at once where it cannot start. Else it is closed when memory is looked through, in whichever thread
-        that happens, and this waits for ever if another client is just starting there."""
+        """Closes itself at once if it cannot start.
+
+        Otherwise it would be closed by garbage collection, in any thread, which deadlocks if another client is just
+        starting there.
+        """
 
         def start(self, **options: Any) -> None:
             try:
@@ -74,8 +77,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
 
 
 def trusted_in_clear(address: str) -> str:
-    """What to know before a scheduler at this address is trusted, as a sentence; "" where it is reached by TLS, or is
-    on this machine."""
+    """Return a warning about trusting a scheduler at this address, or "" if it uses TLS or is on this machine."""
     scheme, _, rest = address.rpartition("://")
     host = urlsplit(f"//{rest}").hostname
     if scheme in _ENCRYPTED or scheme == "inproc" or is_this_machine(host):
@@ -87,7 +89,7 @@ def trusted_in_clear(address: str) -> str:
 
 
 def threads(client: Any, address: str) -> int:
-    """How many tasks the workers do at a time. Raises InputError where there are no workers."""
+    """Return the number of tasks that the workers run at a time. Raises InputError if there are no workers."""
     found = sum(one["nthreads"] for one in client.scheduler_info(n_workers=-1)["workers"].values())
     if not found:
         raise InputError(f"the scheduler at {address} has no workers", advice="start one: dask worker ADDRESS")
@@ -95,7 +97,7 @@ def threads(client: Any, address: str) -> int:
 
 
 def wait(client: Any, running: Sequence[Any]) -> None:
-    """Until one is done. Raises InputError where the scheduler is gone for good."""
+    """Wait until one of the tasks is done. Raises InputError if the scheduler is gone for good."""
     arrived = threading.Event()
     for future in running:
         future.add_done_callback(lambda _: arrived.set())

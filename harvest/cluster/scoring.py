@@ -1,4 +1,4 @@
-"""Scoring many runs on the workers of a Dask cluster, each by itself."""
+"""Scoring of many runs on the workers of a Dask cluster, one task for each."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,10 +12,10 @@ from recordings.log.store import read_header
 
 
 def score_apart(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
-    """Score each of `runs` by itself and keep that in its folder, as `harvest score RUN --keep` does; what became of
-    each, in their order.
+    """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does.
 
-    Raises RunError where one is no run, InputError where one is given twice, or the cluster is not there or gone.
+    Yields each run with its result, in order. Raises RunError for a folder that is not a run, and InputError for a run
+    given twice, or if the cluster cannot be reached or is gone.
     """
     refuse_twice([Run(run, read_header(run), (), ()) for run in runs])
     tasks = [scoring_task(run, request) for run in runs]

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does of `harvest score`: score one run by itself, and keep that in its folder."""
+"""The part of `harvest score` that a cluster worker does: score one run and keep the scores in its folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ from topics.regular_file import entries
 
 @dataclass(frozen=True, slots=True)
 class ScoringTask:
-    """run: its folder, by a path that all workers know. seen: what its files are where the command was given.
-    versions: of the software there."""
+    """A run to score. run: its folder, by a path that exists for all workers. seen: its files as the command sees
+    them. versions: the command's software."""
 
     run: str
     request: ScoreRequest
@@ -29,14 +29,14 @@ class ScoringTask:
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """What became of a task. bounds: of the run's audit. fault: why nothing was kept; "" where it was."""
+    """The result of a task. bounds: the checked thresholds of the run's audit. fault: why nothing was kept, or ""."""
 
     bounds: tuple[Checked, ...] = ()
     fault: str = ""
 
 
 def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
-    """Files that the request names are meant as they are found here."""
+    """Create a task. Files that the request names are resolved on this machine."""
     folder, request = run.absolute(), replace(request, gold=_found(request.gold), schema=_found(request.schema))
     return ScoringTask(str(folder), request, _read_folder(folder, request), software())
 
@@ -46,7 +46,7 @@ def _found(named: str | None) -> str | None:
 
 
 def score_run(task: ScoringTask) -> KeptScores:
-    """Write the `scores.json` that `harvest score RUN --keep` would write where the command was given."""
+    """Write the same `scores.json` that `harvest score RUN --keep` would write on the command's machine."""
     folder = Path(task.run)
     try:
         versions = software()

@@ -1,10 +1,10 @@
-"""What a worker of a cluster does: play one shard of an audit into its folder, from where it stopped.
+"""The work of a cluster worker: play one shard of an audit into its folder, from where it stopped.
 
-A cluster runs a task again if its worker dies, even if the work was done and only the answer was lost. So a task begins
-by reading what is recorded, and holds the folder's lock while it plays: a worker that is only out of reach goes on
-undisturbed, and the task that was to replace it waits for it and then has nothing left to play.
+A cluster runs a task again if its worker dies, even if the work was done and only the result was lost. So a task
+starts by reading what is recorded, and holds the folder's lock while it plays: a worker that is only unreachable goes
+on undisturbed, and the task that was to replace it waits for it and then has nothing left to play.
 
-Where workers share a store and no folder, a worker that is out of reach cannot be waited for: it is shut out
+If workers share a store but no folder, an unreachable worker cannot be waited for: it is shut out
 (`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
 """
 
@@ -34,8 +34,10 @@ _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the s
 
 
 def look(assignment: Assignment, token: str) -> str:
-    """What this worker cannot do for the audit, as a sentence; "<hash of the audit>" where it can play it. token: what
-    stands in the file `token` of the shared folder, or in the store, under its own name."""
+    """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why not.
+
+    token: the content of the file `token` in the shared folder, or of an object in the store that is named after it.
+    """
     try:
         if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():
             return f"it does not see the store {assignment.store}"
@@ -50,7 +52,7 @@ def look(assignment: Assignment, token: str) -> str:
 
 
 def play_shard(assignment: Assignment) -> Told:
-    """Play what is still to be played of a shard."""
+    """Play the rest of a shard."""
     notes, fault = _Notes(), ""
     try:
         asyncio.run(_play_shard(assignment, notes))
@@ -72,7 +74,7 @@ class _Notes(Silent):
 
 
 class _SchedulerBoard:
-    """A board in the memory of the scheduler."""
+    """A board in the scheduler's memory."""
 
     def __init__(self, client: Any, name: str) -> None:
         self._client, self._name = client, name
@@ -86,15 +88,17 @@ class _SchedulerBoard:
 
 
 def _shared_state(name: str) -> tuple[Semaphore, Board]:
-    """The semaphore and the board of a name, in a task."""
+    """Return the named semaphore and board, within a task."""
     import distributed  # late: of the extra `cluster`
 
     return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
 
 
 def _stop_check(assignment: Assignment) -> Callable[[], bool]:
-    """Tells whether nothing more is to be played. Where no folder is shared, that is when the cluster has no use for
-    the task, or the worker has no cluster any more."""
+    """Return a function that says whether to stop playing.
+
+    Without a shared folder, that is when the cluster no longer wants the task, or the worker has lost its cluster.
+    """
     if not assignment.store:
         return assignment.stop.exists
     import distributed

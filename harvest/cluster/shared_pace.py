@@ -1,14 +1,14 @@
-"""One pace for all workers: the one that sends a turn holds the system's semaphore until the next turn may be sent.
+"""One pace for all workers: a worker that sends a turn holds the system's semaphore until the next turn may be sent.
 
-The gap is timed by the clock of the worker that sent, from when the turn went out to when the scheduler gets the
-semaphore back. So clocks of several machines need not agree, and no two turns are closer than the spacing. If a worker
-dies while it holds one, the scheduler takes it back when its lease runs out, by default after 30 seconds
-(`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
+The gap is timed by the clock of the sending worker, from when the turn went out to when the scheduler gets the
+semaphore back. So the clocks of several machines need not agree, and no two turns are closer than the spacing. If a
+worker dies while it holds a semaphore, the scheduler takes it back when its lease runs out, by default after 30
+seconds (`distributed.scheduler.locks.lease-timeout`); until then nobody sends.
 
-A worker to which a system complains (429) writes that on a board in the scheduler. The worker that gets the semaphore
-next keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the next one waits.
-Each worker writes only complaints of its own, and what has been heeded is written only by the holder: no two write the
-same. A system without a pace needs no semaphore until it complains; workers look for that now and then.
+When a system complains to a worker (429), the worker writes that on a board in the scheduler. The worker that gets the
+semaphore next keeps it for as long as the system asked, and widens the gap for all. If it dies meanwhile, the next one
+waits. Each worker writes only its own complaints, and only the holder writes which ones were heeded, so no two write
+the same entry. A system without a pace needs no semaphore until it complains; workers check for that now and then.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ _HEEDED = "heeded"  # the holder's entry: gap, complaints, and the number of the
 
 
 class Semaphore(Protocol):
-    """What is used of Dask's, with one lease."""
+    """The part of Dask's semaphore that is used, with one lease."""
 
     def acquire(self, timeout: float | None = None) -> bool: ...
     def release(self) -> bool: ...
 
 
 class Board(Protocol):
-    """What all workers read, and each may write on, under a key."""
+    """A mapping that all workers read and each may write to."""
 
     def read(self) -> Mapping[str, Any]: ...
     def write(self, key: str, value: Any) -> None: ...
@@ -49,8 +49,8 @@ Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
 
 
 class SharedGate(Gate):
-    """A gate that the turns of all workers pass one by one, at least `spacing` seconds apart, and further apart for all
-    of them after the system complained to one."""
+    """A gate for the turns of all workers: one by one, at least `spacing` seconds apart, and further apart for all
+    workers after a complaint to any of them."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class SharedGate(Gate):
         await asyncio.to_thread(self._board.write, self._name, complaint)
 
     async def _look(self) -> None:
-        """See now and then whether a system without a pace complained to anybody."""
+        """Check now and then whether a system without a pace complained to any worker."""
         if self._slowed or (now := self.clock.monotonic()) < self._look_at:
             return
         self._look_at = now + _LOOK_EVERY
@@ -106,7 +106,8 @@ class SharedGate(Gate):
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
-        """With the semaphore in hand: wait as long as the system asked any worker to. The gap after this turn."""
+        """While holding the semaphore, wait as long as the system asked any worker to. Returns the gap after this
+        turn."""
         found = await asyncio.to_thread(self._board.read)
         before = _last(found, self._spacing)
         pace, heeded = before
@@ -125,7 +126,8 @@ class SharedGate(Gate):
         return pace.gap
 
     async def _acquire(self) -> bool:
-        """Whether it got the semaphore within `_PATIENCE`; if the run is stopped meanwhile, it is given back."""
+        """Return whether the semaphore was acquired within `_PATIENCE`; it is released if the run is stopped
+        meanwhile."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
             return await asyncio.shield(asking)
@@ -135,7 +137,7 @@ class SharedGate(Gate):
             raise
 
     async def free(self) -> None:
-        """Wait until this worker holds nothing back, as it does for the whole gap even if this is stopped."""
+        """Wait until this worker holds no semaphore. It holds one for the whole gap, even if the run is stopped."""
         if self._holding is not None:
             await asyncio.shield(self._holding)
             self._holding = None
@@ -156,19 +158,20 @@ class SharedGate(Gate):
 
 
 def _last(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
-    """The pace that the last holder left, never faster than `spacing`, and what had been heeded by then."""
+    """Return the pace of the last holder, never faster than `spacing`, and the complaints heeded by then."""
     gap, complaints, heeded = found.get(_HEEDED, (spacing, 0, {}))
     return Pace(max(spacing, gap), complaints), heeded
 
 
 def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict[str, tuple[int, int, float, bool]]:
-    """By worker: the number of its last complaint, how many there were when the turn went out, seconds to wait, and
-    whether the system said so."""
+    """Return, by worker: the number of its last complaint, the number when the turn went out, the seconds to wait, and
+    whether the system asked for them."""
     return {name: told for name, told in found.items() if name != _HEEDED and told[0] > heeded.get(name, 0)}
 
 
 class SharedGates:
-    """The gates of one run. shared: of the cluster. named: what each system is called there."""
+    """The gates of one run. shared: returns the cluster's semaphore and board by name. named: the shared name of each
+    system."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named
@@ -179,6 +182,6 @@ class SharedGates:
         return self._gates[-1]
 
     async def close(self) -> None:
-        """Wait until all is given back: the pace holds beyond the last turn of a worker."""
+        """Wait until all semaphores are released: the pace holds beyond a worker's last turn."""
         for gate in self._gates:
             await gate.free()

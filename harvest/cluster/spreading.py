@@ -30,12 +30,12 @@ _EACH = 4
 def spread(
     audit: Audit, assignment: Assignment, address: str, out: Path, tell: Callable[[str], None]
 ) -> tuple[Merged, dict[str, str]]:
-    """Play an audit on the cluster whose scheduler is at `address`, and merge its shards into the new run `out`.
+    """Play an audit on the cluster with the scheduler at `address`, and merge its shards into the new run `out`.
 
-    assignment: of any shard, with the store, if there is one; which shards there are, how many at a time, and in which
-    folder, is decided here. tell: is told what happens, in sentences. Returns what the merge did, and the systems that
-    were left alone, with the reasons. Raises InputError where the cluster cannot play the audit or is gone, StoreFault
-    where the store fails; the shards then resume.
+    assignment: any shard, with the store if there is one; the shards, their concurrency and their folder are chosen
+    here. tell: called with progress messages. Returns the result of the merge, and the systems that were given up with
+    reasons. Raises InputError if the cluster cannot play the audit or is gone, and StoreFault if the store fails; the
+    shards can then be resumed.
     """
     if out.exists():
         raise InputError(
@@ -74,7 +74,7 @@ def spread(
 
 
 def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: Store | None) -> None:
-    """Raise InputError unless every worker sees the folder or the store, and would play the same audit."""
+    """Raise InputError unless every worker sees the folder or the store and would play the same audit."""
     from harvest.cluster.shard_task import look
 
     token = secrets.token_hex(16)
@@ -101,7 +101,7 @@ def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: St
 
 
 def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], None]) -> dict[str, str]:
-    """Have every task played, at most so many at a time; the systems that were left alone."""
+    """Run all tasks, a bounded number at a time, and return the systems that were given up."""
     from harvest.cluster.shard_task import play_shard
 
     waiting = list(tasks)

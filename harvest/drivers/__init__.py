@@ -1,3 +1,3 @@
-"""Drivers: how systems under audit are reached."""
+"""Drivers, which connect to systems under audit."""
 
 __all__: list[str] = []

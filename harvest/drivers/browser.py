@@ -1,8 +1,7 @@
-"""A chat system on a web page, reached as a person reaches it: in a real browser.
+"""A chat system on a web page, used in a real browser as a person would use it.
 
 The driver has one browser at a time, and one context (cookies, storage, page) for each session: a fresh session is
-unknown to the site, a continued one keeps its page. Harvest does not pretend to be human where a site forbids
-automation.
+unknown to the site, a continued one keeps its page. Harvest does not pretend to be human if a site forbids automation.
 """
 
 import re
@@ -132,9 +131,9 @@ class Options(StrictModel):
 
 
 def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
-    """How a browser is started and how it identifies itself under these options; any browser, no log-in, no secrets.
+    """Return how to start a browser and how it identifies itself, without choosing a browser, log-in or secrets.
 
-    Raises InputError where the proxy's variable is not set or does not hold a proxy; the message does not repeat its
+    Raises InputError if the proxy's variable is not set or does not contain a proxy; the message does not repeat its
     value.
     """
     proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
@@ -158,7 +157,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
 
 
 class BrowserDriver:
-    """Starts the browser when the first session is opened, and again if it has died. url: of the page it opens."""
+    """Starts the browser when the first session is opened, and again if it has died. url: the page to open."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -200,7 +199,7 @@ class BrowserDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        """A page keeps its conversation, so it is stateful; its pace is the site's, or a polite one."""
+        """Stateful, because a page keeps its conversation; the pace is that of the site file, or a polite default."""
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
@@ -208,7 +207,7 @@ class BrowserDriver:
         return Capabilities(stateful=True, pace=pace, no_return="" if self._signed_in else visitor)
 
     async def open(self, opening: Opening) -> Session:
-        """A new context with the page in it, ready to be typed into. Raises DriverError."""
+        """Open the page in a new context, ready for typing. Raises DriverError."""
         window = await self._relay.sitting()
         chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
@@ -252,7 +251,7 @@ class _Session:
 
     @asynccontextmanager
     async def _keeping(self) -> AsyncIterator[None]:
-        """A fault gets what can still be kept of the page."""
+        """Add the remaining evidence from the page to a fault in the block."""
         try:
             yield
         except DriverError as fault:
@@ -262,17 +261,17 @@ class _Session:
 
 
 def build(options: Options, surroundings: Surroundings) -> BrowserDriver:
-    """Raises InputError where there is no browser, no site of that name, or no log-in."""
+    """Build the driver. Raises InputError if there is no browser, no such site file, or no log-in file."""
     return BrowserDriver(options, surroundings)
 
 
 def further(options: Options, folder: Path) -> Iterator[Site]:
-    """The site file, which may name the page that is opened. Raises InputError where there is none."""
+    """Yield the site file, which may name the page to open. Raises InputError if it does not exist."""
     if isinstance(options.site, str):
         yield load_site(folder / options.site)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The site file. A log-in is renewed, and makes no other system."""
+    """Yield the site file. A log-in file does not count: it is renewed, and the system stays the same."""
     if isinstance(options.site, str):
         yield options.site, folder / options.site

@@ -1,4 +1,4 @@
-"""A program on standard input and output: one that stays for a whole conversation, or one for each turn."""
+"""A program with standard input and output: one process for a whole conversation, or one for each turn."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Raises Denied (`no-program`, `cannot-start`), or Unanswered where the program ends before it greets."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if it ends before its
+        greeting."""
         argv = (self._found(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
@@ -149,7 +150,7 @@ class _Talk:
         self._closed = False
 
     async def greet(self) -> None:
-        """Wait until the program is ready for the first turn. Raises Unanswered where it never is."""
+        """Wait until the program is ready for the first turn. Raises Unanswered if that never happens."""
         if self._options.prompt is None and not self._options.greeting:
             return
         self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch(self._clock))
@@ -196,7 +197,8 @@ class _Talk:
             await self._program.close()
 
     async def _next(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
-        """The next reply without its end mark, and whether there was one. The program is killed if it is late."""
+        """Return the next reply without its end mark, and whether the mark came. The program is killed if it is
+        late."""
         program, mark = self._program, self._mark
 
         def ready() -> bool:
@@ -225,7 +227,7 @@ class _Talk:
         return program.take(taken)[:length], whole
 
     async def _exit(self) -> int | None:
-        """The output is closed; the program should end now, and is killed if it does not: None then, else its code."""
+        """Return the exit code after the output was closed; kill the program and return None if it does not end."""
         try:
             async with asyncio.timeout(_LAST_MOMENT):
                 await self._program.ended()
@@ -260,7 +262,7 @@ class _Talk:
 
 
 class _Once:
-    """A process for each turn; we keep the history."""
+    """One process for each turn. The driver keeps the history."""
 
     def __init__(
         self, options: Options, driver: CommandDriver, argv: tuple[str, ...], history: tuple[Exchange, ...]
@@ -299,7 +301,7 @@ class _Once:
         return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
     def _payload(self, text: str) -> bytes:
         if self._options.input == "text":
@@ -330,12 +332,13 @@ def _exit_reason(code: int | None) -> str:
 
 
 def build(options: Options, surroundings: Surroundings) -> CommandDriver:
-    """Raises InputError where a variable that `env` names is not set. Whether the program is there shows at open."""
+    """Build the driver. Raises InputError if a variable in `env` is not set. A missing program is found by `open`."""
     return CommandDriver(options, surroundings)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """What argv names, but for a program that is looked up on PATH: it differs from machine to machine."""
+    """Yield the files named in argv, except a program that is looked up on PATH, which differs from machine to
+    machine."""
     for place, word in enumerate(options.argv):
         if place or "/" in word:
             yield word, folder / word

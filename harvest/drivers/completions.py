@@ -1,12 +1,12 @@
-"""Reading chat completions: a whole JSON body, or a stream of chunks, as OpenAI-compatible servers send them.
+"""Chat completions as OpenAI-compatible servers send them: a complete JSON body, or a stream of chunks.
 
-What counts as the reply is the text of the first choice; a refusal in a field of its own is the reply where there
-is no other text. Sources beside the text, thoughts, tool calls and suggestions are parts of the answer, and none of its
-words; further choices are kept as evidence only. `finish` is the server's word: `length` (cut by the server's own
-limit) and `content_filter` are replies like any other, even without text.
+The reply is the text of the first choice, or a refusal in a field of its own if there is no text. Sources, thoughts,
+tool calls and suggestions become parts of the answer but not of its text; further choices are kept only as evidence.
+`finish` is the server's word: `length` (cut by the server's limit) and `content_filter` are ordinary replies, even
+without text.
 
-Anything not shaped like a completion is refused. Read leniently, a proxy's odd error would become an empty answer, and
-empty answers are scored.
+Everything that is not shaped like a completion is refused. If it were read leniently, a proxy's odd error would become
+an empty answer, and empty answers are scored.
 """
 
 import json
@@ -54,10 +54,11 @@ _OTHER_APIS = {  # by a key at the top, what it holds
 
 
 class Completion:
-    """A completion while it comes together. finish: why the system stopped; tokens: counts it reported; model: what it
-    calls the model that answered, and its fingerprint.
+    """A completion, collected from a body or from the chunks of a stream.
 
-    links: where further sources are. thoughts_apart: what opens the text in marks of thinking is no part of it.
+    finish: why the system stopped. tokens: the counts that it reported. model: the name and fingerprint of the model
+    that answered. links: paths of further sources. thoughts_apart: separate thoughts that open the text in marks of
+    thinking.
     """
 
     def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
@@ -87,12 +88,14 @@ class Completion:
 
     @property
     def whole(self) -> bool:
-        """The stream said so, by [DONE] or by the finish_reason of its last piece. Where every piece has one, none says
-        that it is the last."""
+        """True once the stream was declared complete, by [DONE] or by the finish_reason of its last chunk.
+
+        If every chunk has a finish_reason, it does not mark the last one.
+        """
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """One event of a stream; True at [DONE]. Raises Unanswered (as `read`)."""
+        """Read one event of a stream. Returns True at [DONE]. Raises Unanswered, as `read` does."""
         if data.strip() == "[DONE]":
             self._done = True
             return True
@@ -114,16 +117,17 @@ class Completion:
         return False
 
     def read(self, received: Received) -> None:
-        """A whole body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not text."""
+        """Read a complete body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not
+        text."""
         self._parts.streamed = False
         self._read(received.json(), "message", may_hold_addresses(received.body))
 
     def answer(self) -> tuple[Answer, tuple[str, ...]]:
-        """The answer, and notes on how it came.
+        """Return the answer and notes on how it arrived.
 
-        Raises Unanswered where there is no choice at all (`no-choices`), or only one without text, refusal, tool call
-        and finish reason (`broken-stream` after [DONE], else `bad-completion`), where an error was the last that came
-        (`system-error`), and where the pieces of a stream are not one reply (`broken-stream`).
+        Raises Unanswered if there is no choice at all (`no-choices`), or only one without text, refusal, tool call and
+        finish reason (`broken-stream` after [DONE], else `bad-completion`), if an error came last (`system-error`),
+        and if the pieces of a stream do not form one reply (`broken-stream`).
         """
         if self._complaint and not self.finish:
             raise Unanswered("system-error", self._complaint)
@@ -148,7 +152,7 @@ class Completion:
         return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
-        """A note for each field of the message that holds words that are in no part of the answer."""
+        """Return a note for each field of the message that contains words but is not a part of the answer."""
         known = "\n".join((answer.text, answer.refusal, answer.thoughts))
         for field, pieces in self._unread.items():
             words = "".join(pieces).strip()
@@ -157,7 +161,7 @@ class Completion:
                 yield f"the message holds words in `{field}`, which are no part of the answer"
 
     def _read(self, value: object, holder: str, addressed: bool) -> None:
-        """addressed: there may be an address in it."""
+        """Read a body or a chunk. addressed: it may contain an address."""
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         _check_error(value)
@@ -237,7 +241,7 @@ class Completion:
             self.tokens = count_tokens(usage)
 
     def _is_of_another(self, message: Mapping[str, object]) -> bool:
-        """Whether a message, or a piece of one, is not the assistant's. The role that was named last holds."""
+        """Return whether a message, or a piece of one, is not the assistant's. The last named role applies."""
         self._role = (_name(message.get("role")) or self._role).lower()
         if self._role not in OTHER_ROLES:
             return False
@@ -247,7 +251,7 @@ class Completion:
         return True
 
     def _take(self, message: Mapping[str, object], reply: object) -> None:
-        """A whole message, or a piece of one."""
+        """Read a complete message or a piece of one."""
         parts, first = self._parts, len(self._parts.pieces)
         if self._interrupted and message.get("content"):
             self._interrupted, self.finish = False, ""  # of the message before the tool's
@@ -289,7 +293,7 @@ class Completion:
 
 
 class _Envelope:
-    """What surrounds the words of a stream: by it, and not by the words, a server shows that it began again."""
+    """The metadata around the words of a stream, which shows whether the server started the reply again."""
 
     def __init__(self) -> None:
         self._reply: object = None
@@ -297,8 +301,10 @@ class _Envelope:
         self._again = False
 
     def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
-        """Whether the words of this piece are the first after another id or a second role. Servers that give each piece
-        an id or a role of its own say nothing by it."""
+        """Return whether the words of this piece are the first after another id or a second role.
+
+        Servers that give each piece its own id or role reveal nothing by it.
+        """
         if reply and self._reply and reply != self._reply:
             self._again = self._again or self._alike > 1
             self._alike = 0
@@ -313,7 +319,7 @@ class _Envelope:
 
 
 def _words(message: Mapping[str, object]) -> str:
-    """The words of a whole message. Raises MisshapenError."""
+    """Return the words of a complete message. Raises MisshapenError."""
     whole = Parts()
     whole.take_content(message.get("content"))
     whole.take_refusal(message.get("refusal"))
@@ -322,7 +328,7 @@ def _words(message: Mapping[str, object]) -> str:
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
-    """Raises Unanswered for an error object, which may stand in the body, in a chunk or in a choice."""
+    """Raise Unanswered for an error object, which may be in the body, in a chunk or in a choice."""
     if holder.get("error"):
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))

@@ -1,8 +1,8 @@
-"""Reading a reply by the paths that an audit gives: from one JSON value, or joined over the events of a stream.
+"""Replies read by the paths in an audit: from one JSON value, or from the events of a stream.
 
-Of several paths for one thing, the first that matches counts. In a stream they are tried on each event: texts are
-joined, sources and calls add up, and of a session, a model or an end the last counts. An event that is called a
-replacement (Dify's `message_replace`) takes the place of the text before it.
+Of several paths for one thing, the first that matches is used. In a stream they are tried on each event: texts are
+joined, sources and calls are collected, and the last session, model or end is used. An event named as a replacement
+(Dify's `message_replace`) replaces the text before it.
 """
 
 import json
@@ -44,7 +44,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """What an event brought of the text: pieces [begin, end)."""
+    """The pieces [begin, end) of the text that came with one event."""
 
     names: Names
     begin: int
@@ -53,7 +53,7 @@ class _Stretch:
 
 @dataclass(frozen=True, slots=True)
 class DescribedTurn:
-    """session: the id that the reply names; None where it names none."""
+    """A system turn, and the session id in its reply or None."""
 
     turn: SystemTurn
     session: str | None = None
@@ -61,8 +61,11 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Where the parts of a reply are. reply: paths, or `text` for the whole body. parts: paths by `PARTS`. events: the
-    names or types of the events of a stream that hold the reply; none for any."""
+    """Where the parts of a reply are.
+
+    reply: paths, or `text` for the whole body. parts: paths by the names in `PARTS`. events: names or types of the
+    events of a stream that contain the reply; () for any.
+    """
 
     reply: tuple[str, ...]
     join: str
@@ -73,7 +76,8 @@ class Described:
     events: tuple[str, ...] = ()
 
     def read(self, received: Received) -> DescribedTurn:
-        """Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not text."""
+        """Read a reply. Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not
+        text."""
         streamed = is_stream(received.media_type)
         parts = Parts(streamed=streamed)
         values = self._values(received, parts, streamed=streamed)
@@ -124,7 +128,8 @@ class Described:
         values: Sequence[tuple[Names, object]],
         received: Received,
     ) -> None:
-        """Raises Unanswered where a path leads to an object of which nothing can be read: that is no empty answer."""
+        """Raise Unanswered if a path leads to an object that contains nothing readable: that is not an empty
+        answer."""
         for path in paths if parts.empty else ():
             for _, value in values:
                 for found in path.find(value):
@@ -136,7 +141,7 @@ class Described:
         return not self.events or not set(names).isdisjoint(self.events)
 
     def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
-        """The JSON values of the reply, each with the names of its event; none where only text is read."""
+        """Return the JSON values of the reply, each with the names of its event; [] if only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
             if only_text:
@@ -213,7 +218,7 @@ class Described:
 
 
 def session_id(path: ReplyPath, value: object) -> str | None:
-    """The id at the path; None where there is none."""
+    """Return the id at the path, or None."""
     found = path.find(value)
     first = found[0] if found else None
     if isinstance(first, int) and not isinstance(first, bool):
@@ -222,7 +227,7 @@ def session_id(path: ReplyPath, value: object) -> str | None:
 
 
 def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
-    """What the first path that matches finds, without nulls."""
+    """Return the values found by the first path that matches, without nulls."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         if found:
@@ -231,8 +236,10 @@ def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Notes that events of several kinds hold the text, but where the last of them, of a kind of its own, says the
-    whole again: then it decides what the text is."""
+    """Note that events of several kinds contain the text.
+
+    If the last one is of its own kind and repeats the whole text, it alone decides what the text is.
+    """
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)
@@ -251,7 +258,7 @@ def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
 
 
 def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: str, received: Received) -> bool:
-    """Whether the reply is in this value."""
+    """Return whether this value contains the reply."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         said = [one for one in found if not isinstance(one, str) or one.strip()]

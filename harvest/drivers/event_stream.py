@@ -1,7 +1,7 @@
-"""A stream that has arrived whole, cut into its events: server-sent events, or a JSON value on each line.
+"""Streams of events: server-sent events, or one JSON value on each line.
 
-`drivers/wire.py` reads a stream of completions as it comes. This reads one from its bytes: of an API that is described
-in the audit, and of evidence that is read again.
+`events_in` reads a complete stream, of an API described in the audit or in kept evidence. `Events` and `StrictText`
+are for streams that `drivers/wire.py` reads as they arrive.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/j
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """name: "" where the stream gives none. data: as a rule JSON."""
+    """One event. name: "" if the stream gives none. data: usually JSON."""
 
     name: str
     data: str
@@ -30,7 +30,7 @@ def is_stream(media_type: str) -> bool:
 
 
 def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
-    """The events of a stream of that type, without empty ones and without what follows `[DONE]`."""
+    """Yield the events of a stream, without empty ones and without anything after `[DONE]`."""
     if media_type in _LINES:
         yield from (StreamEvent("", line) for line in _LINE.split(text) if line.strip())
         return
@@ -53,11 +53,11 @@ def events_in(text: str, media_type: str) -> Iterator[StreamEvent]:
 
 
 class Events(Protocol):
-    """Reads a stream of server-sent events as they come."""
+    """A reader of server-sent events as they arrive."""
 
     @property
     def whole(self) -> bool:
-        """The reply is complete: whatever breaks from here on took nothing of it."""
+        """True once the reply is complete: later faults of the stream cannot affect it."""
         ...
 
     @property
@@ -66,14 +66,15 @@ class Events(Protocol):
         ...
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """One event; True when nothing more is of interest. Raises Unanswered for what makes no sense."""
+        """Read one event. Returns True if the rest can be ignored. Raises Unanswered for an event that makes no
+        sense."""
         ...
 
 
 class StrictText:
-    """The part of a response that httpx_sse reads: headers, and text whose bytes really are UTF-8.
+    """The part of a response that httpx_sse reads: the headers, and text that is decoded strictly as UTF-8.
 
-    media_type: in lower case, because httpx_sse knows it in no other.
+    media_type: in lower case, the only form that httpx_sse recognises.
     """
 
     def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:

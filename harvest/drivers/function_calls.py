@@ -1,7 +1,7 @@
-"""Calling somebody else's Python function: in threads of its own, so that it can neither block nor end Harvest.
+"""Calls of Python functions from elsewhere, in separate threads, so that they can neither block nor end Harvest.
 
-A plain call has a thread to itself. All `async` calls of a system share one event loop in another thread, because
-clients and connections that a bot keeps between turns belong to the loop they were made on; if a function blocks the
+Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because
+clients and connections that a bot keeps between turns belong to the loop that created them. If a function blocks the
 loop beyond its time limit, the loop is abandoned and later calls get a new one. Whatever a function raises, even
 KeyboardInterrupt, is returned as a value.
 """
@@ -24,14 +24,17 @@ Result = tuple[Any, BaseException | None]
 
 
 class Calls:
-    """The calls of one system's functions."""
+    """Calls of the functions of one system."""
 
     def __init__(self, clock: Clock = REAL_CLOCK) -> None:
         self._clock = clock
         self._loops: list[_LoopThread] = []
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
-        """Raises TimeoutError after `seconds`: an `async` function is then cancelled, a plain one goes on unseen."""
+        """Call the function and return its result.
+
+        Raises TimeoutError after `seconds`: an `async` function is then cancelled, a plain one runs on unobserved.
+        """
         async with asyncio.timeout(seconds):
             if is_async(function):
                 return await self._on_loop(lambda: function(*arguments))
@@ -60,7 +63,7 @@ def is_async(function: Function) -> bool:
 
 
 class _LoopThread:
-    """An event loop in a daemon thread. responsive: False from a call that ran out of time until it shows life."""
+    """An event loop in a daemon thread. responsive: False from the time-out of a call until the loop runs again."""
 
     def __init__(self) -> None:
         self.responsive = True
@@ -130,7 +133,7 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
 
 
 def _promise() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
-    """A future of the running loop, and how another thread settles it; late or twice is no harm."""
+    """Return a future of the running loop and a function by which another thread settles it, however late or often."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -151,7 +154,7 @@ def _start(work: Callable[[], None]) -> None:
 
 
 class _OutputAside:
-    """Stands for standard output: what the threads of functions print goes to standard error."""
+    """A replacement of standard output that sends the output of functions' threads to standard error."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.keepers = stream, {threading.main_thread().ident}
@@ -161,9 +164,10 @@ class _OutputAside:
 
 
 def keep_output_aside() -> None:
-    """From now on, only the main thread and the calling one write to `sys.stdout`; all other threads, including those
-    that functions start, write to `sys.stderr`. Our own results go to standard output, and a bot's `print` would spoil
-    them. This is never undone: a late function may print long after its driver was closed.
+    """Let only the main thread and the calling one write to `sys.stdout`; all other threads write to `sys.stderr`.
+
+    Our own results go to standard output, and a bot's `print` would spoil them. This is never undone, because a late
+    function may print long after its driver was closed.
     """
     output: Any = sys.stdout
     if not isinstance(output, _OutputAside):

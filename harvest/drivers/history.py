@@ -1,9 +1,8 @@
-"""What was said so far, as it is sent to a system that remembers nothing.
+"""The conversation so far, as sent to a system that keeps no state.
 
-An empty reply is an answer and stays in the history. Some systems refuse it there, though they gave it themselves. The
-conversation then goes on without that message; where two messages of the user in a row are refused as well, they become
-one. Otherwise it would be lost together with the answer that counts against the system, and only such conversations
-would.
+An empty reply is an answer and stays in the history. Some systems refuse it there, although they gave it themselves.
+The conversation then continues without that message; if two user messages in a row are refused as well, they are
+merged. Otherwise exactly those conversations would be lost whose empty answer counts against the system.
 """
 
 import json
@@ -24,7 +23,7 @@ Message = dict[str, str]
 
 
 class History:
-    """The exchanges of one session. before: messages that stand before them."""
+    """The exchanges of one session. before: messages that precede them."""
 
     def __init__(self, exchanges: Iterable[Exchange] = (), before: Iterable[Message] = ()) -> None:
         self._before, self._exchanges = list(before), list(exchanges)
@@ -34,11 +33,11 @@ class History:
         return len(self._exchanges)
 
     def add(self, said: str, answer: Answer) -> None:
-        """Only once a turn is answered: one that failed leaves no trace, so it can be sent again."""
+        """Add an answered turn. A failed turn is not added, so it can be sent again."""
         self._exchanges.append(Exchange(said, answer))
 
     def messages(self, following: str | None = None) -> list[Message]:
-        """As role and content. following: what the user says next, as the last message."""
+        """Return the messages with role and content. following: the user's next turn, added as the last message."""
         told = [*self._before]
         joins = False
         for exchange in self._exchanges:
@@ -52,8 +51,11 @@ class History:
         return told
 
     async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """The reply of `send`, which sends what `messages` gives, in another form where the system may have refused its
-        own empty reply. Raises DriverError as `send` does."""
+        """Return the reply of `send`, which sends `messages()`.
+
+        If the system may have refused its own empty reply, the messages are sent again in another form. Raises
+        DriverError as `send` does.
+        """
         silent = any(map(_silent, self._exchanges))
         forms = range(self._form, 3) if silent else (self._form,)
         refused: list[Exhibit] = []
@@ -86,9 +88,9 @@ def _user(told: list[Message], text: str, *, joins: bool) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """`value` as JSON in UTF-8; with JSON's escapes for every character beyond ASCII if the value holds half a
-    character (a lone surrogate), which UTF-8 cannot carry. A system may have said one, and what it said is sent back to
-    it.
+    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate.
+
+    UTF-8 cannot represent lone surrogates, but a system may have said one, and its words are sent back to it.
     """
     try:
         return json.dumps(value, ensure_ascii=False).encode()

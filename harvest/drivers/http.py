@@ -1,4 +1,4 @@
-"""Any HTTP API, described in the audit: what is sent for a user turn, and where in the response the reply is."""
+"""Any HTTP API, described in the audit: how a user turn is sent, and where the reply is in the response."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
 
 
 class _Caller:
-    """A call with its secrets in place."""
+    """A call with its secrets filled in."""
 
     def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
@@ -184,7 +184,7 @@ def _form(filled: Mapping[str, object]) -> str:
 
 
 class HttpDriver:
-    """Opens sessions with one API; each has its own cookies."""
+    """Opens sessions with one API. Each session has its own cookies."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -201,7 +201,7 @@ class HttpDriver:
         return Capabilities(stateful=self.options.stateful, editable_history=self.options.sends_history)
 
     async def open(self, opening: Opening) -> _Session:
-        """Starts a session at the system if the options say how. Raises DriverError where that fails."""
+        """Open a session, and start it at the system if the options say how. Raises DriverError if that fails."""
         self.wire.ready()
         session, jar = self.options.first_session, Jar()
         if self.options.session == "client":
@@ -281,7 +281,7 @@ class _Session:
 
 
 def description(options: Options) -> Described:
-    """Where the options say that the parts of a reply are."""
+    """Return where the parts of a reply are, according to the options."""
     named_in_replies = options.session not in (None, "client") and options.open is None
     return Described(
         reply=options.reply,
@@ -295,11 +295,11 @@ def description(options: Options) -> Described:
 
 
 def build(options: Options, surroundings: Surroundings) -> HttpDriver:
-    """Raises InputError where a variable that the options name is not set."""
+    """Build the driver. Raises InputError if a variable that the options name is not set."""
     return HttpDriver(options, surroundings)
 
 
 def files(options: Options, folder: FilePath) -> Iterator[tuple[str, FilePath]]:
-    """The certificates that are trusted."""
+    """Yield the file of trusted certificates."""
     if options.ca_file is not None:
         yield options.ca_file, folder / options.ca_file

@@ -1,6 +1,5 @@
-"""Chat completions of any OpenAI-compatible server, whole or streamed. The server keeps no state: we keep the
-messages of each session and send them all with every turn.
-"""
+"""Chat completions of any OpenAI-compatible server, complete or streamed. The server keeps no state: the driver keeps
+the messages of each session and sends all of them with every turn."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ class Options(WireOptions):
 
 
 class OpenAIDriver:
-    """Opens sessions with one model over one wire."""
+    """Opens sessions with one model."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self._options = options
@@ -118,7 +117,7 @@ class OpenAIDriver:
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
     async def complete(self, fields: Mapping[str, Any], messages: list[dict[str, str]]) -> Reply:
-        """The reply to the last of `messages`. Raises DriverError."""
+        """Return the reply to the last of `messages`. Raises DriverError."""
         completion = completion_of(self._options)
         said = sum(len(message["content"]) for message in messages)
         content = await aside(said, lambda: json_bytes({**fields, "messages": messages}))
@@ -157,11 +156,11 @@ class _Session:
         return reply
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 def completion_of(options: Options) -> Completion:
-    """A completion that is read as the options say."""
+    """Return an empty completion that follows the options."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 
@@ -192,11 +191,11 @@ def _reply(answer: Answer, notes: tuple[str, ...], finish: str, completion: Comp
 
 
 def build(options: Options, surroundings: Surroundings) -> OpenAIDriver:
-    """Raises InputError where the key's variable is not set."""
+    """Build the driver. Raises InputError if the variable of the key is not set."""
     return OpenAIDriver(options, surroundings)
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The certificates that are trusted."""
+    """Yield the file of trusted certificates."""
     if options.ca_file is not None:
         yield options.ca_file, folder / options.ca_file

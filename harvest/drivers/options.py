@@ -1,8 +1,8 @@
-"""Options that several drivers share: values from the environment, and how a server is reached.
+"""Options that several drivers share: values from the environment, and how to reach a server.
 
-A value that names a variable or a server says so by its type (`harvest.systems.exposure`).
+The type of a value says whether it names a variable or a server (`harvest.systems.exposure`).
 
-Secrets are never written in a file. An option of the type `Text` takes either the text itself or `{env: NAME}`; headers
+Secrets are never written in a file. An option of type `Text` accepts either the text itself or `{env: NAME}`; headers
 that are known to carry secrets accept only the latter.
 """
 
@@ -109,14 +109,15 @@ class WireOptions(StrictModel):
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:
-    """The text, or the variable's value, which is then known as a secret. Raises InputError if it is not set."""
+    """Return the text, or the variable's value, which is registered as a secret. Raises InputError if it is not
+    set."""
     if isinstance(value, str):
         return value
     return value.prefix + sendable(value.env, surroundings)
 
 
 def sendable(variable: str, surroundings: Surroundings) -> str:
-    """The secret in `variable`, if a header can carry it. Raises InputError otherwise."""
+    """Return the secret in `variable`. Raises InputError if it is not set or cannot be sent in a header."""
     secret = surroundings.secret(variable)
     if not _PLAIN.fullmatch(secret):
         raise InputError(

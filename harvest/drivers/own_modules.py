@@ -1,9 +1,9 @@
-"""The modules beside the file of a system, where they have the name of a package of Harvest's.
+"""Modules beside a system's file that have the same name as one of Harvest's packages.
 
-A researcher's `bot.py` may do `import scoring` and mean the `scoring.py` beside it. In this process that name is taken.
-So the code of such a file gets an `__import__` of its own, which finds the five names beside the file first, as Python
-itself would if the file were started as a program; whatever is imported so is kept under a name that nobody else uses,
-and gets the same `__import__`. All other imports are Python's own.
+A researcher's `bot.py` may do `import scoring` and mean the `scoring.py` beside it, but in this process that name is
+taken. So the code of such a file gets its own `__import__`, which looks for the five names beside the file first, as
+Python would if the file were started as a program. The modules found are kept under unique names and get the same
+`__import__`. All other imports are unchanged.
 """
 
 import builtins
@@ -19,7 +19,8 @@ from harvest.shadowed import PACKAGES
 
 
 class OwnModules:
-    """Imports the code of one system. folder: of its file. prefix: begins the names that its modules are kept under."""
+    """Imports the code of one system. folder: the folder of its file. prefix: starts the unique names of its
+    modules."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder, self._prefix = folder, prefix
@@ -28,7 +29,7 @@ class OwnModules:
         self._making = RLock()  # functions import in threads of their own, and a module must not be run twice
 
     def run(self, name: str, path: Path) -> ModuleType:
-        """The module that `path` makes, whatever was made of it before, known as `name`."""
+        """Run the file `path` as a new module called `name`, even if it was run before."""
         inside = [str(path.parent)] if path.name == "__init__.py" else None
         spec = spec_from_file_location(name, path, submodule_search_locations=inside)
         assert spec is not None
@@ -69,7 +70,7 @@ class OwnModules:
             return module if fromlist or level else self._module(own.partition(".")[0])
 
     def _module(self, own: str) -> ModuleType:
-        """The module of this name beside the file, with the packages that it is in."""
+        """Import a module beside the file, with the packages that contain it."""
         above, _, last = own.rpartition(".")
         package = self._module(above) if above else None
         if self._prefix + own in self._made:

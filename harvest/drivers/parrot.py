@@ -1,4 +1,4 @@
-"""The embedded parrot as a driver: no key, no network, and known true values to check every estimate against."""
+"""The embedded parrot as a driver: no key, no network, and known true values to compare every estimate with."""
 
 from __future__ import annotations
 
@@ -59,8 +59,7 @@ class Options(StrictModel):
         return self
 
     def resolved(self) -> Profile:
-        """The profile, with the properties that the options replace. Raises ValueError where they do not make a Markov
-        chain."""
+        """Return the profile with the replaced properties. Raises ValueError if they do not form a Markov chain."""
         changes: Mapping[str, Any] = self.model_dump(exclude={"profile", "catalogue"}, exclude_none=True)
         return replace(PROFILES[self.profile], **changes)
 
@@ -74,14 +73,14 @@ class ParrotDriver:
         self._parrot, self._clock = parrot, clock
 
     async def open(self, opening: Opening) -> _Session:
-        """A session that draws from the opening's seed, and never looks at its topic or trial."""
+        """Open a session that draws from the opening's seed and ignores its topic and trial."""
         session = self._parrot.session(opening.seed, opening.history)
         # A stream of its own: another delay is not another conversation.
         waits = generator(opening.seed, "parrot", "delay")
         return _Session(session, self._parrot.profile.delay, waits, self._clock)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 class _Session:
@@ -104,11 +103,11 @@ class _Session:
         return Reply(SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, finish="stop"))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
-    """A parrot with the profile of `options`. Raises InputError where it could not answer a single topic."""
+    """Build a parrot with the profile of `options`. Raises InputError if it could not answer a single topic."""
     if options.catalogue is None:
         catalogue = _shipped_catalogue()
     else:
@@ -126,5 +125,5 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
 
 @lru_cache(maxsize=1)
 def _shipped_catalogue() -> Catalogue:
-    """The same for every system of an audit, and read once."""
+    """Load the shipped catalogue once for all systems of an audit."""
     return load_catalogue()

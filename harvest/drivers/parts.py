@@ -1,8 +1,8 @@
-"""The parts of an answer while a driver collects them: one reading for every door, so that one assistant gets one
-record by each of them.
+"""The parts of an answer, collected in the same way by all drivers, so that an assistant gets the same record through
+each of them.
 
-A content is a text, or a list of parts as OpenAI, Anthropic, Mistral and Gemini send them. Parts for other readers than
-the user (thoughts, tool calls) never become text. What has no place here stays in the evidence.
+A content is a text, or a list of parts as sent by OpenAI, Anthropic, Mistral and Gemini. Parts that are not for the
+user (thoughts, tool calls) never become text. Unknown parts remain in the evidence.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,16 +45,19 @@ _FILES_WITHIN = frozenset({"inlineData", "fileData"})
 
 
 class MisshapenError(ValueError):
-    """A value is no content: what, and which type it has. Each driver says so in its own reason."""
+    """A value of the wrong type for its place in a content. Each driver reports it under its own reason."""
 
     def __init__(self, what: str, value: object) -> None:
         super().__init__(f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 
 class Parts:
-    """streamed: they come in pieces, which may come again. pieces: of the text. refusals: of a refusal in a field of
-    its own. whole: the words, where a stream gives them all at its end. restarts: numbers of pieces at which a stream
-    began again. said_once: the words, without what came again and with thoughts in marks, once there is an answer."""
+    """Collects the parts of an answer.
+
+    streamed: they come in pieces, which may be repeated. pieces: pieces of the text. refusals: pieces of a refusal in
+    a field of its own. whole: the complete text, if a stream repeats it at its end. restarts: numbers of the pieces at
+    which a stream started again. said_once: the text without repetitions but with thoughts in marks, set by `answer`.
+    """
 
     def __init__(self, *, streamed: bool = False) -> None:
         self.streamed = streamed
@@ -75,16 +78,16 @@ class Parts:
 
     @property
     def said(self) -> str:
-        """The words so far: the text, or what was spoken, or the refusal where there is neither."""
+        """The words so far: the text, or else what was spoken, or else the refusal."""
         return "".join(self.pieces) or "".join(self._spoken) or "".join(self.refusals)
 
     @property
     def characters(self) -> int:
-        """How many characters of words came."""
+        """The number of characters received so far."""
         return self._length + sum(map(len, (*self._spoken, *self.refusals)))
 
     def take_content(self, content: object) -> None:
-        """Raises MisshapenError where it is none."""
+        """Add a content. Raises MisshapenError for a value that is not one."""
         if isinstance(content, str):
             self.take_text(content)
         elif isinstance(content, list):
@@ -94,7 +97,7 @@ class Parts:
             raise MisshapenError("content", content)
 
     def take_part(self, part: object) -> None:
-        """One part of a content. Raises MisshapenError where it is none."""
+        """Add one part of a content. Raises MisshapenError for a value that is not one."""
         if isinstance(part, str):
             self.take_text(part)
             return
@@ -139,7 +142,7 @@ class Parts:
             self.note(UNKNOWN_PART)
 
     def _take_message(self, role: object, content: object) -> None:
-        """A whole message where its content is expected, as a path may lead to one."""
+        """Add a complete message at a place for content, since a path may lead to one."""
         if isinstance(role, str) and role.lower() in OTHER_ROLES:
             self.note(OTHER_ROLE)
         else:
@@ -147,12 +150,12 @@ class Parts:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing came that has a place here."""
+        """True if nothing was added."""
         kept = (*self.pieces, *self._thoughts.values(), *self._sources, *self._attachments, *self._notes)
         return not (self.characters or any(kept) or any(any(one.whole()) for one in self._calls))
 
     def take_value(self, value: object, join: str) -> None:
-        """A text, or a list of parts; `join` stands between its words and those before. Raises MisshapenError."""
+        """Add a text or a list of parts, separated by `join` from the words before. Raises MisshapenError."""
         joined = join if self._length else ""
         before = len(self.pieces)
         self.take_text(joined)
@@ -172,20 +175,23 @@ class Parts:
         self._length += len(text)
 
     def forget_text(self) -> None:
-        """What comes now takes the place of the text so far."""
+        """Drop the text so far; the next text replaces it."""
         self.pieces.clear()
         self.restarts.clear()
         self._length = 0
 
     def take_refusal(self, refusal: object) -> None:
-        """Raises MisshapenError where it is neither text, nor parts of it, nor nothing."""
+        """Add a refusal. Raises MisshapenError for a value that is not text, parts of text, or null."""
         holder = Parts()
         holder.take_content(refusal)
         self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
 
     def take_thoughts(self, value: object, field: str = "") -> None:
-        """Text, parts of it, or objects that hold it; nothing is refused, for no figure rests on thoughts. field: in
-        which they came: gateways send the same thoughts in several."""
+        """Add thoughts: text, parts of text, or objects that contain it. Nothing is refused, since no figure depends
+        on them.
+
+        field: the field that they came in, since gateways send the same thoughts in several.
+        """
         self._thoughts.setdefault(field, []).extend(_words(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
@@ -195,7 +201,7 @@ class Parts:
             self.note(UNKNOWN_SOURCE)
 
     def take_calls(self, value: object) -> None:
-        """Calls, or in a stream pieces of them. What is none has no place here."""
+        """Add tool calls, or pieces of them in a stream. Other values are ignored."""
         if self.streamed:
             self._calls[-1].take(value)
             return
@@ -222,7 +228,7 @@ class Parts:
                 self._attachments.append(_attachment(item))
 
     def take_speech(self, value: object) -> None:
-        """A sound, or a piece of one. What was said is its transcript; of its pieces only the first may have the id."""
+        """Add a sound or a piece of one, with its transcript. Only the first piece may have the id."""
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, Mapping) or not item:
                 continue
@@ -238,8 +244,8 @@ class Parts:
         self._notes[sentence] = None
 
     def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
-        """The answer, and the notes on how it came. thoughts_apart: what opens the text in marks of thinking is no part
-        of it."""
+        """Return the answer and notes on how it arrived. thoughts_apart: separate thoughts that open the text in marks
+        of thinking."""
         notes = dict(self._notes)
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
@@ -275,7 +281,7 @@ class Parts:
         ), tuple(notes)
 
     def _joined(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
-        """between: stands between texts that are no pieces of a stream."""
+        """Join texts, separated by `between` if they are not the pieces of a stream."""
         if not self.streamed:
             return StreamText(sound_text(between.join(pieces)))
         found = stream_text(pieces, restarts, self.whole)
@@ -283,7 +289,7 @@ class Parts:
 
 
 def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
-    """Each source once for each place that it has in the text; without a place only where it has none at all."""
+    """Return each source once for each of its places in the text, and without a place only if it has none."""
     by_name: dict[str, list[Source]] = {}
     for source in given:
         start, end = source.start - shift, source.end - shift
@@ -303,7 +309,7 @@ def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Sourc
 
 
 def _words(value: object, depth: int = 0) -> Iterable[str]:
-    """The texts of thoughts, however they are wrapped."""
+    """Yield the texts of thoughts at any depth of wrapping."""
     if isinstance(value, str):
         yield value
     elif depth == _DEEPEST:
@@ -329,7 +335,7 @@ def _attachment(item: Mapping[str, object]) -> Attachment:
 
 
 def _address(name: str) -> str:
-    """A file that is written out in its own address has no name."""
+    """Return the name of a file, or "" for a data URL, which contains the file itself."""
     return "" if name[:5].lower() == "data:" else _line(name)
 
 

@@ -1,6 +1,6 @@
-"""A program of our own to talk to: bytes in, bytes out, bounded in size and time, and gone when we are done.
+"""A child program with bytes in and bytes out, bounded in size and time, and gone when we are done.
 
-A process of its own, `supervisor`, runs between the program and us and knows every process the program started. It
+A separate process, `supervisor`, runs between the program and us and knows every process that the program started. It
 kills them when we say so, when the program ends, and when we end ourselves, even by SIGKILL. No other process is
 signalled.
 """
@@ -29,7 +29,7 @@ _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. output: what it has written and was not taken yet. closed: it can write no more."""
+    """A running program. output: what it has written and was not taken yet. closed: True if it can write no more."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -45,8 +45,8 @@ class Program(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
-        """Start `argv` in `folder`; argv[0] is a path. most: bytes of output held at once. Raises Denied
-        (`cannot-start`)."""
+        """Start `argv` in `folder`; argv[0] is a path. most: the largest number of bytes of output to hold. Raises
+        Denied (`cannot-start`)."""
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -75,7 +75,7 @@ class Program(asyncio.SubprocessProtocol):
         return program
 
     async def _begun(self, name: str) -> None:
-        """Wait until the program runs. Raises Denied where it does not."""
+        """Wait until the program runs. Raises Denied if it does not start."""
         assert self._control is not None
         self._reported = await asyncio.get_running_loop().sock_recv(self._control, 64)
         said = self._reported.split()
@@ -115,11 +115,11 @@ class Program(asyncio.SubprocessProtocol):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative: the signal that ended it."""
+        """The exit code: None while the program runs; negative for the signal that ended it."""
         return self._transport.get_returncode() if self._transport is not None else None
 
     def take_stderr(self) -> bytes:
-        """What it wrote to standard error since last asked, at most the last 64 KiB."""
+        """Return what the program wrote to standard error since the last call, at most the last 64 KiB."""
         taken = bytes(self._stderr)
         if self._stderr_cut:  # not within a word: the end of a secret would not be known for one
             taken = _WORD.sub(b"", taken, count=1)
@@ -128,14 +128,14 @@ class Program(asyncio.SubprocessProtocol):
         return taken
 
     def take(self, length: int) -> bytes:
-        """The first bytes of the output."""
+        """Remove and return the first bytes of the output."""
         taken = bytes(self.output[:length])
         del self.output[:length]
         self._pause(False)
         return taken
 
     def write(self, data: bytes, *, last: bool = False) -> None:
-        """To its standard input; what a program that has ended does not read is lost. last: close it then."""
+        """Write to standard input; data for a program that has ended is lost. last: close the input afterwards."""
         pipe = self._pipe(_STDIN)
         if pipe is not None and not pipe.is_closing():
             pipe.write(data)
@@ -143,7 +143,8 @@ class Program(asyncio.SubprocessProtocol):
                 pipe.close()
 
     async def until(self, ready: Callable[[], bool]) -> bool:
-        """Wait until `ready()` (True) or the output is closed (False). Raises Unanswered (`too-large`)."""
+        """Wait until `ready()` (returns True) or until the output is closed (False). Raises Unanswered
+        (`too-large`)."""
         while True:
             if ready():
                 return True
@@ -159,7 +160,8 @@ class Program(asyncio.SubprocessProtocol):
         await self._gone.wait()
 
     async def close(self) -> None:
-        """End it: close its input, then SIGTERM, then SIGKILL to its group. Never raises; may be called twice."""
+        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises; may be called
+        twice."""
         transport = self._transport
         if transport is None:
             return
@@ -175,7 +177,7 @@ class Program(asyncio.SubprocessProtocol):
             await self.kill()
 
     async def kill(self) -> None:
-        """End it and all it started, at once."""
+        """Kill the program and everything that it started, at once."""
         if self._control is not None and not self._gone.is_set():
             self._control.shutdown(socket.SHUT_WR)  # the supervisor takes that for our end
         if self._transport is not None:
@@ -193,13 +195,13 @@ class Program(asyncio.SubprocessProtocol):
         return self._gone.is_set()
 
     def _terminate(self) -> None:
-        """SIGTERM to its group."""
+        """Send SIGTERM to the program's group."""
         if self._control is not None:
             with contextlib.suppress(OSError):
                 self._control.send(b"T")
 
     def _let_go(self) -> None:
-        """Of the supervisor, which has ended. Where somebody has killed it, the program's group is killed by us."""
+        """Clean up after the supervisor has ended. If somebody killed it, kill the program's group."""
         if self._control is None:
             return
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Reading what a program writes: where a reply ends, and what a line of JSON says."""
+"""The output of programs: where a reply ends, and what a line of JSON means."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _LINE_END = re.compile(rb"\r*(?:\n|\Z)")  # or what may become one
 
 
 class Mark:
-    """Finds the end of a reply in the output, looking at each byte about once."""
+    """Finds the end of a reply in the output, reading each byte about once."""
 
     def __init__(self, end: str | None, prompt: str | None) -> None:
         self._end = end.encode() if end is not None else None
@@ -26,7 +26,7 @@ class Mark:
         self._from = 0
 
     def find(self, output: bytearray) -> tuple[int, int] | None:
-        """(length of the reply, length with its end mark) in bytes; None while the reply is not complete."""
+        """Return (length of the reply, length with its end mark) in bytes, or None while the reply is incomplete."""
         if self._prompt is not None:
             before = len(output) - len(self._prompt)
             if output.endswith(self._prompt) and (before == 0 or output[before - 1 : before] == _LINE):
@@ -63,7 +63,8 @@ def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own `error`)."""
+    """Read a reply in JSON. Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own
+    `error`)."""
     line = _decode_line(raw)
     try:
         value = json.loads(line)

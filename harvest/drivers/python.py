@@ -1,7 +1,7 @@
-"""A Python function as a system, for models in the same process and for trying things out.
+"""A Python function as a system, for models in the same process and for experiments.
 
 Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread: after
-a time-out a plain function runs on unseen until it returns, and a stateful session takes no further turn.
+a time-out, a plain function runs on unobserved until it returns, and a stateful session takes no further turn.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PythonDriver:
         return Capabilities(stateful=takes == "nothing", editable_history=takes == "history")
 
     async def open(self, opening: Opening) -> _Session:
-        """Raises Unanswered where the function that makes a session fails."""
+        """Open a session. Raises Unanswered if the function that creates a session fails."""
         function = self._function
         if self._options.takes == "nothing":
             function = await _call_function(self._calls, self._function, (), self._options.timeout)
@@ -122,11 +122,11 @@ class _Session:
         return Reply(await aside(size, lambda: _turn(answered, options, watch)))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 def _turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
-    """The turn that was returned. Raises Unanswered: `bad-type`, `too-large`, and as `turn_of_fields`."""
+    """Read the returned value. Raises Unanswered: `bad-type`, `too-large`, and as `turn_of_fields` does."""
     # None of its own methods is trusted, nor what it says its class is: they are the function's code too.
     if type(answered) is dict:
         try:
@@ -167,7 +167,7 @@ def _returned_exhibit(answered: object) -> Exhibit:
 
 
 async def _call_function(calls: Calls, function: Function, arguments: tuple[Any, ...], seconds: float) -> Any:
-    """What the function returns. Raises Unanswered: `timeout`, `exception` with the traceback as evidence."""
+    """Return the function's result. Raises Unanswered: `timeout`, or `exception` with the traceback as evidence."""
     try:
         returned, raised = await calls.result(function, arguments, seconds)
     except TimeoutError:
@@ -185,7 +185,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Import the function. Raises InputError where that fails, or where the object cannot be called as `takes` says."""
+    """Import the function. Raises InputError if that fails, or if it cannot be called as `takes` says."""
     if not surroundings.imports:
         return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
@@ -223,7 +223,7 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
 
 
 def _check_parameters(options: Options, function: Function) -> None:
-    """Raises InputError where the function cannot be called with what `takes` says, naming the value that would do."""
+    """Raise InputError if the function cannot be called as `takes` says, and name the value that would fit."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions tell nothing
@@ -251,7 +251,7 @@ def _unusable(options: Options, what: str) -> InputError:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The file in which the function stands. What it imports is not looked at."""
+    """Yield the file that defines the function. Its imports are not followed."""
     place = options.function.rpartition(":")[0]
     if place.endswith(".py"):
         yield place, folder / place

@@ -1,4 +1,4 @@
-"""What came back over HTTP, as bytes, and what a status means for the next step.
+"""Responses over HTTP as bytes, and what a status means for the next step.
 
     status                          means
     2xx                             a reply, to be read; but 206, a part that nobody asked for: Unanswered
@@ -6,8 +6,8 @@
     404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
                                     After that Unanswered: the fault lies in this conversation (too long for
                                     the model, a session that expired)
-    408, 409; 425                   Unanswered (a time-out, a lock of the server's); NotSent
-    429                             NotSent, with Retry-After; Denied where the body says the quota is used up
+    408, 409; 425                   Unanswered (a time-out, a lock on the server); NotSent
+    429                             NotSent, with Retry-After; Denied if the body says the quota is used up
     5xx, 1xx                        Unanswered, with Retry-After if there is one
     3xx                             Denied (`redirect`): only redirects within the same origin are followed
 
@@ -36,14 +36,16 @@ _MOST_EVIDENCE = 2**20  # bytes of a reply that was not whole: enough to see wha
 
 
 def excerpt(text: str, most: int = 200) -> str:
-    """The beginning of a text on one line, for a message."""
+    """Return the beginning of a text on one line, for a message."""
     line = " ".join(text[: most * 2].encode("utf-8", "replace").decode("utf-8").split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def sound_text(text: str) -> str:
-    """The text with halves of characters (surrogates) put together: JSON may escape a character beyond U+FFFF as two
-    halves, and a stream may cut between them. A half without its other half stays as it is: the system said it.
+    """Return the text with surrogate pairs combined.
+
+    JSON may escape a character beyond U+FFFF as two surrogates, and a stream may cut between them. A lone surrogate
+    stays as it is, because the system sent it.
     """
     try:
         text.encode("utf-16-le")
@@ -54,9 +56,9 @@ def sound_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A reply: url, status, headers and the bytes of the body (content-encoding undone), with its times.
+    """A response: url, status, headers and the bytes of the body (content-encoding undone), with its times.
 
-    whole: False where the transfer broke off, ran out of time or grew too large.
+    whole: False if the transfer broke off, timed out or grew too large.
     """
 
     url: str
@@ -67,7 +69,7 @@ class Received:
     whole: bool = True
 
     def header(self, name: str) -> str:
-        """The first header of that name (any case); "" if there is none."""
+        """Return the first header of that name, in any case, or ""."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
     @property
@@ -77,12 +79,12 @@ class Received:
 
     @property
     def beginning(self) -> str:
-        """Of the body, for a message."""
+        """The beginning of the body, for a message."""
         return repr(excerpt(self.body[:800].decode("utf-8", "replace")))
 
     @property
     def delimited(self) -> bool:
-        """Whether HTTP itself says where the body ends, so that a cut cannot pass for an end."""
+        """True if HTTP itself marks the end of the body, so that a truncated body is noticed."""
         return bool(self.header("content-length") or "chunked" in self.header("transfer-encoding").lower())
 
     @property
@@ -91,12 +93,12 @@ class Received:
 
     @property
     def charset(self) -> str:
-        """As declared; UTF-8 where nothing is."""
+        """The declared charset; UTF-8 by default."""
         return _charset_of(self.header("content-type") or "text/plain")
 
     @property
     def loaded(self) -> object:
-        """The body as JSON; None if it is not JSON. For looking into errors."""
+        """The body as a JSON value for inspecting errors; None if it is not JSON."""
         try:
             return json.loads(self.body[:_MOST_EVIDENCE])
         except (ValueError, RecursionError):
@@ -104,7 +106,7 @@ class Received:
 
     @property
     def exhibits(self) -> tuple[Exhibit, ...]:
-        """Status and headers, and the body as it came."""
+        """The status and headers, and the body as received."""
         name = "stream" if self.media_type == "text/event-stream" else "response"
         body = self.body if self.whole else self.body[:_MOST_EVIDENCE]
         media_type = self.header("content-type") or "application/octet-stream"
@@ -114,20 +116,21 @@ class Received:
         )
 
     def _head(self) -> bytes:
-        """As json.dumps writes it with an indent of 1, which takes it many times as long."""
+        """Return the text of json.dumps with an indent of 1, built in a fraction of its time."""
         pairs = ",\n".join(f"  [\n   {_quoted(name)},\n   {_quoted(value)}\n  ]" for name, value in self.headers)
         listed = f"[\n{pairs}\n ]" if pairs else "[]"
         text = f'{{\n "url": {_quoted(self.url)},\n "status": {self.status},\n "headers": {listed}\n}}'
         return text.encode()
 
     def fault(self, kind: type[DriverError], reason: str, detail: str, *, partial: str | None = None) -> DriverError:
-        """An error of `kind` with this reply as its evidence. partial: by default, the body as far as it is text."""
+        """Return an error of `kind` with this response as evidence. partial: by default, the readable text of the
+        body."""
         if partial is None:
             partial = self.body[:_MOST_EVIDENCE].decode("utf-8", "replace")
         return kind(reason, detail, partial=partial, exhibits=self.exhibits)
 
     def text(self) -> str:
-        """The body as text, decoded strictly. Raises Unanswered (`unknown-charset`, `not-utf8`, `bad-encoding`)."""
+        """Decode the body strictly. Raises Unanswered (`unknown-charset`, `not-utf8`, `bad-encoding`)."""
         charset = self.charset
         try:
             codec = codecs.lookup(charset)
@@ -149,7 +152,7 @@ class Received:
             raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a text encoding") from None
 
     def json(self) -> object:
-        """The body as a JSON value. Raises Unanswered (`bad-json`, or as `text`)."""
+        """Return the body as a JSON value. Raises Unanswered (`bad-json`, or as `text` does)."""
         text = self.text()
         try:
             return json.loads(text)
@@ -159,7 +162,8 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:
-        """The error that the status stands for, or None for a reply. answered: the system has replied before."""
+        """Return the error that the status stands for, or None for a reply. answered: the system has replied
+        before."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:
@@ -191,7 +195,7 @@ class Received:
         return f"{self.status} {phrase}: {excerpt(text)}" if text.strip() else f"{self.status} {phrase}"
 
     def _retry_after(self, now: datetime) -> float | None:
-        """Seconds, never negative; None where the header is missing or unreadable."""
+        """Return the seconds to wait, at least 0, or None if the header is missing or unreadable."""
         for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
             value = self.header(name).strip()
             if value.isascii() and value.replace(".", "", 1).isdigit():
@@ -224,7 +228,7 @@ def _error(value: object) -> object:
 
 
 def error_code(value: object) -> str:
-    """The machine-readable code of an error body (`{"error": {"code": …, "type": …}}`), in lower case; "" if none."""
+    """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or ""."""
     error = _error(value)
     if isinstance(error, Mapping):
         for key in ("code", "type"):
@@ -234,7 +238,7 @@ def error_code(value: object) -> str:
 
 
 def error_message(value: object) -> str:
-    """The sentence of an error body; "" if there is none in a usual place."""
+    """Return the sentence of an error body, or "" if it is in none of the usual places."""
     error = _error(value)
     if isinstance(error, str):
         return error

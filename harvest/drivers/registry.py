@@ -1,7 +1,7 @@
-"""The drivers there are, by the name an audit uses. A driver's module is imported when it is first asked for.
+"""The available drivers by name. A driver's module is imported on first use.
 
-A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`; if its options name files that
-belong to the system, it also has `files(options, folder)`, and if such a file names a server, a variable or code,
+A module has `Options`, a StrictModel, and `build(options, surroundings) -> Driver`. If its options name files that
+belong to the system, it also has `files(options, folder)`; if such a file names a server, a variable or code, it has
 `further(options, folder)`, which reads it. Other distributions add drivers by entry points of the group
 `harvest.drivers`, `name = "module"`.
 """
@@ -39,7 +39,7 @@ GROUP = "harvest.drivers"
 
 
 def driver_module(name: str) -> ModuleType:
-    """The module of the driver `name`. Raises InputError for an unknown name, and for a plug-in that is not a
+    """Return the module of the driver `name`. Raises InputError for an unknown name or a plug-in that is not a
     driver."""
     if name in DRIVERS:
         return import_module(DRIVERS[name])
@@ -58,13 +58,13 @@ def _check_module(module: ModuleType) -> ModuleType:
 
 
 def options_model(name: str) -> type[StrictModel]:
-    """The options that the driver `name` takes. Raises InputError as `driver_module`."""
+    """Return the options model of the driver `name`. Raises InputError as `driver_module` does."""
     model: type[StrictModel] = driver_module(name).Options
     return model
 
 
 def driver_files(name: str, options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
-    """The regular files that a system of the driver `name` consists of, each with the name that its options give it."""
+    """Yield the regular files that belong to a system of the driver `name`, each with its name in the options."""
     for called, path in getattr(driver_module(name), "files", _none)(options, folder):
         with suppress(OSError, ValueError):  # no file has such a name
             if path.is_file():
@@ -78,10 +78,10 @@ def _none(options: StrictModel, folder: Path) -> Iterator[Any]:
 def read_exposure(
     name: str, options: Mapping[str, Any], who: str, folder: Path, *, document: Document, loc: Loc
 ) -> Exposure:
-    """What a system of the driver `name` makes this machine do, by its options alone: nothing is built, no variable is
-    read. who: the system's name. folder: that of the file; document, loc: the file, and where the options are in it.
+    """Return what a system of the driver `name` makes this machine do, without building it or reading any variable.
 
-    Raises InputError as `build_driver` does for a driver or options.
+    who: the name of the system. folder: the folder of the file. document, loc: the file, and the place of the options
+    in it. Raises InputError as `build_driver` does for a driver or options.
     """
     part = replace(document.part(loc), value=dict(options))
     return _exposure(name, part.validated(options_model(name)), who, folder)
@@ -101,11 +101,10 @@ def build_driver(
     document: Document | None = None,
     loc: Loc = (),
 ) -> Driver:
-    """Build a driver from the options that an audit gives; nothing is sent or started yet.
+    """Build a driver from the options in an audit; nothing is sent or started yet.
 
-    document, loc: the audit file, and the place in it of the options (or, without any, of the system), for errors.
-    Raises InputError for an unknown driver, for options it does not take, and for files or variables they name that do
-    not exist.
+    document, loc: the audit file, and the place of the options in it (or of the system, if it has none), for errors.
+    Raises InputError for an unknown driver, for options that it does not accept, and for missing files or variables.
     """
     # Without a file there is no place to name, and the system says whose options they are.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})

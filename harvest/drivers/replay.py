@@ -1,4 +1,4 @@
-"""A recorded run as a system: asked what it was asked then, it gives the answer it gave then."""
+"""A recorded run as a system: if asked the same as in the recording, it gives the recorded answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class ReplayDriver:
         return Capabilities(stateful=True)
 
     async def open(self, opening: Opening) -> _Session:
-        """Raises Unanswered (`not-recorded`) where the run has no whole conversation for this trial."""
+        """Open the recorded trial. Raises Unanswered (`not-recorded`) if the run has no complete conversation for
+        it."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)
@@ -50,7 +51,7 @@ class ReplayDriver:
         return _Session(conversation, opening.before)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 class _Session:
@@ -59,7 +60,7 @@ class _Session:
         self._next = before
 
     async def say(self, text: str) -> Reply:
-        """The recorded reply. Raises Unanswered (`diverged`) where the user says something else than then."""
+        """Return the recorded reply. Raises Unanswered (`diverged`) if the user turn differs from the recorded one."""
         number = self._next + 1
         if self._next >= len(self._turns):
             held = pluralize(len(self._turns), "turn")
@@ -80,11 +81,11 @@ class _Session:
         return Reply(replace(turn.reply, evidence=MappingProxyType({})))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 def build(options: Options, surroundings: Surroundings) -> Driver:
-    """Reads the run. Raises InputError where there is none, or it does not have the system or the topics."""
+    """Read the run. Raises InputError if it does not exist or does not contain the system or the topics."""
     from recordings.log.run_folder import read
 
     path = surroundings.folder / options.run

@@ -1,8 +1,8 @@
-"""A recorded run as a system that branches: each answer is one that was recorded after the same conversation.
+"""A recorded run as a branching system: each answer is one that was recorded after the same conversation.
 
 The trials of a topic are folded by exact words. Each answer is that of a trial drawn from all trials that reached this
-turn, so every branch is taken with its recorded probability, and more trials can be played than were recorded. Where
-the user says something that was not said there in the recording, the attempt ends: nothing is ever made up.
+turn, so every branch is taken with its recorded probability, and more trials can be played than were recorded. If the
+user says something that was not said there in the recording, the attempt ends: nothing is ever made up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class BranchingReplay:
     """Opens conversations with the recorded branches of one system.
 
-    recorded: the whole conversations by topic, each topic's sorted. topics: ids in the recording, by the audit's.
+    recorded: the complete conversations by topic, sorted. topics: topic ids in the recording by those in the audit.
     """
 
     def __init__(self, recorded: Mapping[str, Sequence[Conversation]], topics: Mapping[str, str], run: str) -> None:
@@ -40,14 +40,14 @@ class BranchingReplay:
         return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
 
     async def open(self, opening: Opening) -> _Session:
-        """Raises Unanswered (`not-recorded`) where the run has no whole conversation on this topic."""
+        """Open a conversation on a topic. Raises Unanswered (`not-recorded`) if the run has no complete one on it."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
             raise Unanswered("not-recorded", f"{self._run} holds no whole conversation on topic {topic}")
         return _Session(*self._trees[topic], generator(opening.seed, "branches"))
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
 
 def _tree(conversations: Sequence[Conversation]) -> ConversationTree:
@@ -65,8 +65,8 @@ class _Session:
         self._node, self._turns = 0, 0
 
     async def say(self, text: str) -> Reply:
-        """A recorded reply. Raises Unanswered: `diverged` where nobody said this then, `not-recorded` where the trial
-        that was drawn has no answer to it."""
+        """Return a recorded reply. Raises Unanswered: `diverged` if nobody said this in the recording, `not-recorded`
+        if the drawn trial has no answer to it."""
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:
@@ -85,7 +85,7 @@ class _Session:
         return Reply(replace(reply, evidence=MappingProxyType({})))
 
     def _known(self) -> str:
-        """What users went on with after this conversation."""
+        """Return what users said next after this conversation."""
         tree = self._tree
         branches = tree.children(self._node)
         trials = pluralize(int(tree.visits[self._node]), "trial")
@@ -95,4 +95,4 @@ class _Session:
         return f"recorded after this conversation ({trials}): {said}{', …' if len(branches) > 3 else ''}"
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""

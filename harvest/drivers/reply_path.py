@@ -1,7 +1,7 @@
-"""Where in a JSON reply something is found: `$.choices[0].text`, `$.items[*].url`, `$['odd key']`, `$[-1]`.
+"""Paths to values in a JSON reply: `$.choices[0].text`, `$.items[*].url`, `$['odd key']`, `$[-1]`.
 
 A small part of JSONPath: names, indexes (negative ones from the end) and `[*]` for every element. There are no filters
-and no recursive search: when the shape of replies changes, that fault should be seen, not papered over.
+and no recursive search: if the shape of replies changes, that fault should be visible, not papered over.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _STEP = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReplyPath:
-    """A parsed path. steps: each with its kind: a name, an index, or every entry."""
+    """A parsed path. steps: (kind, value) pairs; the kind is a name, an index, or every entry."""
 
     text: str
     steps: tuple[tuple[str, str | int], ...]
 
     @classmethod
     def parse(cls, text: str) -> ReplyPath:
-        """Raises ValueError, with the place of the first step that is not understood."""
+        """Parse a path. Raises ValueError with the first step that is not understood."""
         if not text.startswith("$"):
             raise ValueError(f"{text!r} is not a path: it must start with $, as in $.message.text")
         steps: list[tuple[str, str | int]] = []
@@ -47,11 +47,11 @@ class ReplyPath:
 
     @property
     def many(self) -> bool:
-        """Whether it may find several values."""
+        """True if the path can match several values."""
         return any(kind == "every" for kind, _ in self.steps)
 
     def find(self, value: object) -> list[object]:
-        """The values found there, in order; empty where a name or an index is missing."""
+        """Return the values at the path, in order; [] if a name or an index is missing."""
         found = [value]
         for kind, step in self.steps:
             found = [inner for outer in found for inner in _inside(outer, kind, step)]
@@ -72,7 +72,7 @@ def _inside(value: object, kind: str, step: str | int) -> Sequence[object]:
 
 
 def check_path(text: str) -> str:
-    """The path, where it is one. Raises a refusal of the option otherwise."""
+    """Return the path. Raises a refusal of the option if it is not a valid path."""
     try:
         ReplyPath.parse(text)
     except ValueError as fault:
@@ -81,7 +81,7 @@ def check_path(text: str) -> str:
 
 
 def listed(value: object) -> object:
-    """One alone as a list of one; a list as it is kept in an audit that was read."""
+    """Return a single text as a tuple, and a list, as kept in a resolved audit, as a tuple too."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value

@@ -1,5 +1,5 @@
-"""Reading the kept reply of an API or a program again with today's code: what older Harvests passed over is in the
-evidence. Where no reply was kept, thoughts can still be told from the recorded text."""
+"""Rereading kept replies of APIs and programs with today's code: parts that older versions ignored are in the
+evidence. Even if no reply was kept, thoughts can be separated from the recorded text."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _TEXT = frozenset({"python"})
 
 
 def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
-    """The name of the exhibit that an answer can be read from again, `text` for the recorded text, "" for nothing."""
+    """Return the name of the exhibit from which an answer can be reread, `text` for the recorded text, or ""."""
     name = next((one for one in _KEPT.get(driver, ()) if one in evidence), "")
     if name in ("stream", "response") and "headers" not in evidence:
         return ""
@@ -33,8 +33,10 @@ def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
 
 
 def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:
-    """The answer in what a driver keeps of a reply; head: the headers of an API's. Raises DriverError where it is none,
-    and ValueError where headers or options are damaged."""
+    """Read the answer in a kept reply. head: the response headers of an API.
+
+    Raises DriverError if it is not a reply, and ValueError if headers or options are damaged.
+    """
     if driver == "command":
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
@@ -56,8 +58,11 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
 
 
 def thoughts_told_apart(answer: Answer) -> Answer:
-    """The answer without the thoughts that open its text, which become a part of their own; links that stood only in
-    them are gone with them. The same answer where none do."""
+    """Return the answer with the thoughts that open its text moved to a part of their own; unchanged if there are
+    none.
+
+    Links that occurred only in the thoughts are dropped.
+    """
     thoughts, begin = split_thoughts(answer.text)
     if not begin or answer.thoughts:
         return answer

@@ -1,12 +1,11 @@
-"""Sources as APIs give them: an address, or an object that has one somewhere near its top.
+"""Sources as APIs send them: an address, or an object that has one near its top.
 
-"https://…"                                           Perplexity's and xAI's citations
-{"url", "title", "start_index", "end_index"}          annotations of Responses, search results
-{"type": "url_citation", "url_citation": {…}}         annotations of chat completions
-{"web": {"uri", "title"}}                             Gemini's grounding chunks
-{"metadata": {"source"}}, {"source": {"name", "url"}} documents of Flowise, LangChain and Open WebUI
-{"file_id", "filename"}, {"document_title"}           a document without an address
-{"type": "file", "file": {"name"}}, {"file_id"}       another, of OpenRouter and of assistants
+"https://…"                                           Perplexity's and xAI's citations {"url", "title", "start_index",
+"end_index"}          annotations of Responses, search results {"type": "url_citation", "url_citation": {…}}
+annotations of chat completions {"web": {"uri", "title"}}                             Gemini's grounding chunks
+{"metadata": {"source"}}, {"source": {"name", "url"}} documents of Flowise, LangChain and Open WebUI {"file_id",
+"filename"}, {"document_title"}           a document without an address {"type": "file", "file": {"name"}}, {"file_id"}
+another, of OpenRouter and of assistants
 """
 
 import re
@@ -39,8 +38,10 @@ _END = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
-    """The sources that a value names: one, or a list of them. offset: of the text that its places are counted in, from
-    the beginning of the whole."""
+    """Return the sources in a value: one, or a list of them.
+
+    offset: where the text that their places refer to begins in the whole text.
+    """
     if isinstance(value, list):
         for item in value:
             found = _source(item, offset)
@@ -51,8 +52,8 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
 
 
 def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
-    """Texts in a JSON value that are an address and nothing else, at most so many; what stands under the keys `passed`
-    is not looked at."""
+    """Yield the texts in a JSON value that are only an address, up to a limit. Values under the keys `passed` are
+    skipped."""
     found: dict[str, None] = {}
     waiting = [value]
     while waiting and len(found) < most:
@@ -68,14 +69,14 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
 
 
 def may_hold_addresses(written: str | bytes) -> bool:
-    """Whether it is worth while to look for them in what this JSON says."""
+    """Return whether a search for addresses in this JSON could find any."""
     if isinstance(written, bytes):
         return b"://" in written or b":\\/" in written
     return "://" in written or ":\\/" in written
 
 
 def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
-    """Whether one of the addresses is in no part of the answer."""
+    """Return whether one of the addresses is in no part of the answer."""
     known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
     known |= {part.name for part in answer.attachments}.union(offer.value for offer in answer.offers)
     words = "\n".join((answer.text, answer.thoughts, *(call.arguments for call in answer.calls)))

@@ -1,12 +1,9 @@
-"""A turn as a program or a function states it: text alone, or an object with the parts of an answer.
+"""A turn as stated by a program or a function: text alone, or an object with the parts of an answer.
 
-text          the reply; null for an empty one. A list of parts is read as in a chat completion
-refusal       a refusal in a field of its own
-links         what it rests on, also called `sources`: addresses, or objects with an address, a title and a place
-thoughts      text, or a list of it
-tools         calls: objects with name and arguments
-offers        suggestions and buttons: texts, or objects with title, value and kind
-attachments   objects with name, type and size
+text          the reply; null for an empty one. A list of parts is read as in a chat completion refusal       a refusal
+in a field of its own links         its sources, also called `sources`: addresses, or objects with an address, a title
+and a place thoughts      text, or a list of it tools         calls: objects with name and arguments offers
+suggestions and buttons: texts, or objects with title, value and kind attachments   objects with name, type and size
 finish, model, tokens, ended, error
 """
 
@@ -24,7 +21,7 @@ _LISTS = ("links", "sources", "tools", "offers", "attachments")
 
 
 def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """The turn whose reply is a text."""
+    """Return the turn with a text as its reply."""
     parts = Parts()
     parts.take_text(text)
     answer, notes = parts.answer(thoughts_apart=thoughts_apart)
@@ -32,8 +29,11 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """The turn that an object states. Raises Unanswered: `bad-type` without a text, `bad-json` for a list that is none,
-    `system-error` for an error of its own."""
+    """Return the turn that an object states.
+
+    Raises Unanswered: `bad-type` without a text, `bad-json` for a value that should be a list, `system-error` for an
+    `error`.
+    """
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

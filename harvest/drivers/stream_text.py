@@ -1,15 +1,15 @@
-"""The text of a stream, from its pieces. Servers and gateways say again what they said, and so do models:
+"""The text of a stream, joined from its pieces. Servers and gateways repeat what they sent, and so do models:
 
-    what comes                                        is the server's if
-    each piece holds all that came before             it grew three times
-    a piece holds all that came before                that came in at least four pieces
-    each piece comes twice                            most are no lines and no sentences
-    the stream begins again, and says the same        it gives another id or a role, or stands without a blank behind
-                                                      pieces most of which are no lines and no sentences
+    what comes                                        is the server's repetition if
+    each piece contains all before it                 it grew three times
+    a piece contains all before it                    that came in at least four pieces
+    each piece comes twice                            most are not lines or sentences
+    the stream starts again and says the same         it has another id or a role, or follows without a blank on
+                                                      pieces most of which are not lines or sentences
 
-What is the server's is taken once. What a system that answers by lines could say itself (a refrain, a line twice) is
-kept, and the doubt is noted; a last message that holds the whole text decides. Fewer than twenty characters are never
-taken for a repetition.
+Repetitions by the server are removed. What a system that answers in lines could have said itself (a refrain, a line
+twice) is kept, and the doubt is noted; a last message with the whole text decides. Fewer than twenty characters never
+count as a repetition.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,8 +38,11 @@ _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 @dataclass(frozen=True, slots=True)
 class StreamText:
-    """repeated: the server said something again, and it is in the text once. once: what the text is if the server also
-    said again what nobody can tell; "" if there is no such doubt."""
+    """The text of a stream.
+
+    repeated: True if the server repeated something that was removed. once: the text without uncertain repetitions too;
+    "" if there are none.
+    """
 
     text: str
     repeated: bool = False
@@ -47,8 +50,11 @@ class StreamText:
 
 
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
-    """The text that the pieces make. restarts: the numbers of pieces, from 0, at which the server itself began again
-    (another id, the role a second time). whole: the text, where the stream gives it at its end."""
+    """Join pieces to a text.
+
+    restarts: the numbers of pieces, from 0, at which the server started again (another id, the role a second time).
+    whole: the text, if the stream gives it at its end.
+    """
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
     known = _Reading(restarts, trusting=False)
     text = known.read(said)
@@ -61,7 +67,8 @@ def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: st
 
 
 class _Reading:
-    """trusting: whatever comes again is a repetition. repeated: something was one. doubtful: something may be one."""
+    """One reading of the pieces. trusting: count every repetition as the server's. repeated: one was removed.
+    doubtful: something may be one."""
 
     def __init__(self, restarts: Collection[int], *, trusting: bool) -> None:
         self._restarts, self._trusting = restarts, trusting
@@ -88,7 +95,7 @@ class _Reading:
         return text  # so often: that is a model in a loop, and its words are an answer
 
     def _decide(self, known: bool) -> bool:
-        """Whether something that comes again is taken once."""
+        """Return whether to remove a repetition. known: it is certainly the server's."""
         if known or self._trusting:
             self.repeated = True
             return True
@@ -96,8 +103,8 @@ class _Reading:
         return False
 
     def _join_pieces(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
-        """The text, and where the stream may have begun again: the place in `said`, in the text, and whether it is the
-        server that did."""
+        """Return the text, and where the stream may have started again: the place in `said`, the place in the text,
+        and whether the server certainly did."""
         taken: list[str] = []
         beginnings: list[tuple[int, int, bool]] = []
         length = solid = 0  # characters, and those up to the last visible one
@@ -126,7 +133,7 @@ class _Reading:
         return "".join(taken), beginnings
 
     def _second_beginning(self, text: str, beginnings: Sequence[tuple[int, int, bool]]) -> int | None:
-        """The place of the first beginning behind which the text says all that it said before; None for none."""
+        """Return the first place from which the text repeats everything before it, or None."""
         if len(text) > _LONGEST:
             return None
         opening = text[:_LEAST].strip()
@@ -138,14 +145,14 @@ class _Reading:
 
 
 def _growths(pieces: Sequence[str]) -> int:
-    """How often a piece is longer than the one before, if each holds the one before; else -1."""
+    """Return how often a piece is longer than the one before, or -1 if a piece does not contain the one before."""
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
     return sum(len(later) > len(earlier) for earlier, later in pairwise(pieces))
 
 
 def _in_pairs(pieces: Sequence[str]) -> bool:
-    """Whether each piece comes twice: at least four different ones."""
+    """Return whether each piece comes twice, with at least four different ones."""
     halves = pieces[::2]
     return (
         len(pieces) >= 8
@@ -162,10 +169,10 @@ def _by_words(pieces: Sequence[str]) -> bool:
 
 
 def _fine(count: int, lines: int) -> bool:
-    """Whether a system that gave so many pieces, of them so many lines, writes by words or smaller."""
+    """Return whether a system that sent `count` pieces, `lines` of them lines, streams words or smaller pieces."""
     return count >= _LEAST_PIECES and 2 * lines < count
 
 
 def _is_line(piece: str) -> bool:
-    """Whether it could be a line or a sentence of its own."""
+    """Return whether a piece could be a line or a sentence of its own."""
     return piece.rstrip(" ").endswith(_ENDS) or len(piece.split()) > _MOST_WORDS

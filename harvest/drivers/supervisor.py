@@ -1,16 +1,17 @@
-"""Stands between us and a program, so that nothing of the program is left behind, however either of us ends.
+"""A process between us and a program that leaves nothing of the program behind, however either of us ends.
 
     python -I -S supervisor.py CONTROL PROGRAM [ARGUMENT…]
 
-CONTROL: a socket, inherited. `started PID` or `failed ERRNO` is written to it, then `ended`; a `T` that comes in is
-SIGTERM to the program's group. Where the other side closes it, be it because its process was killed, everything is
-killed. It ends as the program ended: with the same code, or by the same signal.
+CONTROL: an inherited socket. The supervisor writes `started PID` or `failed ERRNO` to it, and later `ended`; a `T`
+that it reads means SIGTERM to the program's group. If the other side closes the socket, for example because its
+process was killed, everything is killed. The supervisor ends as the program ended: with the same code, or by the same
+signal.
 
-On Linux it adopts what the program's children leave behind, also in sessions of their own, so all of it is found as its
-own children. Elsewhere only the program's group is.
+On Linux it adopts what the program's children leave behind, even in sessions of their own, and so finds all of it
+among its own children. Elsewhere it knows only the program's group.
 
-It runs by itself, with little of the standard library, because every program waits for it to start: with pathlib and
-contextlib that takes twice as long.
+It is a separate script with few imports, because every program waits for it to start: with pathlib and contextlib that
+takes twice as long.
 """
 
 # ruff: noqa: SIM105, PTH123, PTH208
@@ -31,7 +32,7 @@ _OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def main() -> None:
-    """Runs the program and does not return."""
+    """Run the program. Does not return."""
     control = int(sys.argv[1])
     os.set_inheritable(control, False)
     woken, wakes = os.pipe()
@@ -65,7 +66,7 @@ def _report(control: int, what: str) -> None:
 
 
 def _adopts() -> bool:
-    """Have what loses its parent below us become our child. False where the system cannot do that."""
+    """Become the parent of orphaned descendants. Returns False if the system cannot do that."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -95,7 +96,7 @@ def _start_child(control: int, argv: list[str]) -> int:
 
 
 def _until_ended(program: int, control: int, woken: int) -> int | None:
-    """Its status; None where the other side wants it killed."""
+    """Wait for the program and return its status, or None if the other side wants it killed."""
     while True:
         while (found := _reap_child()) is not None:
             if found[0] == program:
@@ -114,7 +115,7 @@ def _until_ended(program: int, control: int, woken: int) -> int | None:
 
 
 def _reap_child() -> tuple[int, int] | None:
-    """A child that has ended, and its status; None where none has."""
+    """Return a child that has ended and its status, or None."""
     try:
         ended, status = os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
@@ -123,8 +124,8 @@ def _reap_child() -> tuple[int, int] | None:
 
 
 def _kill_all(program: int, adopting: bool) -> None:
-    """Kill the program and what it started, until nothing is left. What a child leaves behind is a child itself in the
-    next round."""
+    """Kill the program and everything that it started, until nothing is left. Orphans become our children in the next
+    round."""
     until = time.monotonic() + _LONGEST
     while time.monotonic() < until:
         for one in _child_pids() if adopting else (-program,):

@@ -1,7 +1,7 @@
-"""Requests with gaps: values are put into parsed JSON, forms and URLs, never into their text.
+"""Request templates: values are inserted into parsed JSON, forms and URLs, never into their text.
 
-`{{ text }}` in a string is replaced by what the user says. The template is parsed first, and inserted values are never
-parsed again, so no user turn can close a string, add a field or start another placeholder. A string that is nothing but
+`{{ text }}` in a string is replaced by the user turn. The template is parsed first, and inserted values are never
+parsed again, so no user turn can close a string, add a field or start another placeholder. A string that is exactly
 one placeholder becomes the value itself (a number, a list); elsewhere the value becomes text.
 """
 
@@ -28,13 +28,13 @@ _OPEN = re.compile(r"\{\{")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value that is used as it is, whatever it contains: a secret with braces in it is not a template."""
+    """A value that is used literally: a secret with braces in it is not a template."""
 
     text: str
 
 
 def _with_variables(value: Any) -> Any:
-    """The template with every `{env: NAME}` (and `prefix`) as what it is."""
+    """Return the template with every `{env: NAME}` (and `prefix`) marked by its type."""
     if isinstance(value, Mapping):
         if "env" in value and set(value) <= {"env", "prefix"}:
             return FromEnvironment.model_validate(dict(value))
@@ -49,7 +49,7 @@ Fields = Annotated[dict[str, Any], AfterValidator(_with_variables)]
 
 
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
-    """Raises ValueError for a placeholder that is not allowed here, or not closed."""
+    """Raise ValueError for a placeholder that is not closed or not allowed here."""
     allowed = tuple(allowed)
     for text in _strings(value):
         names = _GAP.findall(text)
@@ -64,12 +64,12 @@ def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None
 
 
 def names_in(value: object) -> frozenset[str]:
-    """The placeholders used in a template."""
+    """Return the names of the placeholders in a template."""
     return frozenset(name for text in _strings(value) for name in _GAP.findall(text))
 
 
 def with_secrets(value: object, surroundings: Surroundings) -> object:
-    """The template with every `{env: NAME}` (and `prefix`) replaced. Raises InputError for one that is not set."""
+    """Replace every `{env: NAME}` (and `prefix`) in the template. Raises InputError for a variable that is not set."""
     if isinstance(value, FromEnvironment):
         return Known(value.prefix + surroundings.secret(value.env))
     if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def with_secrets(value: object, surroundings: Surroundings) -> object:
 
 
 def fill(value: object, values: Mapping[str, object]) -> Any:
-    """The template filled: JSON values all through. values: by placeholder."""
+    """Fill in a template and return JSON values. values: by placeholder."""
     if isinstance(value, Known):
         return value.text
     if isinstance(value, str):
@@ -96,7 +96,7 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
-    """The URL filled; each inserted value is percent-encoded as a whole, so it stays one part of a path or a query."""
+    """Fill in a URL. Each value is percent-encoded as a whole, so it stays one part of a path or a query."""
 
     def part(gap: re.Match[str]) -> str:
         quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
@@ -106,7 +106,8 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The fields of a form or a query; null is left out, and a list of plain values gives one field per value."""
+    """Return the fields of a form or a query: null is left out, and a list of plain values gives one field per
+    value."""
     fields: list[tuple[str, str]] = []
     for name, value in filled.items():
         if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):
@@ -117,7 +118,7 @@ def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def as_text(value: object) -> str:
-    """A value inside a string, a form or a URL: text as it is, null as nothing, the rest as JSON."""
+    """Return a value inside a string, a form or a URL: text unchanged, null as "", everything else as JSON."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value, ensure_ascii=False)

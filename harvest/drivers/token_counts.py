@@ -1,4 +1,4 @@
-"""Counts of tokens, by the names that they have in a recording, whatever an API calls them."""
+"""Token counts under the names used in recordings, whatever an API calls them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -31,7 +31,7 @@ _DETAILS = {
 
 
 def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
-    """The counts of a `usage`. others: also those by names that are nobody's, as they are given."""
+    """Return the counts in a `usage` object. others: also include counts with unknown names, unchanged."""
     found: dict[str, int] = {}
     for key in (*_NAMES, *(usage if others else ())):
         _count(found, _NAMES.get(key, key), usage.get(key))

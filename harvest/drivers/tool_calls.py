@@ -1,10 +1,9 @@
-"""Tool calls as APIs give them, whole or in the pieces of a stream.
+"""Tool calls as APIs send them, complete or in the pieces of a stream.
 
-{"name", "arguments"}, {"name", "input"}, {"name", "args"}        a program; Anthropic; Gemini
-{"type": "function", "function": {"name", "arguments"}}           chat completions
-{"type": "custom", "custom": {"name", "input"}}                   their free form, whose input is any text
-{"type": "web_search_call", "action": {…}}                        Responses: the type is the name
-{"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
+{"name", "arguments"}, {"name", "input"}, {"name", "args"}        a program; Anthropic; Gemini {"type": "function",
+"function": {"name", "arguments"}}           chat completions {"type": "custom", "custom": {"name", "input"}}
+their free form, whose input is any text {"type": "web_search_call", "action": {…}}                        Responses:
+the type is the name {"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
 """
 
 import json
@@ -34,7 +33,7 @@ _LONGEST = 4096
 
 
 def is_call(item: Mapping[str, object]) -> bool:
-    """Whether the type of a part, or what it holds, says that it is a tool call."""
+    """Return whether the type or a key of a part marks it as a tool call."""
     kind = item.get("type")
     typed = isinstance(kind, str) and bool(kind) and (kind in _PLAIN or kind.endswith(_KINDS))
     return typed or any(isinstance(item.get(key), Mapping) for key in WRAPPERS)
@@ -42,7 +41,7 @@ def is_call(item: Mapping[str, object]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A call, or a piece of one. kind: what is its name where it has none. input: None where the piece has none."""
+    """A call, or a piece of one. kind: replaces a missing name. input: None if the piece has none."""
 
     name: str
     kind: str
@@ -88,7 +87,7 @@ class _Call:
 
     @property
     def input(self) -> str:
-        """The pieces together, or the last of them where it says again what came before: only then is it JSON."""
+        """The pieces joined, or only the last one if it repeats those before and is JSON while the whole is not."""
         whole = "".join(self.inputs)
         if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
             return whole
@@ -97,10 +96,10 @@ class _Call:
 
 
 class StreamedCalls:
-    """The calls of a stream while they come together.
+    """Collects the calls of a stream.
 
-    An index and an id say which call a piece belongs to. Some servers count every call as 0, or not at all, and some
-    give every piece an id of its own: another id begins another call only together with a name.
+    An index and an id say which call a piece belongs to. Some servers number every call 0, or none at all, and some
+    give every piece its own id: another id starts another call only together with a name.
     """
 
     def __init__(self) -> None:
@@ -109,7 +108,7 @@ class StreamedCalls:
         self._unread = False
 
     def take(self, value: object) -> None:
-        """A call, or a piece of one, or a list of them; a text is a tool's name."""
+        """Add a call, a piece of one, or a list of them; a text is the name of a tool."""
         items = value if isinstance(value, list) else [value]
         for place, item in enumerate(items):
             if isinstance(item, str) and item.strip():
@@ -120,7 +119,7 @@ class StreamedCalls:
                 self._unread = True
 
     def whole(self) -> tuple[list[ToolCall], bool]:
-        """The calls, and whether there was one that could not be read."""
+        """Return the calls, and whether any call could not be read."""
         named = [(excerpt(sound_text(one.name or one.kind), _LONGEST), sound_text(one.input)) for one in self._calls]
         found = [ToolCall(name, given) for name, given in named if name or given]
         return found, self._unread or any(not call.name for call in found)
@@ -146,7 +145,7 @@ class StreamedCalls:
         call.take(piece)
 
     def _continued(self, piece: _Piece, index: object, identity: str) -> _Call | None:
-        """The call that the piece goes on with; None where it begins one."""
+        """Return the call that the piece continues, or None if it starts one."""
         if index is None:
             same = (one for one in reversed(self._calls) if identity and one.identity == identity)
             call = next(same, self._calls[-1] if self._calls else None)
@@ -171,12 +170,12 @@ class StreamedCalls:
 
 
 def _is_other(kind: str) -> bool:
-    """Whether a type says that this is a text, a thought or a result, and no call."""
+    """Return whether a type marks a text, a thought or a result instead of a call."""
     return kind in _OTHERS or kind.endswith(_RESULTS)
 
 
 def _is_object(text: str) -> bool:
-    """Whether it is a whole JSON object."""
+    """Return whether a text is a complete JSON object."""
     if not text.lstrip().startswith("{"):
         return False
     try:

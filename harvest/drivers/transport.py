@@ -1,17 +1,17 @@
-"""Requests as httpx writes them and errors as it names them, over aiohttp's connections, which cost a fraction of
-httpcore's, and no more with many of them.
+"""HTTP with the requests and errors of httpx over the connections of aiohttp, which cost a fraction of httpcore's,
+even if there are many.
 
-Every turn asks for the same: what httpx makes of an address and of headers is kept (`prepared`).
+All turns send similar requests, so what httpx makes of an address and of headers is cached (`prepared`).
 
-The package `httpx-aiohttp` has the same idea. It does not say when a request begins to go out, takes a reset for a
-connection that could not be made in time, keeps cookies, and lets aiohttp write URLs anew and send again what it holds
-for harmless to send twice; each of these would change what is recorded. Here:
+The package `httpx-aiohttp` has the same idea. But it does not say when a request starts to go out, reports a reset as
+a connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe;
+each of these would change what is recorded. Here:
 
-    sent           once: aiohttp may not ask again on another connection, whatever the method
-    told           `sending` is called right before the first byte goes to the system
-    URLs, headers  as they are given: none is added, rewritten, decoded or taken from the environment
-    connections    one that the server closed, or spoke on unasked, while it was idle is not used again
-    errors         httpx's, by what failed; the system's own error stands behind as their cause
+    sent           once: aiohttp may not retry on another connection, whatever the method
+    reported       `sending` is called right before the first byte goes to the system
+    URLs, headers  as given: none is added, rewritten, decoded or taken from the environment
+    connections    not reused if the server closed one or sent something on it while it was idle
+    errors         httpx's, by what failed, with the original error as their cause
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _GZIP = b"\x1f\x8b"
 
 
 class Unpacking:
-    """One body, piece by piece. coding: `gzip`, whose members are one text, or `deflate`, with or without the frame of
-    zlib, as servers send it."""
+    """Decompresses one body, piece by piece. coding: `gzip`, with one or more members, or `deflate`, with or without
+    the zlib header, since servers send both."""
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding == "gzip"
@@ -55,7 +55,7 @@ class Unpacking:
         self._over = False  # what follows is padding
 
     def take(self, data: bytes) -> bytes:
-        """What `data` unpacks to. Raises ValueError where it does not."""
+        """Return the decompressed data. Raises ValueError if it cannot be decompressed."""
         found = []
         while data and not self._over:
             if self._under_way is None:
@@ -77,7 +77,7 @@ class Unpacking:
         return b"".join(found)
 
     def end(self) -> None:
-        """No more comes. Raises ValueError where something is missing; an empty body is whole."""
+        """End the body. Raises ValueError if it is incomplete; an empty body is complete."""
         if self._under_way is not None or (self._head and not self._done):
             raise ValueError("it ends early")
 
@@ -97,8 +97,8 @@ _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 @dataclass(slots=True)
 class _Asking:
-    """One request under way. sending: called once, right before it goes out. reading: of the connection it went out
-    on."""
+    """One request under way. sending: called once, right before it goes out. reading: the protocol of its
+    connection."""
 
     sending: Callable[[], None]
     reading: _Reading | None = None
@@ -109,8 +109,11 @@ _ASKING: ContextVar[_Asking] = ContextVar("asking")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What does not change from one request to the next. headers: as they are sent, the length of the body still open
-    where `measured`; those of httpx are Host and Content-Length, where the request does not say otherwise."""
+    """The parts of a request that stay the same.
+
+    headers: as they are sent; if `measured`, the length of the body is added later. httpx adds Host and Content-Length
+    unless the request has them.
+    """
 
     method: str
     url: httpx.URL
@@ -127,7 +130,8 @@ class Prepared:
 
 @lru_cache(maxsize=256)
 def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> Prepared:
-    """filled: whether there is a body. Raises httpx.InvalidURL, and ValueError for headers that are not ASCII."""
+    """Prepare a request. filled: it has a body. Raises httpx.InvalidURL, and ValueError for headers that are not
+    ASCII."""
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
@@ -138,8 +142,8 @@ def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled
 
 
 class Response:
-    """What has come back so far: the status, the headers as they stand, and the body, as it comes and to be read once.
-    Raises httpx's errors."""
+    """A response in progress: the status, the headers as received, and the body, which can be iterated once. Raises
+    httpx's errors."""
 
     __slots__ = ("_response", "headers", "status")
 
@@ -159,12 +163,12 @@ class Response:
         return data
 
     def header(self, name: str) -> str:
-        """name: in lower case. Several of one name are one, apart by commas; "" if there is none."""
+        """Return the header `name` (in lower case); several are joined by commas, "" if there is none."""
         named = name.encode()
         return ", ".join(value.decode("latin-1") for key, value in self.headers if key.lower() == named)
 
     async def unpacked(self, coding: str) -> AsyncIterator[bytes]:
-        """The body with its content-encoding undone (`Unpacking`). Raises httpx.DecodingError."""
+        """Yield the body with its content-encoding undone (`Unpacking`). Raises httpx.DecodingError."""
         unpacking = Unpacking(coding)
         try:
             async for data in self:
@@ -179,10 +183,10 @@ class Response:
 
 
 class Transport:
-    """Connections to any number of servers; all of one event loop.
+    """Connections to any number of servers, on one event loop.
 
-    timeout: as httpx has them; that of `connect` bounds the look for an address, the connection and its TLS together.
-    keep_alive: seconds for which an idle connection is kept.
+    timeout: in the form of httpx; `connect` bounds name lookup, connection and TLS together. keep_alive: seconds for
+    which an idle connection is kept.
     """
 
     def __init__(
@@ -206,8 +210,10 @@ class Transport:
             self._for_proxy["Proxy-Authorization"] = f"Basic {credentials}"
 
     async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
-        """The head of the response. cookie: a header, "" for none. sending: called once, right before the request goes
-        out. Raises httpx's errors."""
+        """Send a request and return the response once its head has arrived. Raises httpx's errors.
+
+        cookie: a header, or "". sending: called once, right before the request goes out.
+        """
         asking = _Asking(sending)
         _ASKING.set(asking)
         headers, tunnelled = request.headers_for(content), None
@@ -268,11 +274,11 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _Reading(asyncio.Protocol):
-    """Stands between a connection and aiohttp's handler of it, for two things that this would lose.
+    """A protocol between a connection and aiohttp's handler that keeps two things from getting lost.
 
-    It parses packet by packet, and forgets what it took of one in which something is wrong: a reply whose body is wrong
-    in the first packet would be no reply at all, and what came of it no evidence. So the head is handed on by itself.
-    And whoever reads a body is not told where a later packet is wrong, and would wait until time is up.
+    aiohttp parses packet by packet and discards all of a packet that contains an error: a reply whose body is wrong in
+    the first packet would be no reply at all, without evidence. So the head is passed on separately. And the reader of
+    a body is not told about an error in a later packet, and would wait for the time-out.
     """
 
     def __init__(self, handler: ResponseHandler) -> None:
@@ -281,11 +287,11 @@ class _Reading(asyncio.Protocol):
         self.expect()
 
     def expect(self) -> None:
-        """The head of a response is due."""
+        """Expect the head of a response."""
         self._head, self._last, self._body = True, b"", None
 
     def read_into(self, body: aiohttp.StreamReader) -> None:
-        """What is wrong with the rest of the response, or was in what came with its head, is told to `body`."""
+        """Report errors in the rest of the response, or in what came with its head, to `body`."""
         self._body = body
         self._tell()
 
@@ -323,7 +329,7 @@ class _Reading(asyncio.Protocol):
 
 
 def _readable(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether an idle connection has something to read: the server's good-bye, or what nobody asked for."""
+    """Return whether an idle connection has data to read: the server closed it, or sent something unrequested."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:
         return True
@@ -333,7 +339,7 @@ def _readable(transport: asyncio.BaseTransport | None) -> bool:
 
 
 def _in_words(error: BaseException) -> str:
-    """Without the status that aiohttp gives each of its errors, and that nobody sent."""
+    """Return the message without the status that aiohttp adds to each of its errors, which no server sent."""
     return str(getattr(error, "message", "") or error)
 
 

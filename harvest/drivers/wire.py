@@ -1,8 +1,8 @@
-"""HTTP; besides `drivers/transport.py`, below it, the only module that imports httpx (httpx2 is its continuation: a
-change of library ends here).
+"""HTTP. Besides `drivers/transport.py` below it, this is the only module that imports httpx, so a change of library
+(such as to its continuation httpx2) ends here.
 
 Every failure becomes a `DriverError`. Its kind depends on whether any byte of the request was sent: before the first
-byte it is `NotSent`, whatever broke; after it the system may have taken the turn, and it is `Unanswered`.
+byte it is `NotSent`, whatever broke; after it the system may have received the turn, and it is `Unanswered`.
 
     NotSent      connect (refused, unreachable, no answer), dns, proxy
     Unanswered   timeout, reset (closed without a word), bad-protocol (not HTTP), broken-body, broken-stream,
@@ -52,7 +52,7 @@ _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, a
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. headers: besides those of the driver's options."""
+    """One request. headers: in addition to those in the driver's options."""
 
     method: str
     url: str
@@ -67,7 +67,7 @@ class Jar:
         self._cookies = httpx.Cookies()
 
     def header(self, url: httpx.URL) -> str:
-        """The cookies for `url`, "" for none."""
+        """Return the cookies for `url`, or ""."""
         from urllib.request import Request as Asked  # late, as httpx, whose own request takes nothing beyond ASCII
 
         asked = Asked(str(url))
@@ -75,7 +75,7 @@ class Jar:
         return str(asked.get_header("Cookie", ""))
 
     def take_from(self, response: Response, url: httpx.URL) -> None:
-        """Without what could not be sent back, as browsers do."""
+        """Store the cookies of a response, except those that could not be sent back, as browsers do."""
         set_cookie = [(name, value) for name, value in response.headers if name.lower() == b"set-cookie"]
         headers = [(name, value) for name, value in set_cookie if not _CONTROLS.search(value)]
         if headers:
@@ -85,7 +85,7 @@ class Jar:
 
 @dataclass(slots=True)
 class _Transfer:
-    """How far one request has got. url: of the system, None until a request is built."""
+    """The progress of one request. url: of the system, None until a request is built."""
 
     watch: Stopwatch
     url: httpx.URL | None = None
@@ -105,7 +105,7 @@ class _Transfer:
 
 
 class Wire:
-    """Connections to one system. Raises InputError where the options cannot be used (a file that does not exist)."""
+    """Connections to one system. Raises InputError if the options cannot be used, such as a missing file."""
 
     def __init__(self, options: WireOptions, surroundings: Surroundings) -> None:
         self._options, self._clock = options, surroundings.clock
@@ -138,7 +138,7 @@ class Wire:
         self._opened: Transport | None = None
 
     def ready(self) -> None:
-        """Make what the first request needs: that takes a while, and must not take from the gap to the next turn."""
+        """Prepare the first request ahead of time, so that this does not shorten the gap to the next turn."""
         _ = self._transport
 
     async def close(self) -> None:
@@ -147,7 +147,7 @@ class Wire:
 
     @property
     def _transport(self) -> Transport:
-        """Of httpx's client it needs nothing: that would look for redirects, cookies and credentials in every turn."""
+        """The transport. httpx's own client would look for redirects, cookies and credentials in every turn."""
         if self._opened is None:
             from harvest.drivers.transport import Transport  # late: an audit that is only checked asks nothing
 
@@ -159,9 +159,9 @@ class Wire:
         return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
-        """Send the request and read the whole reply, whatever its status. Raises DriverError.
+        """Send the request and read the complete response, whatever its status. Raises DriverError.
 
-        events: reads the body as it comes, if it is a stream of events with a status of success.
+        events: reads the body as it arrives, if it is a stream of events with a status of success.
         """
         import asyncio  # late, as httpx
 
@@ -204,7 +204,8 @@ class Wire:
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     def _check_declared(self, url: httpx.URL) -> None:
-        """Raises Denied for a server that the options do not declare: nobody was shown that it would be contacted."""
+        """Raise Denied for a server that the options do not declare, since the user was not shown that it would be
+        contacted."""
         if self._exposure is None:
             return
         if self._declared is None:
@@ -239,8 +240,10 @@ class Wire:
                 await self._read_on(chunks)
 
     async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
-        """To the end of a stream whose reply is whole: only then can the connection serve the next turn. A server that
-        holds it open is waited for once."""
+        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn.
+
+        A server that keeps the stream open is waited for only once.
+        """
         if self._held_open:
             return
         import asyncio
@@ -315,7 +318,7 @@ class Wire:
 
 
 def _over(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
-    """Both; where they have a name in common, in whatever case, that of `others`."""
+    """Merge headers; names are compared without case, and `others` win."""
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
 
@@ -325,7 +328,7 @@ def _server(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _address(url: httpx.URL | None) -> str:
-    """HOST:PORT, also where the port is that of the scheme."""
+    """Return HOST:PORT, with the default port of the scheme if none is given."""
     if url is None:
         return ""
     host = f"[{url.host}]" if ":" in url.host else url.host
@@ -343,7 +346,8 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
 
 
 def _same_origin(response: Response, request: Prepared) -> str | None:
-    """Where to ask again: the same server, the same method. None for everything else, which is not followed."""
+    """Return where a redirect to the same server with the same method leads, or None for all others, which are not
+    followed."""
     if not 300 <= response.status < 400:
         return None
     location = response.header("location")
@@ -367,7 +371,7 @@ def _proxy(url: str) -> httpx.Proxy:
 
 @cache
 def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """The certificates of the machine, of which there are many: read once for all systems that name none."""
+    """Read the many certificates of this machine once for all systems that name none."""
     return httpx.create_ssl_context(trust_env=True)
 
 

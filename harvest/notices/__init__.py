@@ -1,1 +1,1 @@
-"""What machines are told of an audit: one list of verdicts, and each form that carries it."""
+"""Notices of an audit for machines: one list of verdicts, and its output formats."""

@@ -1,7 +1,7 @@
-"""One list of verdicts, which every form for machines carries.
+"""The list of verdicts behind every output format for machines.
 
-Nothing in it is a text of a conversation, but some of it was worded by systems (a model's name), so every form takes
-its texts from `plain`, which no text can leave as anything but a short line.
+It contains no text of a conversation, but some of it was worded by systems (a model's name), so every format passes
+its texts through `plain`, which turns any text into a short, safe line.
 """
 
 import math
@@ -19,14 +19,14 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def plain(text: str) -> str:
-    """`text` as one line of at most 500 characters, with what steers or cannot be written shown instead."""
+    """Return `text` as one line of at most 500 characters, with control and unwritable characters shown as symbols."""
     cut = text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
     return _NOT_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", printable(cut, line=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value and its interval; NaN where there is none."""
+    """A value and its interval; NaN if undefined."""
 
     value: float = math.nan
     low: float = math.nan
@@ -35,12 +35,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What one figure of a system came to.
+    """The verdict on one figure of a system.
 
-    code: the exit code that it alone leads to: 0, 1 or 3. sentence: for people. now: the figure. before: that of the
-    baseline. moved: the difference of the two. n: what `now` is made of. decides: it can change an exit code. alarm:
-    one was raised that no other audit has confirmed yet. word: what people read as the verdict, "" for the verdict.
-    limit: of a threshold.
+    code: the exit code that it leads to by itself: 0, 1 or 3. sentence: for people. now: the figure. before: the
+    figure of the baseline. moved: the difference. n: the number of units behind `now`. decides: whether it can change
+    an exit code. alarm: True if an alarm still waits to be confirmed by another audit. word: the verdict for people,
+    if different. limit: the limit of a threshold.
     """
 
     figure: str
@@ -63,7 +63,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Of one system. details: further lines for people, in which a system may have words of its own."""
+    """The notices of one system. details: further lines for people, which may contain the system's own words."""
 
     system: str
     sentence: str
@@ -73,7 +73,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Bulletin:
-    """Of one audit. command: `reaudit`, `run` or `score`. run: a folder. at: seconds since 1970. code: to exit with."""
+    """The notices of one audit. command: `reaudit`, `run` or `score`. run: a folder. at: seconds since 1970. code: the
+    exit code."""
 
     command: str
     audit: str
@@ -85,14 +86,14 @@ class Bulletin:
 
     @property
     def measured(self) -> bool:
-        """Whether it says anything of the systems: the exit code is not 3."""
+        """True if it says anything about the systems: the exit code is not 3."""
         return self.code in (0, 1)
 
     @property
     def sentence(self) -> str:
-        """One line that says all: `weekly: changed. mine: ave%useful changed by -15.2 points [-21.0, -9.0] since …`."""
+        """A one-line summary: `weekly: changed. mine: ave%useful changed by -15.2 points [-21.0, -9.0] since …`."""
         return f"{self.audit}: {self.verdict}. " + "; ".join(one.sentence for one in self.accounts)
 
     def counted(self) -> Counter[Verdict]:
-        """How often each verdict was given by what decides."""
+        """Return the number of times each verdict was given by notices that decide."""
         return Counter(one.verdict for account in self.accounts for one in account.notices if one.decides)

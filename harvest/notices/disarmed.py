@@ -1,7 +1,7 @@
-"""What is printed where a CI service reads it, so that no word of a system is a command to that service.
+"""Output that is safe for CI services, so that no word of a system becomes a command to the service.
 
-Whatever a step prints may be one. GitHub's runner takes a line that begins with `::`, and one with `##[` anywhere (the
-older form, still understood); that of Azure takes one with `##vso[` anywhere.
+Anything that a step prints may be a command. GitHub's runner reads a line that begins with `::`, and one with `##[`
+anywhere (the older form, still supported); Azure's reads one with `##vso[` anywhere.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ _BEGUN = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
 class Disarmed:
-    """A stream in which no text can be a command: `::` that begins a line is written as `: :`, `##[` as `## [`, and
-    `##vso[` as `##vso [`.
+    """A stream in which no text can be a command: `::` at the start of a line is written as `: :`, `##[` as `## [`,
+    and `##vso[` as `##vso [`.
 
-    as_json: what is written is JSON and stays the same data: the bracket is escaped, and `::` begins no line of JSON.
-    Everything else is that of `stream`.
+    as_json: the text is JSON and must stay the same data, so the bracket is escaped; no line of JSON begins with `::`.
+    Everything else is delegated to `stream`.
     """
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
@@ -39,7 +39,7 @@ class Disarmed:
 
     @property
     def buffer(self) -> Any:
-        """None: nothing may be written past `write`."""
+        """Not available, since nothing may bypass `write`."""
         raise AttributeError("buffer")
 
     def write(self, text: str) -> int:
@@ -53,7 +53,7 @@ class Disarmed:
 
 
 def undisarmed(stream: TextIO) -> TextIO:
-    """The stream itself, for what is meant as a command."""
+    """Return the underlying stream, for intended commands."""
     while isinstance(stream, Disarmed):
         stream = stream.stream
     return stream
@@ -61,7 +61,7 @@ def undisarmed(stream: TextIO) -> TextIO:
 
 @contextlib.contextmanager
 def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]:
-    """Within, where a CI service reads what is printed, nothing is a command to it. arguments: of our own command."""
+    """Disarm standard output and error in the block if a CI service reads them. arguments: of our own command."""
     with contextlib.ExitStack() as stack:
         if any(environment.get(name) for name in _VARIABLES):
             asked = {*arguments, *pairwise(arguments)}
@@ -75,7 +75,7 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_file(stream: TextIO) -> bool:
-    """Whether it goes into a file, which no service reads, and which is to hold the figures as they are."""
+    """Return whether the stream goes to a file, which no service reads and which should get the exact output."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

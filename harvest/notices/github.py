@@ -1,6 +1,6 @@
 """GitHub Actions: annotations and the summary of a step.
 
-What else a step prints is no command to the runner: see `harvest.notices.disarmed`.
+Other output cannot be a command to the runner: see `harvest.notices.disarmed`.
 """
 
 import math
@@ -22,8 +22,8 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&@#$]|:(?=//)|(?<=[wW]{3})\.")
 
 
 def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
-    """Lines for standard output, at most ten of each kind: errors where the exit code is not 0, warnings where it
-    cannot be told, and one notice where all is well."""
+    """Yield lines for standard output, at most ten of each kind: errors for a non-zero exit code, warnings for unclear
+    verdicts, and one notice if all is well."""
     found: dict[_Kind, list[tuple[str, str]]] = {"error": [], "warning": [], "notice": []}
     for account in bulletin.accounts:
         for one in account.notices:
@@ -50,7 +50,7 @@ def _property(text: str) -> str:
 
 
 def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
-    """Markdown of at most `room` bytes; where something is left out, the last line says so."""
+    """Return Markdown of at most `room` bytes; the last line says if something was left out."""
     lines = [f"## {_text(bulletin.audit)}: {_text(bulletin.verdict)}", ""]
     for account in bulletin.accounts:
         bound = any(not math.isnan(one.limit) for one in account.notices)
@@ -78,7 +78,10 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
 
 
 def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
-    """held: against a baseline or, where it is bound, a threshold; the difference is from there."""
+    """Yield the cells of a row.
+
+    held: with a difference from the baseline or, if `bound`, from the threshold.
+    """
     from scoring.table import is_percentage  # late: it imports every measure, and most commands tell nobody
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"
@@ -109,12 +112,12 @@ def _shown(value: float, share: bool) -> str:
 
 
 def _apart(value: float, share: bool, unit: str = "") -> str:
-    """A difference: of percentages it is in points, and no percentage of anything."""
+    """Return a difference in words; between percentages it is in points."""
     if math.isnan(value):
         return "n/a"
     return decimal(100 * value, 1, signed=True) + unit if share else decimal(value, 4, signed=True)
 
 
 def _text(text: str) -> str:
-    """As Markdown that shows the text and does nothing else: no link, no mention, no markup."""
+    """Escape a text for Markdown, so that it is shown without links, mentions or markup."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", plain(text))

@@ -1,7 +1,7 @@
 """JUnit XML: a suite for each system, a case for each figure that decides.
 
-`failure` is what was measured and is bad (exit code 1), `error` what could not be measured (3), `skipped` what cannot
-be told, or does not count yet. So the file is red exactly where the exit code is not 0.
+`failure` is a measured bad result (exit code 1), `error` a figure that could not be measured (3), `skipped` an unclear
+result or one that does not count yet. So the file is red exactly if the exit code is not 0.
 """
 
 import math
@@ -17,7 +17,7 @@ _TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files takes n
 
 
 def junit(bulletin: Bulletin) -> bytes:
-    """The whole file, in UTF-8."""
+    """Return the whole file in UTF-8."""
     root = Tree.Element("testsuites", {"name": plain(f"harvest {bulletin.command} {bulletin.audit}")})
     suites = [_suite(one, bulletin) for one in bulletin.accounts]
     for key in ("tests", "failures", "errors", "skipped"):
@@ -30,7 +30,7 @@ def junit(bulletin: Bulletin) -> bytes:
 
 
 def is_junit(data: bytes) -> bool:
-    """Whether a file is an earlier one of these, of whatever audit."""
+    """Return whether a file was written by `junit`, for any audit."""
     return data.lstrip().startswith(b"<?xml") and b'<testsuites name="harvest ' in data[:1000]
 
 

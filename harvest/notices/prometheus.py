@@ -1,8 +1,8 @@
 """Metrics for the textfile collector of Prometheus' node_exporter.
 
-No line has a time of its own: the collector refuses whole files that hold one. When an audit was made is a value. A
-watcher that only looks for alarms would take a machine that stopped for a system that stayed the same, so the time of
-the last audit that measured something is kept from file to file.
+No line has a time stamp: the collector refuses whole files that contain one. The time of the audit is a metric
+instead. A monitor that only looks for alarms would mistake a stopped machine for an unchanged system, so the time of
+the last audit that measured something is carried from file to file.
 """
 
 import math
@@ -34,7 +34,7 @@ _Sample = tuple[str, Mapping[str, str], float]
 
 
 def metrics(bulletin: Bulletin, before: str = "") -> str:
-    """The file. before: the file of the last audit, whose time of success lasts where this one measured nothing."""
+    """Return the file. before: the previous file, whose time of success is kept if this audit measured nothing."""
     own = _own(bulletin)
     last = bulletin.at if bulletin.measured else succeeded_before(bulletin, before)
     samples: list[_Sample] = [
@@ -72,12 +72,12 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
 
 
 def is_metrics(data: bytes) -> bool:
-    """Whether a file is an earlier one of these, of whatever audit."""
+    """Return whether a file was written by `metrics`, for any audit."""
     return data.startswith(b"# HELP harvest_")
 
 
 def succeeded_before(bulletin: Bulletin, before: str) -> float:
-    """When an audit of this name last succeeded, by an earlier file; NaN where it does not say."""
+    """Return when an audit of this name last succeeded according to an earlier file, or NaN."""
     start = re.escape(_line(_LAST, _own(bulletin)))
     found = re.search(rf"(?m)^{start} ([0-9.e+]+)$", before)
     return float(found[1]) if found else math.nan

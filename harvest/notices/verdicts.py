@@ -1,4 +1,4 @@
-"""The verdicts of Harvest's own studies as a bulletin: a watched audit, and the thresholds of an audit."""
+"""Bulletins of Harvest's own studies: a watched audit, and the thresholds of an audit."""
 
 import math
 from collections.abc import Sequence
@@ -19,8 +19,10 @@ COVERAGE = "coverage"
 def watch_bulletin(
     found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
-    """A watched audit. harness: what a placebo showed, None where none was played. strict: to be unable to tell is not
-    to have measured."""
+    """Return the bulletin of a watched audit.
+
+    harness: the result of a placebo, or None if none was played. strict: treat an unclear result as not measured.
+    """
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
@@ -59,8 +61,11 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 
 def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
-    """Its own line: fewer valid trials are no change of quality. Without all topics it cannot be told that a system is
-    the same, though."""
+    """Return the notice on the share of valid trials.
+
+    It is reported separately, because fewer valid trials are not a quality change. But if topics are missing, the
+    system cannot be said to be the same.
+    """
     worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
@@ -88,7 +93,8 @@ _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 def bounds_bulletin(
     found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool, played: Notice | None = None
 ) -> Bulletin:
-    """The thresholds of an audit, by system. played: of a run that was just played, what became of its trials."""
+    """Return the bulletin of an audit's thresholds, by system. played: the notice on the trials of a run that was just
+    played."""
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
@@ -111,7 +117,8 @@ def bounds_bulletin(
 
 
 def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
-    """What became of the trials of a run. enough: no more are without a valid attempt than the audit allows."""
+    """Return the notice on the trials of a run. enough: the share without a valid attempt is within the audit's
+    limit."""
     share = Estimate(valid / planned) if planned else Estimate()
     said = f"{valid} of {pluralize(planned, 'trial')} valid"
     return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)

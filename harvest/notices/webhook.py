@@ -1,4 +1,4 @@
-"""A webhook: figures and verdicts as JSON, and never a text of a conversation or a word of a system."""
+"""A webhook that gets figures and verdicts as JSON, never a text of a conversation or words of a system."""
 
 import asyncio
 import json
@@ -20,9 +20,9 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
-    """The URL that an environment variable holds.
+    """Return the URL in an environment variable.
 
-    Raises InputError, without the URL, which is a secret, where there is none or it is none.
+    Raises InputError if it is missing or invalid, without repeating the URL, which is a secret.
     """
     url = environment.get(variable, "").strip()
     if not url:
@@ -40,7 +40,7 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
 
 
 def payload(bulletin: Bulletin) -> dict[str, Any]:
-    """What is sent. `text` is what chats show that take a message of their own."""
+    """Return the data to send. `text` is shown by chat services that accept incoming messages."""
     return {
         "format": FORMAT,
         "text": plain(bulletin.sentence),

@@ -1,3 +1,3 @@
-"""The embedded parrot: an in-process assistant of known transition probabilities over a fictional catalogue."""
+"""The embedded parrot: an in-process assistant with known transition probabilities over a fictional catalogue."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The fictional catalogue a parrot knows: for each topic, the request it answers and the entries it can name."""
+"""The parrot's fictional catalogue: for each topic, its request and the entries that the parrot can name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TAIL = 4  # characters of a URL that a wrong one has different: enough for 24 e
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fictional entity. wrong_url: of the same kind as `url`, but no entity of the catalogue has it."""
+    """One fictional entity. wrong_url: a URL of the same kind as `url` that belongs to no entity."""
 
     title: str
     url: str
@@ -29,7 +29,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """What the catalogue holds on one topic, in the order of the gold table."""
+    """The entries of one topic, in the order of the gold table."""
 
     topic: str
     request: str
@@ -37,7 +37,7 @@ class Shelf:
 
 
 class Catalogue:
-    """Shelves, found by the words of a user."""
+    """Shelves, to be found by a user's words."""
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:
         self.shelves = {shelf.topic: shelf for shelf in shelves}
@@ -49,12 +49,13 @@ class Catalogue:
 
     @classmethod
     def of(cls, topics: TopicSet, gold: GoldTable) -> Catalogue:
-        """The topics that have entries in the gold table. Raises InputError where an entity has no such URL."""
+        """Build a catalogue of the topics that have gold entries. Raises InputError if an entity has no such URL."""
         taken = {entry.entity for topic in topics.topics for entry in gold.entries(topic.id)}
         return cls(_shelf(topic, gold, taken) for topic in topics.topics if any(True for _ in gold.entries(topic.id)))
 
     def find(self, text: str) -> Shelf | None:
-        """The shelf whose request stands in `text`, whatever the white space and case; the longest if several."""
+        """Return the shelf whose request occurs in `text`, ignoring white space and case; the longest request if
+        several."""
         folded = fold(text)
         for request, shelf in self._by_request:
             start = folded.find(request)
@@ -64,14 +65,14 @@ class Catalogue:
 
 
 def fold(text: str) -> str:
-    """Lower case, one blank between words: what two ways of writing a request have in common."""
+    """Return `text` in lower case with single blanks, the same for different spellings of a request."""
     return " ".join(text.split()).casefold()
 
 
 def load_catalogue(
     gold: str | PathLike[str] = "parrot", topics: TopicSet | str | PathLike[str] = "fairweb-45"
 ) -> Catalogue:
-    """The catalogue made of a gold table with titles, by default the shipped one. Raises InputError."""
+    """Load a catalogue from a gold table with titles, by default the shipped one. Raises InputError."""
     resolved = topics if isinstance(topics, TopicSet) else load_topics(topics)
     return Catalogue.of(resolved, load_gold(gold, resolved))
 
@@ -97,7 +98,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
 
 
 def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
-    """A URL of the same kind that no entity has: the same one with other digits and letters at its end."""
+    """Return a URL of the same kind that no entity has, with other digits and letters at its end."""
     places = [place for place, character in enumerate(url) if character.isalnum()][-_TAIL:]
     for attempt in range(200):
         characters = list(url)

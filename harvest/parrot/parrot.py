@@ -1,7 +1,7 @@
-"""The parrot: a chat system that knows a fictional catalogue, and what was said to it.
+"""The parrot: a chat system that knows only a fictional catalogue and the conversation so far.
 
-It learns which topic is meant from the user's words alone. Everything it does is drawn from the generator its
-session was given, in the order of its turns, so one seed gives one conversation whatever else is going on.
+It recognises the topic by the user's words alone. All its random choices are drawn from its session's generator in the
+order of its turns, so one seed gives one conversation whatever else is going on.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|con
 
 
 def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
-    """What a user turn asks for, and on which shelf.
+    """Return what a user turn asks for, and on which shelf.
 
-    A request of the catalogue wins. Without one, and with a topic under way, words of the format (`adhere`,
-    `format`, `URL`, `link`) or of going on (`more`, `another`, `others`, …) refer to that topic, unless the turn
-    begins like a request of its own (`Please list …`). All else is unknown: a request of its own ends the topic
-    under way (the shelf is None), other words leave it as it is.
+    A request of the catalogue comes first. Without one, and with a current topic, words about the format (`adhere`,
+    `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refer to that topic, unless the
+    turn begins like a new request (`Please list …`). Everything else is unknown: a new request ends the current topic
+    (the shelf is None), other words leave it.
     """
     shelf = catalogue.find(text)
     if shelf is not None:
@@ -44,26 +44,26 @@ def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard,
 
 
 def entry_line(title: str, url: str) -> str:
-    """One line of a list in the format the FairWeb topics ask for: three words of title and one URL."""
+    """Return one line of a list in the format of the FairWeb topics: three words of title and one URL."""
     return f"{title}, {url}"
 
 
 class Parrot:
-    """A catalogue and a profile: opens any number of sessions, which share nothing."""
+    """A catalogue and a profile. Opens any number of independent sessions."""
 
     def __init__(self, catalogue: Catalogue, profile: Profile) -> None:
         self.catalogue, self.profile = catalogue, profile
 
     def session(self, seed: int, history: Iterable[Exchange] = ()) -> ParrotSession:
-        """A fresh memory, or one that takes `history` for its own past. Draws from (seed, "parrot") only."""
+        """Open a session, new or with `history` as its own past. Draws from (seed, "parrot") only."""
         return ParrotSession(self.catalogue, self.profile, generator(seed, "parrot"), history)
 
 
 class ParrotSession:
-    """One memory. Not thread-safe; turns are strictly one after the other.
+    """One session. Not thread-safe; turns are strictly sequential.
 
-    All it draws are uniform numbers in [0, 1), because numpy may change its other samplers from release to release. In
-    a turn, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether it repeats
+    It draws only uniform numbers in [0, 1), because numpy may change its other samplers between releases. In a turn it
+    draws, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether it repeats
     (and which one) and whether its URL is wrong; the variants of the sentences.
     """
 
@@ -80,11 +80,11 @@ class ParrotSession:
 
     @property
     def behaviour(self) -> Behaviour | None:
-        """What the session did last on its topic; None before the first known request."""
+        """The last behaviour on the current topic; None before the first known request."""
         return self._last
 
     def answer(self, text: str) -> Answer:
-        """The reply to one user turn."""
+        """Return the reply to one user turn."""
         heard, shelf = hear(text, self._catalogue, self._shelf)
         if heard == "unknown" or shelf is None:
             self._shelf = shelf
@@ -144,7 +144,7 @@ class ParrotSession:
         return int(self._rng.random() * n)
 
     def _remember(self, exchange: Exchange) -> None:
-        """Take an exchange of the past for an own one: its topic, what was listed, and the behaviour."""
+        """Add an exchange to the session's own past: its topic, the listed entries, and the behaviour."""
         heard, shelf = hear(exchange.said, self._catalogue, self._shelf)
         if heard == "unknown" or shelf is None:
             self._shelf = shelf

@@ -1,8 +1,8 @@
-"""A system of which every word is known beforehand: what is recorded of it otherwise is a fault of the harness.
+"""A placebo: a system with known answers, so that any difference in the recording is a fault of the harness.
 
-It listens on this machine as a chat page and as an OpenAI-compatible API, so it is read through the same browser, wire
-and recording as a system under audit. An answer follows from what the user has said in the session, and from nothing
-else: a list of addresses between two lines, with a code that no other answer has.
+It serves a chat page and an OpenAI-compatible API on this machine, and so is read by the same browser, wire and
+recording as a system under audit. An answer depends only on what the user has said in the session: a list of addresses
+between two lines, with a code that no other answer has.
 """
 
 import json
@@ -62,8 +62,10 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 
 
 def answer_to(said: Sequence[str]) -> str:
-    """What is answered to the last of these user turns of a session. Spaces around and between words do not count: a
-    page may change them."""
+    """Return the answer to the last of these user turns of a session.
+
+    Spaces around and between words are ignored, because a page may change them.
+    """
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
     items = 1 + int(code[:4], 16) % 5
     lines = [
@@ -74,22 +76,25 @@ def answer_to(said: Sequence[str]) -> str:
 
 
 class Placebo:
-    """What a server heard. url: where it listens. heard: by session, the user turns of a page in the order in which
-    they came; an API is sent all turns each time, and has none."""
+    """A running placebo.
+
+    url: its address. heard: the user turns of each session of the page, in order; the API is sent all turns each time
+    and records none.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.heard: defaultdict[str, list[str]] = defaultdict(list)
 
     def say(self, session: str, text: str) -> str:
-        """One turn on a page."""
+        """Answer one turn on the page."""
         self.heard[session].append(text)
         return answer_to(self.heard[session])
 
 
 @contextmanager
 def placebo_server() -> Iterator[Placebo]:
-    """A placebo that listens on 127.0.0.1 for as long as the context lasts."""
+    """Serve a placebo on 127.0.0.1 for the duration of the block."""
     placebo = Placebo()
 
     class Handler(_Handler):
@@ -153,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: what is heard is in `served`."""
+        """Print nothing."""
 
 
 def _completion(choice: Mapping[str, Any]) -> dict[str, Any]:

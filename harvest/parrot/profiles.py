@@ -1,14 +1,14 @@
-"""Profiles: how a parrot behaves, as a small Markov chain over what it does in a turn.
+"""Profiles: a parrot's behaviour as a small Markov chain over what it does in a turn.
 
 A behaviour is one of
 
-    list      `entities` entries with URLs of the asked kind            (the FairWeb protocol calls it o)
-    bare      `entities` titles in the asked order, but without URLs    (x)
+    list      `entities` entries with URLs of the requested kind        (the FairWeb protocol labels it o)
+    bare      `entities` titles in the requested order, without URLs    (x)
     prose     friendly sentences that name nothing                      (x)
     refusal   says that it will not help                                (x, and the conversation breaks down)
     silent    an empty answer                                           (x)
 
-The labels are not written down here: the protocol decides them, and docs/parrot.md prints what it decided.
+The labels are not defined here: the protocol decides them, and docs/parrot.md shows its decisions.
 """
 
 import math
@@ -31,18 +31,16 @@ _TOLERANCE = 1e-9  # rounding of a sum of probabilities
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The chain and the habits of one parrot. Raises ValueError, naming the row, for what is not a chain.
+    """The chain and the habits of one parrot. Raises ValueError, with the name of the row, if it is not a valid chain.
 
-    first: the behaviour on a fresh request. cued: rows that replace `first` where the request stands beside certain
-    words, by those words, whatever their case: so that a parrot can treat those who say them differently. then: by
-    behaviour of the turn before, the behaviour in the next turn on the same topic. told: rows that replace those of
-    `then` when the user tells it to adhere to the format.
-    entities: entries in each list, 1 to 12. wrong: probability of each listed entry, on its own, to carry a URL of
-    the asked kind that leads to a page of nothing in the catalogue. repeats: probability of each listed entry but
-    the first of the conversation, on its own, to be a copy of an earlier one. carry: only in a session that goes
-    on to a further topic, probability that the fresh request is answered as if it were a next turn (from the row
-    `then` of the last behaviour) and not from `first`. delay: seconds to wait before answering, drawn evenly
-    between the two.
+    first: the behaviour on a fresh request. cued: rows that replace `first` if the request contains certain words, in
+    any case, so that a parrot can treat users who say them differently. then: the next behaviour on the same topic, by
+    the behaviour of the turn before. told: rows that replace those of `then` when the user asks it to adhere to the
+    format. entities: entries in each list, 1 to 12. wrong: the probability that a listed entry, independently of
+    others, has a URL of the requested kind that belongs to nothing in the catalogue. repeats: the probability that a
+    listed entry, except the first of the conversation, is a copy of an earlier one. carry: in a session that continues
+    with another topic, the probability that the fresh request is answered as a next turn (from the row `then` of the
+    last behaviour) instead of from `first`. delay: the range of seconds to wait before answering, drawn uniformly.
     """
 
     name: str
@@ -82,7 +80,7 @@ class Profile:
 
     @property
     def reachable(self) -> tuple[Behaviour, ...]:
-        """Every behaviour with a positive probability in some turn, in the order of `BEHAVIOURS`."""
+        """The behaviours with a positive probability in some turn, in the order of `BEHAVIOURS`."""
         found: set[Behaviour] = set()
         open_rows: list[Row] = [self.first, *self.cued.values()]
         while open_rows:
@@ -93,7 +91,8 @@ class Profile:
         return tuple(behaviour for behaviour in BEHAVIOURS if behaviour in found)
 
     def row(self, before: Behaviour | None, heard: Heard) -> Row:
-        """Probabilities of the next behaviour after `before` (None: the topic is new) when `heard` was said."""
+        """Return the probabilities of the next behaviour after `before` (None for a new topic) when `heard` was
+        said."""
         if before is None or heard == "request":
             return self.first
         if heard == "adhere" and before in self.told:
@@ -101,14 +100,17 @@ class Profile:
         return self.then[before]
 
     def opening(self, text: str) -> Row:
-        """Probabilities of the first behaviour on a fresh request in the words `text`: the first row of `cued` whose
-        words stand there, else `first`."""
+        """Return the probabilities of the first behaviour on a fresh request: the first row of `cued` whose words
+        occur in `text`, else `first`."""
         folded = text.casefold()
         return next((row for words, row in self.cued.items() if words.casefold() in folded), self.first)
 
     def carried(self, before: Behaviour, first: Row | None = None) -> Row:
-        """Probabilities of the first behaviour on a further topic of a session whose last behaviour was `before`.
-        first: the row of a fresh request in its words, where that is another than `first`."""
+        """Return the probabilities of the first behaviour on a further topic of a session whose last behaviour was
+        `before`.
+
+        first: the row of a fresh request in its words, if that is not `first`.
+        """
         fresh, then = self.first if first is None else first, self.then[before]
         return {
             behaviour: (1 - self.carry) * fresh.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)

@@ -1,7 +1,7 @@
-"""What the parrot says around its entries: several ways of saying each thing, all of the same number of words.
+"""The parrot's sentences around its entries: several ways to say each thing, all with the same number of words.
 
-Equal lengths keep the word position of every entry a function of the behaviours before it, so that the expected
-R has a closed form; different words keep two replies from looking like one.
+Equal lengths make the word position of every entry a function of the behaviours before it, so that the expected R has
+a closed form; different words keep replies from looking the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,9 +72,10 @@ UNKNOWN = "I do not know anything about that: my catalogue is small, and your qu
 
 
 def compose(behaviour: Behaviour, heard: Heard, lines: Sequence[str], pick: Pick) -> str:
-    """The text of one reply. lines: the entry lines of a `list` or `bare` reply, ignored for the others.
+    """Return the text of one reply.
 
-    A `list` or `bare` reply without lines says that the catalogue has no more.
+    lines: the entry lines of a `list` or `bare` reply, ignored for others. Such a reply without lines says that the
+    catalogue has no more.
     """
 
     def part(name: str) -> str:

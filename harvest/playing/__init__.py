@@ -1,1 +1,1 @@
-"""Playing an audit: what is left to play, one attempt after the other, and how far it got."""
+"""Playing an audit: the plan of what is left, one attempt after the other, and progress."""

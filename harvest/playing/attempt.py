@@ -1,10 +1,10 @@
-"""One attempt at one trial: user and system take turns, and every turn is on disk before the next is asked.
+"""One attempt at one trial: user and system take turns, and every turn is on disk before the next is sent.
 
-What ends an attempt, the earlier in this list taking precedence: infrastructure error, system ended, the user's side
-(protocol end or breakdown, user stopped, turn limit).
+An attempt ends for one of these reasons, the first that applies: infrastructure error, the system ended the
+conversation, the user's side (protocol end or breakdown, user stopped, turn limit).
 
 A user that fails before the first answer makes the attempt invalid. After an answer the attempt counts as far as it
-came: whether a user fails may depend on what the system said, and playing again would choose among its answers.
+got: whether a user fails may depend on the answers, so playing again would select among them.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,11 +35,10 @@ from topics.identity import derived_seed
 
 
 class Lease:
-    """A session that is opened when it is first needed, so that a failure to open counts as the first attempt's
-    failure.
+    """A session that is opened on first use, so that a failure to open counts as the first attempt's failure.
 
-    openings: of its system. name: what the recording calls it. place: how many conversations it has held so far. A
-    user who comes back within a conversation makes it go on in a new session.
+    openings: those of its system. name: its name in the recording. place: the number of conversations so far. A user
+    who comes back within a conversation continues in a new session.
     """
 
     def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
@@ -57,7 +56,7 @@ class Lease:
         return self._session is not None
 
     async def session(self, said: Sequence[Exchange] = ()) -> Session:
-        """said: what a conversation that goes on has already heard, for a session that is not open yet."""
+        """Return the session. said: the conversation so far, for a session that is not open yet."""
         if self._session is None:
             if said and self._driver.capabilities.editable_history:
                 self._opening = replace(self._opening, history=(*self._opening.history, *said))
@@ -67,9 +66,9 @@ class Lease:
         return self._session
 
     async def renew(self, turns: int) -> str:
-        """Let go of the session: what is said next opens another, in which nothing was said. Returns its name.
+        """Close the session, so that the next turn opens a new one without history. Returns the new session's name.
 
-        turns: said so far. Raises DriverError as `settle` does: the reply that the old one gave last was no whole one.
+        turns: the number of turns so far. Raises DriverError, as `settle` does, if the last reply was incomplete.
         """
         await self.settle()
         await self.close()
@@ -80,7 +79,7 @@ class Lease:
         return f"{self.name}/{self._renewed + 1}"
 
     async def settle(self) -> None:
-        """Raises DriverError where the last reply of a conversation turns out to be no whole one."""
+        """Raise DriverError if the last reply of a conversation turns out to be incomplete."""
         if isinstance(self._session, Settling):
             with catch_unforeseen():
                 await self._session.settle()
@@ -93,11 +92,11 @@ class Lease:
 
 @dataclass(slots=True)
 class Played:
-    """The state of an attempt while it is played. turn: the user turn that was sent last, 0 for none. labels: of the
-    answers.
+    """The state of an attempt in progress.
 
-    denied: the system will fail every time, so it should not be asked again. routes: of the last answer, to be written
-    with what comes next: a write of its own would cost as much as the turn that is asked then.
+    labels: those of the answers. turn: the user turn that was sent last, or 0. denied: the system will fail every
+    time, so it should not be asked again. routes: those of the last answer, written together with the next events
+    because a separate write would cost as much as a turn.
     """
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
@@ -110,9 +109,10 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store. user: of all systems that are not played in arms. seed: the audit's. clock: paces
-    and repeats turns, and stamps events. words: the source of wordings for users that cannot word their turns
-    themselves.
+    """Plays attempts into a store.
+
+    user: the user of all systems that are not played in arms. seed: the audit's. clock: paces and repeats turns, and
+    stamps events. words: the source of wordings for users that cannot word their turns themselves.
     """
 
     writer: RunWriter
@@ -123,7 +123,7 @@ class Player:
     words: WordingSource | None = None
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
-        """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be made safe.
+        """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be written to disk.
 
         asked: called whenever a user turn goes out.
         """
@@ -254,7 +254,7 @@ class Player:
         return await self._cut_short(work, failed, played)
 
     async def _cut_short(self, work: Work, fault: DriverError, played: Played) -> Outcome:
-        """The outcome of an attempt whose user failed after an answer. What failed is recorded as for invalid ones."""
+        """Return the outcome of an attempt whose user failed after an answer, and record the failure."""
         await self._record(work, fault, played)
         return self.writer.redacted(Outcome("user-stopped", fault.reason, fault.detail))
 
@@ -286,8 +286,11 @@ class Player:
         turn: int,
         size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
-        """What the user does next, and how it came to words that are not its own. A fault in a user is an invalid
-        attempt, and nothing of it is ever sent or appended. size: characters that the system has answered so far."""
+        """Return the user's next action, its memory, and the evidence of how the turn was worded.
+
+        An error in a user makes the attempt invalid, and nothing of it is sent or recorded. size: the number of
+        characters that the system has answered so far.
+        """
         with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)

@@ -1,7 +1,7 @@
-"""What is still to be played: the audit's trials less those that are recorded, in sessions, and in which order.
+"""The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered.
 
-Where users of several groups meet a system, or it is played in several arms, each trial is played for all of them
-before the next trial, in a random order, so that no group or arm is tied to a time or to a place in the queue.
+If a system is played for several groups of users or in several arms, each trial is played for all of them before the
+next one, in random order, so that no group or arm is tied to a time or to a position in the queue.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to be played; attempt: the number its next attempt will have in the recording. group: of its user. arm:
-    in which it is played, or the way of the `member` of the population that it meets.
+    """A trial to play.
 
-    carried: the answered turns of an attempt, number `carried_from`, that was interrupted, where the system keeps no
-    state: the next one goes on after them. lost: attempts at it that were invalid.
+    attempt: the number of its next attempt in the recording. group: the group of its user. arm: its arm, or that of
+    the `member` of the population whom it meets. carried: the answered turns of the interrupted attempt number
+    `carried_from`, if the system keeps no state; the next attempt continues after them. lost: the number of invalid
+    attempts.
     """
 
     key: TrialKey
@@ -44,19 +45,19 @@ class Work:
     member: str = ""
 
     def again(self) -> Work:
-        """The next attempt at it after one that was lost, from the beginning."""
+        """Return the next attempt after an invalid one, from the beginning."""
         return replace(self, attempt=self.attempt + 1, carried=(), carried_from=0, lost=self.lost + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """Trials played one after the other in one session: a single trial where sessions are fresh, all topics where they
-    are continued.
+    """Trials played one after the other in one session: a single trial for fresh sessions, all topics for continued
+    ones.
 
-    history: the exchanges the session has already had (from the recording, when a run is resumed). place: in how many
-    conversations. Only a driver with editable history can restore them; any other starts a new session. block: the
-    trial, and the place of its topic in it where sessions are fresh; the sittings of a block, one for each group or
-    arm, are matched.
+    history: the exchanges that the session already had in the recording, when a run is resumed. place: the number of
+    conversations they took. Only a driver with editable history can restore them; others start a new session. block:
+    the trial and, for fresh sessions, the position of its topic; the sittings of a block, one for each group or arm,
+    are matched.
     """
 
     works: tuple[Work, ...]
@@ -67,8 +68,10 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """sittings: what is to be played, by system name. planned / recorded: trials of the audit, and of those
-    already finished. most_turns: user turns at most. most_requests: the same, counting every allowed retry and attempt.
+    """What is left of an audit.
+
+    sittings: by system name. planned, recorded: the numbers of trials in the audit and of finished ones. most_turns:
+    the largest possible number of user turns. most_requests: the same, including all allowed retries and attempts.
     """
 
     sittings: dict[str, tuple[Sitting, ...]]
@@ -83,7 +86,7 @@ class Plan:
 
 
 def make_plan(audit: Audit, recorded: Iterable[Conversation] = ()) -> Plan:
-    """The plan for `audit`, where `recorded` are all attempts recorded so far, in any state."""
+    """Return the plan for `audit`. recorded: all attempts recorded so far, in any state."""
     finished: dict[TrialKey, Conversation] = {}
     attempts: dict[TrialKey, list[Conversation]] = defaultdict(list)
     for conversation in recorded:
@@ -145,8 +148,10 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """The sittings of `systems`, which are one system as its groups meet it, or in its arms: block by block, with those
-    of each block in a random order. What is left to play has the same order, whatever was played before."""
+    """Order the sittings of one system in all its groups and arms: block by block, each block in random order.
+
+    The order of the remaining sittings does not depend on what was already played.
+    """
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings
@@ -163,7 +168,7 @@ _PURPOSE = "order of topics"
 
 
 def order_topics(topics: Sequence[_T], order: Order, *, trial: int, seed: int) -> tuple[_T, ...]:
-    """All of `topics`, in the order of one trial. trial: from 1."""
+    """Return all `topics` in the order of one trial. trial: from 1."""
     match order:
         case "as-written":
             return tuple(topics)

@@ -37,10 +37,10 @@ class Silent:
 
 
 def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
-    """Play what is still to be played of an audit into the run folder `out`, and read the run.
+    """Play the rest of an audit into the run folder `out`, and read the run.
 
     audit: an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and interrupted
-    ones are tried again. Not for use inside a running event loop: there, await `play_audit`.
+    ones are tried again. Not for use inside a running event loop: await `play_audit` there.
 
     Raises InputError for an audit that cannot be played, and RunError for a run of another audit.
     """
@@ -60,10 +60,11 @@ async def play_audit(
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
     gates: Gates = own_gate,
 ) -> Path | None:
-    """Play what is still to be played of an audit into `folder`, which a system in this process must not move.
+    """Play the rest of an audit into `folder`.
 
-    worker: this machine's name, where several write runs that will be merged. gates: the pace of each system. Returns
-    the file that the events stand in, None where nothing was to be played. Errors come as a group: see `first_of`.
+    A system in this process must not change the working directory that a relative `folder` starts from. worker: this
+    machine's name, if several machines write runs to be merged. gates: the pace of each system. Returns the file of
+    events, or None if nothing was left to play. Errors come as a group: see `first_of`.
     """
     header = audit.header()
     # How finished trials ended says what is left; what was said in them is needed where a session goes on.
@@ -101,7 +102,7 @@ async def play_audit(
 
 
 def first_of(group: BaseExceptionGroup[HarvestError]) -> HarvestError:
-    """The first error of an exception group: the others are its consequences in other sessions."""
+    """Return the first error of an exception group; the others are its consequences in other sessions."""
     for fault in group.exceptions:
         return first_of(fault) if isinstance(fault, BaseExceptionGroup) else fault
     raise AssertionError("a group is never empty")

@@ -1,4 +1,4 @@
-"""The live display of a run, on standard error: a bar for each system, its labels so far, and what went wrong."""
+"""The live progress display on standard error: a bar for each system, its labels so far, and errors."""
 
 from collections import Counter
 from types import TracebackType
@@ -17,9 +17,9 @@ from topics.counting import pluralize
 
 
 class Display:
-    """A `harvest.playing.runner.Watcher` that draws on a terminal, and writes plain lines where there is none.
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere.
 
-    labels: how often each label was seen so far, by system. left: systems that are no longer asked.
+    labels: the number of each label so far, by system. left: systems that were given up.
     """
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
@@ -75,7 +75,7 @@ class Display:
         self._shown(work.key.system)
 
     def _say_once(self, system: str, outcome: Outcome) -> None:
-        """Why an attempt failed, the first time that a system fails so: a wrong address need not be waited for."""
+        """Show why an attempt failed, once for each system and reason, so that a wrong address is noticed early."""
         if (system, outcome.reason) not in self._said:
             self._said.add((system, outcome.reason))
             why = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
@@ -90,7 +90,8 @@ class Display:
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _told(self) -> None:
-        """A plain line for every tenth of the trials where nothing can be drawn, as in the log of a scheduled job."""
+        """Print a plain line for every tenth of the trials if nothing can be drawn, as in the log of a scheduled
+        job."""
         tenth = 10 * self._done // max(1, self._total)
         if tenth > self._tenth and not self._console.is_terminal:
             self._tenth = tenth

@@ -1,10 +1,10 @@
-"""Plays a plan: all systems in parallel and in step, each with as many sessions at a time as its limits allow.
+"""Plays a plan: all systems in parallel and in step, each with as many concurrent sessions as its limits allow.
 
 The runner knows users, drivers and the store only through their interfaces, and nothing about scores. An invalid trial
-is tried again as a new attempt in a new session, at the end of the queue: a system that fails now may recover.
+is tried again as a new attempt in a new session at the end of the queue, since a system that fails now may recover.
 
-A system that meets several groups of users is one system: its groups share its driver, its queue, its pace, its limit
-of sessions at a time, and its count of invalid attempts.
+A system that meets several groups of users is one system: its groups share its driver, queue, pace, session limit, and
+count of invalid attempts.
 """
 
 import asyncio
@@ -28,15 +28,14 @@ from topics.identity import derived_seed
 
 
 class Steps:
-    """Hands out sittings. queues: of each system that is asked, by name; one that has nothing left, or is not asked any
-    more, keeps nobody waiting."""
+    """Hands out sittings in step. queues: by system; one that is empty or given up does not hold up the others."""
 
     def __init__(self, queues: Mapping[str, deque[Sitting]]) -> None:
         self._queues = queues
         self._moved = asyncio.Condition()
 
     async def take(self, system: str) -> Sitting | None:
-        """The next sitting of a system, when it is due; None where nothing is left."""
+        """Return the next sitting of a system when it is due, or None if nothing is left."""
         queue = self._queues[system]
         async with self._moved:
             await self._moved.wait_for(lambda: not queue or not self._ahead(system, queue[0]))
@@ -45,7 +44,7 @@ class Steps:
         return taken
 
     async def leave(self, system: str) -> int:
-        """Ask the system nothing more; returns how many trials are left unplayed."""
+        """Give up a system, and return the number of its unplayed trials."""
         async with self._moved:
             unplayed = sum(len(sitting.works) for sitting in self._queues[system])
             self._queues[system].clear()
@@ -60,18 +59,19 @@ class Steps:
 
 
 class Watcher(Seam):
-    """Is notified of what happens, for a progress display; decides nothing."""
+    """An observer of a run, such as a progress display. It decides nothing."""
 
     def turn_asked(self, work: Work) -> None: ...
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None: ...
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        """system: the name of the one that was asked, without a group."""
+        """A system was given up. system: its name without a group."""
         ...
 
     def asked_less(self, system: str, why: str) -> None:
-        """A system is asked less than the audit allows. why: how much, and what for, after the system's name."""
+        """A system is asked less often than the audit allows. why: how much less and why, as the rest of a sentence
+        after its name."""
         ...
 
 
@@ -82,9 +82,7 @@ async def _close_driver(driver: Driver) -> None:
 
 @dataclass(slots=True)
 class _Desk:
-    """Where the sittings of one system, with all its groups, wait. left: why it is not asked any more in this command,
-    or "".
-    """
+    """The waiting sittings of one system with all its groups. left: why the system was given up, or ""."""
 
     system: System
     driver: Driver
@@ -100,8 +98,10 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """player: plays attempts into the store. systems: as the recording knows them. drivers: by the name of the system
-    that is asked; closed when `play` ends. gates: the pace of each.
+    """Plays a plan.
+
+    player: plays attempts into the store. systems: as recorded. drivers: by the name of the system that is asked;
+    closed when `play` ends. gates: the pace of each system.
     """
 
     player: Player
@@ -111,7 +111,7 @@ class Runner:
     gates: Gates = own_gate
 
     async def play(self, plan: Plan) -> None:
-        """Play every sitting of the plan. Raises StoreError if a turn cannot be made safe."""
+        """Play every sitting of the plan. Raises StoreError if a turn cannot be written to disk."""
         async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
             queues: dict[str, deque[Sitting]] = {}
             steps = Steps(queues)
@@ -137,7 +137,7 @@ class Runner:
                 self.watcher.system_left(asked, desk.left, unplayed)
 
     async def _sit(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
-        """Play one sitting in one session; returns what is left of it after an invalid attempt."""
+        """Play one sitting in one session, and return its rest after an invalid attempt."""
         lease, history = self._lease(desk, sitting)
         try:
             for i, work in enumerate(sitting.works):
@@ -182,7 +182,7 @@ class Runner:
         return Lease(desk.driver, opening, desk.openings, name, place), history
 
     def _judge_attempt(self, desk: _Desk, work: Work, played: Played) -> bool:
-        """Count the attempt, and say whether the trial is to be tried again in this command."""
+        """Count the attempt, and return whether to try the trial again in this command."""
         if played.outcome.valid:
             desk.invalid_in_a_row = 0
             return False

@@ -1,7 +1,7 @@
-"""Playing an audit into a folder of this machine, with a copy of the run in a store.
+"""Playing an audit into a local folder, with a copy of the run in a store.
 
-The folder is where a turn is made safe before the next one is asked; the store gets what was recorded whenever an
-attempt has ended, in a thread, and no turn waits for it. A trial that is in the store is finished for everybody.
+A turn is written to the folder before the next one is sent. After every attempt, new events go to the store in a
+thread, and no turn waits for it. A trial that is in the store is finished for everybody.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from recordings.log.store import check_worker
 
 
 class _Waking:
-    """Tells a watcher everything, and calls `wake` after each attempt."""
+    """A watcher that passes everything on, and calls `wake` after each attempt."""
 
     def __init__(self, watcher: Watcher, wake: Callable[[], None]) -> None:
         self._watcher, self._wake = watcher, wake
@@ -51,10 +51,10 @@ async def play_stored(
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
     gates: Gates = own_gate,
 ) -> Path | None:
-    """`play_audit`, of what is still to be played of a run in a store. folder: of this worker alone.
+    """Play the rest of a run in a store, as `play_audit` does. folder: used by this worker alone.
 
-    Raises what `play_audit` raises, StoreFault where the store fails, and TakenOver where another worker takes the run
-    up meanwhile, alone or in a group: see `first_of`. In each case all that was recorded is in `folder`.
+    Raises what `play_audit` raises, StoreFault if the store fails, and TakenOver if another worker takes the run up,
+    alone or in a group: see `first_of`. In each case everything that was recorded is in `folder`.
     """
     check_worker(worker)  # before the run is taken up, which would shut out whoever plays it
     header = audit.header()

@@ -1,1 +1,1 @@
-"""How an audit is played again by itself: what cron, systemd and GitHub Actions are given."""
+"""Schedules for playing an audit again: for cron, systemd and GitHub Actions."""

@@ -1,8 +1,8 @@
 """A line for crontab(5).
 
-cron gives a command nearly no environment, mails whatever it prints, and takes `%` for the end of a line. So all paths
-are absolute, what is printed goes into a log, the end of which is mailed only where the exit code is not 0, and `%` has
-a backslash before it, which cron takes off.
+cron gives a command almost no environment, mails whatever it prints, and reads `%` as the end of a line. So all paths
+are absolute, the output goes to a log, the end of which is mailed only if the exit code is not 0, and `%` is escaped
+by a backslash, which cron removes.
 """
 
 import shlex
@@ -17,9 +17,9 @@ _MAILED = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Comments and one line. flock: the path of flock(1).
+    """Return comments and one line. flock: the path of flock(1).
 
-    Raises InputError where the line would be longer than cron reads.
+    Raises InputError if the line would be longer than cron reads.
     """
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
@@ -41,7 +41,7 @@ def crontab(job: Job, flock: str) -> str:
 
 
 def cron_time(slot: Slot, every: Every) -> str:
-    """The five fields that say when."""
+    """Return the five time fields."""
     return {
         "hour": f"{slot.minute} * * * *",
         "day": f"{slot.minute} {slot.hour} * * *",

@@ -1,7 +1,7 @@
-"""What is to be done again and again, whoever keeps the time: a command, where, and at which minute.
+"""A recurring job for any scheduler: a command, where it runs, and at which minute.
 
-The minute is drawn from the audit's name: on the hour all the world starts its jobs, and a service that is audited
-should not meet all its auditors at once.
+The minute is drawn from the audit's name: everyone starts jobs on the hour, and an audited service should not meet all
+its auditors at once.
 """
 
 import re
@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """minute: 1 to 59, on no quarter of an hour. hour: 4 or 5. weekday: 1 (Monday) to 5. day: of the month, 1 to 28."""
+    """A time. minute: 1 to 59, not on a quarter of an hour. hour: 4 or 5. weekday: 1 (Monday) to 5. day: 1 to 28."""
 
     minute: int
     hour: int
@@ -36,7 +36,7 @@ class Slot:
 
 
 def slot_of(name: str) -> Slot:
-    """The time of an audit of this name, always the same."""
+    """Return the time for an audit of this name, always the same."""
 
     def drawn(what: str, among: Sequence[int]) -> int:
         return among[derived_seed(0, "schedule", what, name) % len(among)]
@@ -48,10 +48,11 @@ def slot_of(name: str) -> Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """name: of the audit. words: the command, beginning with the absolute path of `harvest`. folder: where it is given.
-    lock, log: files. environment: a file of `NAME=value` lines that is read before, where `variables` are needed.
+    """A recurring command.
 
-    Raises InputError for a path, an option or the name of a variable that no file of a scheduler can hold.
+    name: the name of the audit. words: the command, starting with the absolute path of `harvest`. folder: its working
+    directory. lock, log: files. environment: a file of `NAME=value` lines to read first if `variables` are needed.
+    Raises InputError for a path, an option or a variable name that no scheduler's file can contain.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """It plays only where an alarm waits: at another hour, and beside the job that raised it."""
+        """True if it plays only to confirm an alarm, at another hour than the job that raised it."""
         return "--if-alarm" in self.words
 
     @property
@@ -96,11 +97,11 @@ class Job:
 
     @property
     def sentence(self) -> str:
-        """What it does, and when."""
+        """What the job does, and when."""
         only = " where an alarm waits to be confirmed" if self.confirms else ""
         return f"{self.name} is audited again every {self.every}{only}; the minute is drawn from its name."
 
 
 def unit_name(name: str) -> str:
-    """The name of an audit as one of files, units and groups: `harvest-weekly`."""
+    """Return the audit's name in a form for files, units and groups: `harvest-weekly`."""
     return "harvest-" + re.sub(r"[^A-Za-z0-9._-]+", "-", name)

@@ -1,8 +1,8 @@
 """A workflow for GitHub Actions.
 
-A runner begins with nothing: the baseline comes from the repository, and the history of earlier audits from the last
-run that kept one. An artifact, and not a cache: a cache that nobody reads for seven days is deleted, and with it the
-evidence of an audit that is played once a week.
+A runner starts empty: the baseline comes from the repository, and the history of earlier audits from the last run that
+kept one. The history is an artifact and not a cache: an unread cache is deleted after seven days, and with it the
+evidence of an audit that is played weekly.
 """
 
 import json
@@ -21,9 +21,11 @@ ACTIONS = {
 
 
 def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:
-    """The file. job: its words begin with `harvest`, and its variables are secrets of the repository; paths of this
-    machine are not used. folder: where the command is given, from the root of the repository. history, runs: a file and
-    a folder, from there. install: what pip installs.
+    """Return the workflow file.
+
+    job: its words begin with `harvest`, and its variables are secrets of the repository; paths of this machine are not
+    used. folder: where the command runs, relative to the root of the repository. history, runs: a file and a folder,
+    relative to `folder`. install: the requirement for pip.
     """
     name, every, unit = job.name, job.every, unit_name(job.name)
     junit = f"{unit}.xml"
@@ -84,7 +86,7 @@ jobs:
 
 
 def _upload(title: str, condition: str, name: str, path: PurePosixPath) -> str:
-    """A step that keeps a file or a folder as an artifact."""
+    """Return a step that keeps a file or a folder as an artifact."""
     return f"""\
       - name: {title}
         if: {condition}

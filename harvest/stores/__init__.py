@@ -1,1 +1,1 @@
-"""Runs in an object store, where machines that share no folder find each other's recordings."""
+"""Runs in an object store, through which machines without a shared folder exchange recordings."""

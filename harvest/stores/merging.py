@@ -1,4 +1,4 @@
-"""Merging runs of which some are in object stores: these are fetched first, for as long as it takes."""
+"""Merging of runs, some of which are in object stores and are fetched temporarily."""
 
 import re
 import shlex
@@ -17,15 +17,19 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """folders: of runs, here. fetched: what those come from that were fetched, by their folders. unbegun: addresses of
-    runs that were claimed, and of which nothing is in the store yet."""
+    """Local folders of runs to merge.
+
+    folders: the run folders. fetched: the stored run and its stints behind each fetched folder. unbegun: addresses of
+    runs that were claimed but have nothing in the store yet.
+    """
 
     folders: list[Path] = field(default_factory=list)
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
     unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
-        """A sentence about folders, of which people know the addresses; with the piece that a line of events is in."""
+        """Replace local folders in a sentence by the addresses that people know, with the object that contains a named
+        line."""
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
@@ -38,8 +42,11 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
-    """`merge` of runs, each a folder, or the address of a run in a store or of all that lie below it. What it says and
-    raises names these addresses; a run there that has only begun is said to be missing. Raises StoreFault too."""
+    """Merge runs, each given as a folder or as the address of a run in a store or of all runs below it.
+
+    Results and errors name these addresses. Runs that have only begun are reported as missing. Raises what `merge`
+    raises, and StoreFault.
+    """
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
@@ -75,9 +82,11 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
 
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
-    """The folders of runs, of which those that are addresses of stores are fetched, into a folder beside `near` that is
-    gone at the end. An address may be of a run, or of all that lie below it. Raises InputError, StoreFault, and
-    StoreError where they cannot be put there."""
+    """Yield local folders of runs, fetching those in stores into a folder beside `near` that is removed at the end.
+
+    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if they
+    cannot be written.
+    """
     with ExitStack() as stack:
         copies = Copies()
         for run in runs:

@@ -1,4 +1,5 @@
-"""One stint at a run in a store: taking it up into a folder of this machine, and sending what is recorded there."""
+"""One worker's stint at a run in a store: taking the run up into a local folder, and sending what is recorded
+there."""
 
 import json
 import re
@@ -36,8 +37,11 @@ class TakenOver(HarvestError):
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """number: of the stint, which belongs into the name of the worker (`worker`). aside: where the folder went that was
-    here, because it held what others had played again; None where it could stay."""
+    """A run that was taken up.
+
+    number: the number of the stint, which becomes part of the worker's name (`worker`). aside: the new location of the
+    previous folder, which was moved because others had replayed its trials; None if it stayed.
+    """
 
     number: int
     aside: Path | None
@@ -47,12 +51,12 @@ class TakenUp:
 
 
 def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
-    """Take up a run: send what a process that died left in `folder`, shut out whoever played it before, and bring all
-    events that are in the store into `folder`. Exhibits stay where they are.
+    """Take up a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events
+    from the store into `folder`. Exhibits stay in the store.
 
-    refuse: raises where the recorded header is of another audit; nothing has been touched then. Raises Locked where
-    another process plays in `folder`, StoreFault, StoreError where the folder cannot be written, and InputError for a
-    folder that is not of this store.
+    refuse: called with the recorded header; it raises if that belongs to another audit, before anything is changed.
+    Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be written, and
+    InputError for a folder of another store.
     """
     try:
         return _taken_up(stored, folder, refuse)
@@ -103,8 +107,11 @@ def _taken_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None])
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send what a process that died had recorded here and not sent; nothing where a file is not of this store. What was
-    there before of the files that are here, by the numbers of their stints."""
+    """Send what a dead process recorded here but did not send. Returns the events already in the store, by stint
+    number.
+
+    Sends nothing if any file does not belong to this store.
+    """
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}
@@ -130,9 +137,11 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
 
 
 def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
-    """Whether a file of events was recorded in a stint of this store, which has `there` of it: another shard, and
-    another store, have stints of the same numbers. Its first line tells files apart; before it was sent, only the claim
-    does."""
+    """Return whether a file of events was recorded in a stint of this store, which already has its beginning, `there`.
+
+    Other shards and stores have stints with the same numbers. Files differ in their first line; before that was sent,
+    only in the claim.
+    """
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)
@@ -141,10 +150,10 @@ def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: byte
 
 
 class Sender:
-    """Sends what one stint records in a folder, in pieces: each exhibit before the event that names it, each line once
-    it is whole. May be used in any thread, but in one at a time.
+    """Sends what one stint records in a folder: each exhibit before the event that names it, each line once it is
+    complete. May be used in any thread, one at a time.
 
-    stint: what of it is in the store already.
+    stint: the part that is already in the store.
     """
 
     def __init__(self, stored: StoredRun, folder: Path, stint: Stint) -> None:
@@ -154,10 +163,10 @@ class Sender:
         self._known: set[str] = set()
 
     def send(self, *, last: bool = False) -> None:
-        """Send what is new. last: with all layers of judgments, not of gold alone.
+        """Send what is new. last: also send all layers of judgments, not only gold.
 
-        Raises StoreFault, StoreError where the folder cannot be read, and TakenOver where another worker has taken the
-        run up.
+        Raises StoreFault, StoreError if the folder cannot be read, and TakenOver if another worker has taken the run
+        up.
         """
         try:
             self._send(last)
@@ -191,14 +200,14 @@ class Sender:
                 self._known.add(name)
 
     def _file(self) -> Path | None:
-        """Its file of events; None before there is one."""
+        """Return the stint's file of events, or None before it exists."""
         for file in event_files(self._folder):
             if (found := FILE.fullmatch(file.name)) and int(found[1]) == self._number:
                 return file
         return None
 
     def _new(self, file: Path, kind: str) -> bytes:
-        """The whole lines that were not sent yet."""
+        """Return the complete lines that were not sent yet."""
         try:
             with open_inside(self._folder, file.name) as opened:
                 opened.seek(self._at[kind])

@@ -1,7 +1,7 @@
-"""An object store: things under names, each put once. The one module that knows obstore.
+"""An object store, in which each name is written only once. The only module that uses obstore.
 
-Nothing that is here is ever overwritten: a name is taken by whoever comes first, and the others are told so. Everything
-else in this package rests on that. obstore reads as well as it writes, so nothing else (fsspec, say) is needed.
+Nothing in the store is ever overwritten: the first writer of a name wins, and the others are told so. Everything else
+in this package relies on that. obstore also reads, so no other library (such as fsspec) is needed.
 """
 
 import os
@@ -38,7 +38,7 @@ _PHRASES = {
 
 
 class StoreFault(HarvestError):
-    """A store did not do what it was asked. doing: what it could not do. reason: in words that hold no credentials."""
+    """A store failed. doing: the failed operation. reason: why, in words without credentials."""
 
     def __init__(self, url: str, doing: str, reason: str) -> None:
         super().__init__(
@@ -49,14 +49,17 @@ class StoreFault(HarvestError):
 
 
 class Store:
-    """The objects below one address. url: as people gave it; it holds no credentials. backend: of obstore."""
+    """The objects below one address. url: as given by the user, without credentials. backend: an obstore store."""
 
     def __init__(self, url: str, backend: Any) -> None:
         self.url, self._backend = url, backend
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """Put `data` where nothing is; False where something is already, which stays. It may be what this call put
-        itself: a request whose reply was lost is sent again. Raises StoreFault."""
+        """Put `data` under a new name. Returns False, and changes nothing, if the name exists.
+
+        The existing object may be from this very call: a request whose reply was lost is sent again. Raises
+        StoreFault.
+        """
         import obstore
         from obstore.exceptions import AlreadyExistsError, BaseError
 
@@ -69,7 +72,7 @@ class Store:
         return True
 
     def get(self, name: str) -> bytes:
-        """What is there, b"" for nothing. Raises StoreFault."""
+        """Return the object, or b"" if there is none. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -81,8 +84,8 @@ class Store:
             raise StoreFault(self.url, "read", _in_words(fault)) from None
 
     def sizes(self, prefix: str) -> dict[str, int]:
-        """The names below `prefix`, and how many bytes each has; without hidden files, which systems that show folders
-        leave in them. Raises StoreFault."""
+        """Return the names below `prefix` and their sizes in bytes, without hidden files, which file managers leave in
+        folders. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -94,7 +97,7 @@ class Store:
         return {name: size for name, size in found.items() if not name.rpartition("/")[2].startswith(".")}
 
     def folders(self, prefix: str = "") -> list[str]:
-        """The first parts of the names below `prefix`, ordered. Raises StoreFault."""
+        """Return the first parts of the names below `prefix`, sorted. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -105,7 +108,7 @@ class Store:
         return sorted(str(path).rpartition("/")[2] for path in found)
 
     def remove(self, name: str) -> None:
-        """Take away a message that was put here for others; recordings are never removed. Raises StoreFault."""
+        """Remove a message that was put here for others. Recordings are never removed. Raises StoreFault."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -118,14 +121,17 @@ class Store:
 
 
 def is_url(text: str) -> bool:
-    """Whether a text that may be a path is the address of a store."""
+    """Return whether a text, which may be a path, is the address of a store."""
     return "://" in text
 
 
 def open_store(url: str, *, reading: bool = False) -> Store:
-    """The store at `url`; nothing is asked of it yet. reading: nothing will be put there, so that the folder of a
-    `file:` address is not made. Credentials come from the environment alone: see docs/commands.md. Raises InputError
-    for an address that is none, that holds credentials, or of a folder to be read that is not there."""
+    """Return the store at `url`, without contacting it.
+
+    reading: nothing will be written, so do not create the folder of a `file:` address. Credentials come only from the
+    environment: see docs/commands.md. Raises InputError for a text that is not an address, an address with
+    credentials, and a missing folder to read.
+    """
     parts = _parts(url)
     try:
         from obstore.store import LocalStore, from_url
@@ -172,7 +178,7 @@ def _allowed_forms() -> str:
 
 
 def _in_words(fault: Exception) -> str:
-    """What went wrong, out of words that are known here: the library's own may hold signed addresses."""
+    """Describe an error in known words only, since the library's messages may contain signed addresses."""
     text = str(fault)
     status, code = _STATUS.search(text), _CODE.search(text)
     said = [*(found[1].strip() for found in (status, code) if found)]
@@ -181,7 +187,7 @@ def _in_words(fault: Exception) -> str:
 
 
 def at_once(work: Callable[[_A], _B], items: Iterable[_A]) -> list[_B]:
-    """`work` of each, several at a time, in order. The first error is raised."""
+    """Apply `work` to the items, several at a time, and return the results in order. Raises the first error."""
     waiting = list(items)
     if len(waiting) < 2:
         return [work(one) for one in waiting]

@@ -1,15 +1,15 @@
-"""A run in a store: what each worker that took it up has put there, and how the next one takes it from that one.
+"""A run in a store: what each worker has put there, and how the next one takes the run over.
 
-    RUN/stints/000002/claim                 a worker has taken the run up, the second one
+    RUN/stints/000002/claim                 the second worker has taken the run up
     RUN/stints/000002/run.json              the header, as that worker had it
     RUN/stints/000002/trials/00000000000000004096   its events, from that byte of its file on; an empty one ends them
     RUN/stints/000002/chain/…               the hash chain of that file, likewise
     RUN/evidence/…, RUN/judgments/…         as in a run folder
 
-A *stint* is what one worker records between taking a run up and the end of its process. Whoever claims the next number
-first puts an empty piece where the file of each earlier stint ends. That name is taken then: a worker that was only out
-of reach cannot add anything, finds that out when it sends its next piece, and stops. So all that is in the store is
-known to the one that plays on, and nobody need be trusted to be dead.
+A *stint* is what one worker records between taking a run up and the end of its process. A worker that claims the next
+number first puts an empty piece at the end of each earlier stint's file. That name is then taken: a worker that was
+only out of reach cannot add anything, notices this when it sends its next piece, and stops. So the new worker knows
+everything in the store, and need not trust that anybody is dead.
 """
 
 import json
@@ -41,8 +41,10 @@ _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.
 
 @dataclass(slots=True)
 class Stint:
-    """What is in the store of one stint. trials, chain: the pieces of its two files, by first byte, with their sizes.
-    header: whether it has put one."""
+    """The part of a stint that is in the store.
+
+    trials, chain: sizes of the pieces of its two files, by their first byte. header: whether it has put one.
+    """
 
     number: int
     trials: dict[int, int] = field(default_factory=dict)
@@ -55,18 +57,18 @@ class Stint:
 
     @property
     def end(self) -> int:
-        """Bytes of its file of events that are in the store."""
+        """The number of bytes of its file of events that are in the store."""
         return sum(self.trials.values())
 
 
 def piece(number: int, file: str, at: int) -> str:
-    """The name in a run of what a file of a stint holds from a byte on."""
+    """Return the object name, within a run, of the piece of a stint's file that starts at byte `at`."""
     return f"stints/{number:06d}/{file}/{at:020d}"
 
 
 def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
-    """The name in a run of what a line of a fetched file of events came in, or would have come in; "" for a file that
-    is of none of these stints."""
+    """Return the object name of the piece that contains, or would contain, a line of a fetched file of events; "" if
+    the file belongs to none of the stints."""
     found = FILE.fullmatch(file.name)
     stint = stints.get(int(found[1])) if found else None
     if stint is None:
@@ -98,7 +100,7 @@ class StoredRun:
         return self.store.get(self._path(name))
 
     def stints(self) -> dict[int, Stint]:
-        """What is there of each, in their order. Raises StoreFault."""
+        """Return the stints in the store, in order. Raises StoreFault."""
         found: dict[int, Stint] = {}
         before = self._path("stints/")
         for path, size in sorted(self.store.sizes(before).items()):
@@ -115,7 +117,7 @@ class StoredRun:
         return found
 
     def header(self, stints: Mapping[int, Stint]) -> bytes:
-        """The newest header, b"" for none. Raises RunError where there are events all the same."""
+        """Return the newest header, or b"". Raises RunError if there are events but no header."""
         numbers = [number for number, stint in stints.items() if stint.header]
         data = self.get(f"stints/{max(numbers):06d}/run.json") if numbers else b""
         begun = [number for number, stint in stints.items() if stint.end]
@@ -129,7 +131,8 @@ class StoredRun:
         return Header.from_json(parse_value(data, place), place) if data else None
 
     def claim(self) -> int:
-        """Take the run up: the number of the new stint. Raises InputError where the store cannot be relied on."""
+        """Claim the run and return the number of the new stint. Raises InputError if the store overwrites existing
+        objects."""
         mine = json.dumps({"format": _FORMAT, "claim": secrets.token_hex(16)}).encode()
         number = max(self.stints(), default=0) + 1
         while not self.put_new(name := f"stints/{number:06d}/claim", mine) and self.get(name) != mine:
@@ -142,11 +145,11 @@ class StoredRun:
         return number
 
     def claimed(self, number: int) -> bytes:
-        """The claim of a stint, which no other stint of any store has."""
+        """Return the claim of a stint, which is unique across stints and stores."""
         return self.get(f"stints/{number:06d}/claim")
 
     def seal_before(self, number: int) -> dict[int, Stint]:
-        """Put an end to every earlier stint, wherever it is by now; all that is in the store of each."""
+        """End all earlier stints where they are now, and return them."""
         while True:
             stints = {one: stint for one, stint in self.stints().items() if one < number}
             open_ = [stint for stint in stints.values() if not stint.sealed]
@@ -156,12 +159,12 @@ class StoredRun:
                 self.put_new(piece(stint.number, "trials", stint.end), b"")
 
     def events(self, stint: Stint, begin: bytes = b"") -> bytes:
-        """What is in the store of the file of events of a stint. begin: what was brought of it before."""
+        """Return the events of a stint in the store. begin: the part that was fetched before."""
         return begin + self._join_pieces(stint.number, "trials", stint.trials, len(begin))
 
     def files(self, stints: Mapping[int, Stint], begins: Mapping[int, bytes] | None = None) -> dict[str, bytes]:
-        """The files of events of stints, with their chains, by name. begins: what was brought of some before, by their
-        numbers."""
+        """Return the files of events of the stints and their chains, by name. begins: parts fetched before, by stint
+        number."""
         found: dict[str, bytes] = {}
         for stint in stints.values():
             events = self.events(stint, (begins or {}).get(stint.number, b""))
@@ -175,9 +178,11 @@ class StoredRun:
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
-        """Everything into a new run folder, as it is now; nothing in the store is touched. What it came from: of each
-        stint; {}, and no folder, where a worker has claimed the run and nothing of it is here yet. Raises StoreFault,
-        and RunError where something of it is missing."""
+        """Copy everything in the store into a new run folder, and return the stints that it came from.
+
+        Returns {}, and creates no folder, if a worker has claimed the run but put nothing here yet. Raises StoreFault,
+        and RunError if something is missing.
+        """
         stints = self.stints()
         header = self.header(stints)
         if not header:
@@ -245,13 +250,14 @@ class StoredRun:
 
 
 def divisions(names: Iterable[str]) -> set[int]:
-    """Into how many shards an audit was dealt out, from the names of their folders: one number, but for a mistake."""
+    """Return the numbers of shards that an audit was divided into, from the names of their folders; more than one is a
+    mistake."""
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raises InputError where a store holds shards of another division than into `of`, which no merge could unite, and
-    where it is itself the address of a run."""
+    """Raise InputError if the store has shards of another division than into `of`, or is itself the address of a
+    run."""
     names = store.folders()
     if "stints" in names:
         raise InputError(
@@ -271,8 +277,8 @@ def refuse_other_division(store: Store, of: int) -> None:
 
 
 def refuse_other_audit(stored: StoredRun, header: Header) -> None:
-    """Raises RunError where another shard in the store was recorded with other things than `header` says, so that no
-    merge could unite the two."""
+    """Raise RunError if another shard in the store was recorded with settings that differ from `header`, so that they
+    could not be merged."""
     for name in stored.store.folders():
         if name == stored.name or not _SHARD.fullmatch(name):
             continue

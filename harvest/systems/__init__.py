@@ -1,1 +1,1 @@
-"""The seam to systems under audit: what a driver is, its errors, its limits, and delivery at its pace."""
+"""The interface to systems under audit: drivers, their errors, limits, and the delivery of turns."""

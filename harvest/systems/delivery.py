@@ -1,12 +1,13 @@
-"""Delivering one user turn: at the system's pace, within the time-out, sent again only where that is safe.
+"""Delivery of one user turn: at the system's pace, within the time-out, and sent again only if that is safe.
 
-A turn is sent again when the system never took it (`NotSent`), or when it went unanswered and the system keeps no
-state, so that asking again changes nothing. What the system said plays no part here.
+A turn is sent again if the system never received it (`NotSent`), or if it went unanswered and the system keeps no
+state, so that asking again changes nothing. The content of a reply plays no part here.
 
-A system that is asked too much (429, or any `Retry-After`) is left alone by all its sessions for as long as this turn
-waits, asked more slowly afterwards (`Gate.slow`), and given up where it says nothing else (`Busy`). If it says when to
-come again, it is asked then, not only `retries` times, but for as long as one that only complains is waited for. No
-more turns are under way than help (`Load`).
+If a system says that it gets too many requests (429, or any `Retry-After`), none of its sessions sends a turn for as
+long as this turn waits, later turns are sent more slowly (`Gate.slow`), and the system is given up if it says nothing
+else for too long (`Busy`). If the system says when to try again, Harvest does so at that time, beyond `retries`, for
+as long as it would wait for a system that only complains. The number of turns under way is limited to what helps
+(`Load`).
 """
 
 import asyncio
@@ -26,10 +27,11 @@ _MOMENT = 1.0
 async def deliver(
     session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
 ) -> Reply:
-    """The reply to `text`, with the number of sendings on it. turn: its number. Raises the last DriverError.
+    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError.
 
-    The wait before the turn is sent again doubles, and is up to half a `retry_wait` longer by chance: sessions that
-    failed together then do not ask again together. seed: of the random stream that this chance is drawn from.
+    turn: the number of the turn. seed: the seed of the random waits. The wait before a turn is sent again doubles each
+    time, and is up to half a `retry_wait` longer at random, so that sessions that failed together do not try again
+    together.
     """
     chances, complaint = None, None
     sends = told = 0
@@ -89,9 +91,10 @@ async def _within(seconds: float, session: Session, text: str) -> Reply:
 
 @contextmanager
 def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
-    """Turn any unforeseen error of a driver into an invalid attempt: one system's odd reply must not end a run.
+    """Turn any unforeseen error of a driver into an invalid attempt, so that one system's odd reply does not end a
+    run.
 
-    This includes a cancellation that nobody asked for. reason: of the invalid attempt.
+    This includes a cancellation that nobody requested. reason: the reason of the invalid attempt.
     """
     task = asyncio.current_task()
     try:

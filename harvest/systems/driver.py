@@ -1,13 +1,13 @@
-"""The seam to systems under audit: a driver opens sessions, a session takes one user turn at a time.
+"""The interface to systems under audit: a driver opens sessions, and a session takes one user turn at a time.
 
     DriverError                 something between us and the system failed
-    ├── NotSent                 the system never took the turn: the same turn may be sent again
-    ├── Unanswered              the turn was sent and no whole reply came back: this attempt is invalid,
+    ├── NotSent                 the system never got the turn: the same turn may be sent again
+    ├── Unanswered              the turn was sent and no complete reply came back: this attempt is invalid,
     │                           unless the system keeps no state and the turn can be sent again
     └── Denied                  it will fail every time (wrong key, no such model, no such program):
                                 stop asking this system
 
-None of these ever depends on what the system said: a refusal, an empty text or an apology is a `Reply`.
+None of these depends on what the system said: a refusal, an empty text or an apology is a `Reply`.
 """
 
 import os
@@ -41,14 +41,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a driver can do. If a protocol or session policy needs something that the driver lacks, the audit is
-    refused.
+    """What a driver can do. An audit is refused if its protocol or sessions need a capability that its driver does not
+    have.
 
-    stateful: the system itself remembers the conversation, so a turn that was sent must not be sent again.
-    editable_history: a session can be opened on a given history of exchanges.
-    streaming: replies carry time stamps of their pieces. links: replies carry the `href` of every link.
-    pace: default seconds from one user turn to the next, where an audit sets none. no_return: why a person who comes
-    back in a new session cannot be known as the same one; "" where nothing the driver does is in the way.
+    stateful: the system remembers the conversation, so a turn that was sent must not be sent again. editable_history:
+    a session can be opened with a given history of exchanges. streaming: replies have time stamps of their pieces.
+    links: replies have the `href` of every link. pace: default seconds from one user turn to the next if the audit
+    sets none. no_return: the reason why a person who comes back in a new session cannot be recognised; "" if nothing
+    in the driver prevents it.
     """
 
     stateful: bool
@@ -61,9 +61,10 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Raw evidence that a driver returns with a reply: stored under its content hash, after redaction.
+    """Raw evidence that a driver returns with a reply; it is redacted and then stored under its content hash.
 
-    name: what it is (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP (`application/json`).
+    name: the kind of evidence (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP
+    (`application/json`).
     """
 
     name: str
@@ -73,7 +74,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole system turn, and the raw evidence for it (exhibits)."""
+    """A complete system turn with its raw evidence (`exhibits`)."""
 
     turn: SystemTurn
     exhibits: tuple[Exhibit, ...] = ()
@@ -81,12 +82,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """The conversation that a session is opened for.
+    """The conversation for which a session is opened.
 
-    system, topic, trial (from 1): which conversation; `replay` finds the recording by them, drivers of live systems
-    ignore them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest first, for
-    drivers with `editable_history`; () for a new conversation. before: user turns that the same person said in earlier
-    sessions of this conversation; 0 but for one who comes back.
+    system, topic, trial (from 1): identify the conversation. `replay` uses them to find the recording; drivers of live
+    systems ignore them. seed: for embedded systems that draw random numbers. history: the exchanges so far, oldest
+    first, for drivers with `editable_history`; () for a new conversation. before: the number of user turns that the
+    same person said in earlier sessions of this conversation; 0 for a first session.
     """
 
     system: str
@@ -98,32 +99,34 @@ class Opening:
 
 
 class Session(Protocol):
-    """One session with the system. Its turns come strictly one after the other."""
+    """One session with the system. Turns are strictly sequential."""
 
     async def say(self, text: str) -> Reply:
-        """Send one user turn and wait for the whole reply. Raises DriverError; never retries because of its words."""
+        """Send one user turn and wait for the complete reply. Raises DriverError; never retries because of the reply's
+        content."""
         ...
 
     async def close(self) -> None:
-        """Let go of what the session holds. Never raises; may be called twice."""
+        """Release the session's resources. Never raises; may be called twice."""
         ...
 
 
 @runtime_checkable
 class Settling(Protocol):
-    """A session that can tell only at the end of a conversation whether its last reply was whole."""
+    """A session that knows only at the end of a conversation whether its last reply was complete."""
 
     async def settle(self) -> None:
-        """After the last turn of a conversation. Raises DriverError where it was not: the attempt is invalid."""
+        """Check the last reply after the last turn. Raises DriverError if it was incomplete, which makes the attempt
+        invalid."""
         ...
 
 
 class Driver(Protocol):
-    """A way to reach one system."""
+    """A connection to one system."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the driver can do; the same for as long as it lives."""
+        """The capabilities of the driver, which never change."""
         ...
 
     async def open(self, opening: Opening) -> Session:
@@ -131,16 +134,16 @@ class Driver(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release everything the driver holds, after its sessions are closed."""
+        """Release the driver's resources, after its sessions are closed."""
         ...
 
 
 class DriverError(HarvestError):
-    """Something between Harvest and the system failed; raise one of its three subclasses.
+    """Something between Harvest and the system failed. Raise one of the three subclasses.
 
-    reason: a slug for counting (`timeout`, `http-503`). detail: a sentence for a person. partial: the text received
-    before the fault, kept as evidence and never scored. exhibits: what did come back. retry_after: seconds that the
-    system asked to wait before the next try; None where it did not say.
+    reason: a slug for counting (`timeout`, `http-503`). detail: a sentence for people. partial: the text received
+    before the fault, kept as evidence and never scored. exhibits: the evidence that did arrive. retry_after: seconds
+    to wait before the next try, as requested by the system, or None.
     """
 
     def __init__(
@@ -158,26 +161,28 @@ class DriverError(HarvestError):
 
 
 class NotSent(DriverError):
-    """The system never took the turn (no connection, or a 429 that says so): it may be sent again."""
+    """The system never received the turn (no connection, or a 429), so it may be sent again."""
 
 
 class Unanswered(DriverError):
-    """Sent, but no complete reply came: time-out, broken stream, 5xx, bytes that are not text, over the size limit."""
+    """The turn was sent, but no complete reply arrived: time-out, broken stream, 5xx, undecodable bytes, over the size
+    limit."""
 
 
 class Denied(DriverError):
-    """The same will happen every time: stop asking this system and tell the user."""
+    """The same error will occur every time: stop asking this system and tell the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a driver may need besides its own options, handed to `build(options, surroundings)`.
+    """What a driver may need besides its own options, passed to `build(options, surroundings)`.
 
-    system: its name in the audit. folder: that of the audit file; relative paths start there. topics: the audit's
-    topics (an embedded system may know them). environment: the only source of secrets. secrets: every secret that was
-    read, for the writer to redact. recorded_as: the names its conversations have in the recording, where it meets
-    groups of users. clock: by which the driver waits. exposure: what the options declare; None where nobody asked them.
-    imports: whether code that the options name is imported; false where nothing is going to be played.
+    system: the name of the system in the audit. folder: the folder of the audit file, where relative paths start.
+    topics: the topics of the audit, for embedded systems. environment: the only source of secrets. secrets: all
+    secrets that were read, to be redacted in the recording. recorded_as: the names under which its conversations are
+    recorded, if it meets groups of users. clock: the clock by which the driver waits. exposure: what the options
+    declare, or None if that was not checked. imports: whether to import code that the options name; False if nothing
+    will be played.
     """
 
     system: str
@@ -191,10 +196,10 @@ class Surroundings:
     imports: bool = True
 
     def secret(self, variable: str) -> str:
-        """The value of an environment variable, registered for redaction.
+        """Return the value of an environment variable, and register it for redaction.
 
-        Raises InputError, naming the system and the variable, where it is not set or empty, and where the options do
-        not declare that they name one: then nobody could have been shown who gets it.
+        Raises InputError, with the names of the system and the variable, if the variable is not set or empty, or if
+        the options do not declare it: the user could not have been shown who receives it.
         """
         if self.exposure is not None and variable not in self.exposure.needed:
             raise InputError(

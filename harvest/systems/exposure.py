@@ -1,9 +1,9 @@
-"""What options make this machine do: which code it runs, which servers it contacts, which environment variables it
-reads, and who gets them.
+"""What options make this machine do: the code it runs, the servers it contacts, the environment variables it reads,
+and who gets their values.
 
-A file from elsewhere names all three. So the values that options take say what they are, by the types below, and one
-look through the options finds them (`Exposure.of`). `Surroundings.secret` and the wire refuse whatever was not declared
-in this way: a driver that forgets it does not work, and what is shown before is all there is.
+A file from elsewhere can name all three. So option values have the types below, and one pass over the options finds
+them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way: a driver
+that forgets a declaration does not work, so the user is always shown the complete list beforehand.
 """
 
 import ipaddress
@@ -16,13 +16,13 @@ from topics.document import StrictModel
 
 
 class Variable(str):
-    """The name of an environment variable whose value is sent, or given to a program."""
+    """The name of an environment variable whose value is sent to a server or given to a program."""
 
     __slots__ = ()
 
 
 class Target(str):
-    """The URL of a server that is contacted. It may have placeholders, but not in its host."""
+    """The URL of a server to contact. It may contain placeholders, but not in its host."""
 
     __slots__ = ()
 
@@ -40,13 +40,13 @@ class ProxyVariable(str):
 
 
 class Function(str):
-    """Python code that is imported and called."""
+    """Python code to import and call."""
 
     __slots__ = ()
 
 
 class Program(tuple[str, ...]):
-    """A program that is started, with its arguments."""
+    """A program to start, with its arguments."""
 
     __slots__ = ()
 
@@ -55,9 +55,9 @@ class Program(tuple[str, ...]):
 class Exposure:
     """What one system, or one endpoint of a model, makes this machine do.
 
-    who: its name. variables: whose values go to every one of `targets`, or to `programs`. targets: URLs. proxies: URLs,
-    or names of variables that hold one, as `$NAME`. functions, programs: code that is run. plug_in: the installed
-    package that a driver is from, "" for one of Harvest's own.
+    who: the name of the system or endpoint. variables: variables whose values go to all `targets` or to `programs`.
+    targets: URLs. proxies: URLs, or `$NAME` for variables that contain one. functions, programs: code to run. plug_in:
+    the installed package of the driver, or "" for Harvest's own.
     """
 
     who: str
@@ -70,7 +70,7 @@ class Exposure:
 
     @classmethod
     def of(cls, who: str, *options: object, plug_in: str = "") -> "Exposure":
-        """By what all the options declare, in whatever depth."""
+        """Collect what the options declare, at any depth."""
         found = tuple(_declared_values(options))
 
         def every(kind: type) -> tuple[str, ...]:
@@ -88,14 +88,14 @@ class Exposure:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """What is run, as a person reads it."""
+        """The code that is run, as phrases for people."""
         functions = (f"the function {name}" for name in self.functions)
         programs = (f"the program {shlex.join(words)}" for words in self.programs)
         return (*([f"the driver of {self.plug_in}"] if self.plug_in else []), *functions, *programs)
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Scheme, host and port of everything that is contacted."""
+        """Scheme, host and port of all servers that are contacted."""
         parts = map(urlsplit, self.targets)
         return tuple(dict.fromkeys(f"{one.scheme}://{one.netloc}" for one in parts))
 
@@ -108,7 +108,7 @@ class Exposure:
     def in_clear(self) -> tuple[str, ...]:
         """The origins that get the values of variables unencrypted over a network.
 
-        The proxy's own password is not meant: it goes where its variable says, and not where a file says.
+        A proxy's own password does not count: it goes to the proxy in its variable, which no file can change.
         """
         if not self.variables:
             return ()
@@ -132,7 +132,8 @@ def _declared_values(value: object) -> Iterator[object]:
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Whether nothing that is sent to this host leaves the machine. A name that is looked up may lead anywhere."""
+    """Return whether data sent to this host stays on this machine. Names that need a lookup do not count: they may
+    lead anywhere."""
     if host is None:
         return False
     if host.lower() == "localhost":  # with a point after it a name server is asked

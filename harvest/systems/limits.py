@@ -1,4 +1,4 @@
-"""How hard a system may be loaded: concurrency, pace, time-outs, and how often something is tried."""
+"""Load limits for a system: concurrency, pace, time-outs and retries."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Limits:
     """The limits of one system.
 
     concurrency: sessions at the same time, with at most as many turns under way (`Load`). spacing: seconds from the
-    start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s: no
-    bursts). turn_timeout: seconds to wait for a whole reply. retries: how often a turn is sent again where that is
-    safe, besides where the system says when to come again (Retry-After). retry_wait: seconds before the first retry,
-    doubling for each further one; also between tries to open a session. attempts: how often an invalid trial is tried
-    in one command. give_up_after: invalid attempts in a row after which this command no longer asks the system.
-    busy_timeout: seconds for which the system may say nothing but that it is asked too much (429, Retry-After), with
-    the same consequence.
+    start of one user turn to the start of the next, over all sessions (a rate of 30/min is a spacing of 2 s, without
+    bursts). turn_timeout: seconds to wait for a complete reply. retries: how often a turn is sent again if that is
+    safe, not counting tries at a time named by the system (Retry-After). retry_wait: seconds before the first retry,
+    doubling for each further one; also between tries to open a session. attempts: how often one command tries an
+    invalid trial. give_up_after: invalid attempts in a row after which the command stops asking the system.
+    busy_timeout: seconds during which the system may answer only with 429 or Retry-After before the command stops
+    asking it.
     """
 
     concurrency: int = 1
@@ -50,8 +50,11 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """The share of each of several machines. Together they keep the pace, and the sessions at a time where these
-        are at least as many as the machines: each has at least one."""
+        """Return the share of one of several machines.
+
+        Together they keep the pace, and the number of sessions if it is at least the number of machines; each machine
+        has at least one session.
+        """
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
@@ -66,10 +69,11 @@ _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How far apart the turns of a system are now, in seconds, and how often it complained that this is too fast.
+    """The current gap between the turns of a system in seconds, and how often the system complained that it is too
+    short.
 
-    A complaint doubles the gap, up to a bound; each turn that passes takes a twentieth off, down to the spacing
-    of the audit. So it finds the pace of systems that allow a turn a minute and of those that allow 1,000 a second.
+    A complaint doubles the gap, up to a bound; each turn that passes reduces it by a twentieth, down to the spacing of
+    the audit. So it adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second.
     """
 
     gap: float
@@ -87,14 +91,14 @@ def _nobody(told: str) -> None: ...
 
 
 class Busy:
-    """How long a system has said nothing but that it is asked too much, and when it is no longer waited for.
+    """Tracks how long a system has only said that it gets too many requests, and when to give it up.
 
-    Every wait before a turn is sent again is bounded, and so are the tries of one turn; but all of them together are
-    not, if each trial only fails slowly. This bounds the whole. An answer to any turn ends the count. Nothing is given
-    up while another turn is under way, since that one may be answered.
+    Each wait before a retry is bounded, and so is the number of tries of one turn, but their total is not if every
+    trial fails slowly. This class bounds the total. An answer to any turn resets the count. A system is not given up
+    while another turn is under way, since that one may be answered.
 
-    longest: seconds. spacing: between turns as the audit has it, of which there must be several in that time. tell: is
-    told once, after the system's name, until when it is waited for. over: why it is not waited for any more, or "".
+    longest: seconds until the system is given up. spacing: seconds between turns in the audit; several turns must fit
+    into `longest`. tell: called once, with the time until which Harvest waits. over: the reason for giving up, or "".
     """
 
     def __init__(
@@ -114,35 +118,35 @@ class Busy:
 
     @property
     def longest(self) -> float:
-        """Seconds for which a system is waited for that only complains."""
+        """Seconds for which Harvest waits for a system that only complains."""
         return self._longest
 
     @property
     def longest_gap(self) -> float:
-        """Seconds between turns that leave time for several tries before it is over."""
+        """The longest gap in seconds that leaves time for several tries."""
         return min(LONGEST_WAIT, self._longest / _FEWEST_TRIES)
 
     def sent(self) -> float:
-        """A turn goes out. Returns the time."""
+        """Note that a turn goes out. Returns the time."""
         self._under_way += 1
         return self._clock.monotonic()
 
     def back(self, *, answered: bool) -> None:
-        """A turn that went out is answered, or has failed."""
+        """Note that a turn was answered or has failed."""
         self._under_way -= 1
         if answered:
             self._since, self._told = None, False
 
     def left_alone(self, wait: float) -> None:
-        """The system asks not to be asked for so many seconds. If that is longer than it is waited for, it is over at
-        once, unless a turn is under way."""
+        """Note that the system asks for a pause of `wait` seconds. It is given up at once if that is longer than
+        `longest` and no turn is under way."""
         if wait > self._longest and not self._under_way:
             asks = f"it asks to be left alone for {min(wait, 1e12):.0f} s (Retry-After)"
             self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
     def complained(self, sent_at: float, wait: float) -> None:
-        """The system said of a turn, which went out at `sent_at`, that it is asked too much. wait: seconds until it is
-        asked again."""
+        """Note a complaint about too many requests. sent_at: when its turn was sent. wait: seconds until the next
+        try."""
         now = self._clock.monotonic()
         self._forget()
         again = self._since is not None and sent_at >= self._since
@@ -158,25 +162,25 @@ class Busy:
 
     @property
     def look_again(self) -> float:
-        """Seconds after which a wait may be over before its end: a turn that was under way when it began has failed."""
+        """Seconds after which a waiting turn should check again, because a turn that was under way may have failed."""
         if self._since is None:
             return math.inf
         left = self._since + self._longest - self._clock.monotonic()
         return left if left > 0 else _MOMENT
 
     def check(self, until: float) -> None:
-        """For a turn that waits and may go out only at `until`: raises NotSent (`TOO_MUCH`) if that is too late."""
+        """Raise NotSent (`TOO_MUCH`) if `until`, when a waiting turn may go out, is too late."""
         self._give_up_before(until)
         self.refuse()
         self._expected = max(self._expected, until)
 
     def refuse(self) -> None:
-        """Raises NotSent (`TOO_MUCH`) if it is over."""
+        """Raise NotSent (`TOO_MUCH`) if the system is given up."""
         if self.over:
             raise NotSent(TOO_MUCH, self.over)
 
     def _forget(self) -> None:
-        """Where it has not been asked for a while, or does not even complain any more, the count begins again."""
+        """Reset the count if the system has not been asked for a while or no longer complains."""
         if self._since is not None and self._clock.monotonic() > self._expected + self._idle:
             self._since = None
 
@@ -189,11 +193,11 @@ class Busy:
 
 
 class Gate:
-    """Lets a system's user turns pass one by one, at least `spacing` seconds apart, in the order in which they come;
-    further apart for a while after the system complained.
+    """Lets the user turns of a system pass one by one, in order of arrival and at least `spacing` seconds apart;
+    further apart for a while after a complaint.
 
-    clock: times these gaps and the waits before a turn is sent again. load: how many turns may be under way; where none
-    is given, any number. busy: when it is over with a system that only complains.
+    clock: times the gaps and the waits before retries. load: limits the turns under way; unlimited by default. busy:
+    decides when a system that only complains is given up.
     """
 
     def __init__(
@@ -209,12 +213,14 @@ class Gate:
 
     @property
     def gap(self) -> float:
-        """Seconds between turns now."""
+        """The current gap between turns in seconds."""
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait until the next turn may be sent. Returns how often the system had complained by then. Raises NotSent
-        where that is waited for no longer."""
+        """Wait until the next turn may be sent.
+
+        Returns the number of complaints until then. Raises NotSent if the system is given up.
+        """
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
                 await self._rest(lambda: self._free_at)
@@ -225,23 +231,23 @@ class Gate:
         return self._pace.complaints
 
     async def _rest(self, until: Callable[[], float]) -> None:
-        """Wait until then. Raises NotSent where that is waited for no longer."""
+        """Wait until the given time. Raises NotSent if the system is given up."""
         while (wait := until() - self.clock.monotonic()) > 0:
             self.busy.check(until())
             await self.clock.sleep(min(wait, self.busy.look_again))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
-        """The system complained of a turn: none is sent for `wait` seconds, and those that follow are further apart.
+        """Slow down after a complaint: send no turn for `wait` seconds, and later ones further apart.
 
-        complaints: what `passed` returned for the turn. Complaints of turns that were under way together count as one.
-        told: the system itself said how long to wait, so it need not be found out by asking ever more slowly.
+        complaints: the value that `passed` returned for the turn; complaints about turns that were under way together
+        count as one. told: the system itself said how long to wait, so the pace need not be found by trial and error.
         """
         if complaints == self._pace.complaints:
             self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
 
     def _slower(self, pace: Pace, asked_for: float) -> Pace:
-        """The pace after a complaint. asked_for: seconds that the system itself said, infinite if it said none."""
+        """Return the pace after a complaint. asked_for: the seconds that the system asked for, or infinity."""
         return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
 
 
@@ -251,7 +257,7 @@ Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]
 
 
 def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:
-    """A gate of this process alone."""
+    """Return a gate for this process alone."""
     return Gate(spacing, load.clock, load, busy)
 
 
@@ -259,8 +265,7 @@ class Openings:
     """Spaces out the tries to open a session of one system while they fail.
 
     After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·
-    2^`retries`; then sessions are tried one at a time, until one opens. Failures of tries that were under way at the
-    same time count as one.
+    2^`retries`; sessions are then tried one at a time until one opens. Failures of concurrent tries count as one.
     """
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
@@ -272,7 +277,7 @@ class Openings:
 
     @asynccontextmanager
     async def passed(self) -> AsyncIterator[None]:
-        """Waits until a session may be opened; what is raised within says that it could not be."""
+        """Wait until a session may be opened. An exception in the block means that it could not be opened."""
         if not self._failures:
             async with self._count_opening():
                 yield

@@ -1,9 +1,10 @@
-"""How many turns of a system are under way at a time: as many as the audit allows, and fewer where more gain nothing.
+"""How many turns of a system are under way at a time: at most as many as the audit allows, and fewer if more would
+gain nothing.
 
-A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as many
-each takes half as long. So now and then half as many are let through for a while, and twice as many where they were
-halved before. What turns take then is compared with what they took before, first turns with first turns and so on,
-because answers to first and to later turns differ. Without a clear difference all is as before.
+A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as
+many each takes half as long. So the number is halved for a while now and then, or doubled if it was halved before. The
+durations of turns are then compared with those before, first turns with first turns and so on, because they differ by
+position. Without a clear difference the previous number is restored.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ def _nothing(level: int) -> None: ...
 
 
 class Load:
-    """Lets at most `most` turns of one system be under way, in the order in which they come; None: any number.
+    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number.
 
-    clock: times the turns. eased: is told each number of turns that is lower than all before.
+    clock: times the turns. eased: called with each new lowest number of turns.
     """
 
     def __init__(
@@ -50,12 +51,12 @@ class Load:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def place(self, turn: int) -> Place:
-        """For one turn, as a context: entered when it may go out, left when it is answered or has failed. turn: its
-        number."""
+        """Return a context manager for one turn: entered when the turn may go out, left when it is answered or has
+        failed."""
         return Place(self, turn)
 
     async def enter(self) -> int:
-        """Wait for a place. Returns what `leave` is to be given."""
+        """Wait for a place. Returns the era to pass to `leave`."""
         if self._waiting or not self._free():
             import asyncio  # late: an audit that is only checked waits for nothing
 
@@ -72,7 +73,8 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Give the place back. seconds: what the turn took, None where this says nothing of how busy the system is."""
+        """Give the place back. seconds: the duration of the turn, or None if it says nothing about how busy the system
+        is."""
         if seconds is not None and self._level is not None:
             self._level.took(turn, era, seconds)
             if self._level.settled < self._lowest:
@@ -93,7 +95,7 @@ class Load:
 
 
 class Place:
-    """Of one turn. `sent` says that it goes out only now, because it had to wait for the pace."""
+    """The place of one turn. Call `sent` if the turn had to wait for the pace and goes out only now."""
 
     def __init__(self, load: Load, turn: int) -> None:
         self._load, self._turn = load, turn
@@ -115,8 +117,11 @@ class Place:
 
 
 class Level:
-    """How many turns are under way at a time, by what turns take. now: how many; settled: the same without tries.
-    era: changes with `now`, because what went out before tells nothing of it."""
+    """The number of turns under way, adapted to how long turns take.
+
+    now: the current number. settled: the number without trials of other numbers. era: changes with `now`, because
+    turns sent before a change are not comparable.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = self.now = self.settled = most
@@ -127,7 +132,7 @@ class Level:
         self._first = most  # answered of an era: the quick ones come first, and the slow ones are still under way
 
     def took(self, turn: int, era: int, seconds: float) -> None:
-        """A turn of this number, which went out in `era`, was answered after `seconds`, or not within them."""
+        """Add the duration of a turn that was sent in `era` and was answered, or timed out, after `seconds`."""
         if era != self.era or self._most < _FEWEST:
             return
         if self._first:
@@ -169,7 +174,7 @@ class Level:
 
 @dataclass(slots=True)
 class _Seconds:
-    """What turns took, by their numbers: how many, their mean, and their sum of squares around it."""
+    """Durations by turn number: count, mean, and sum of squared deviations."""
 
     count: int = 0
     turns: dict[int, tuple[int, float, float]] = field(default_factory=dict)
@@ -186,11 +191,11 @@ class _Seconds:
         return sum(n * mean for n, mean, _ in self.turns.values()) / self.count
 
     def beside(self, other: _Seconds) -> tuple[float, float]:
-        """The logarithm of how many times as long these turns took as the others of the same numbers, and its standard
-        error: infinite where there is nothing to compare.
+        """Return the logarithm of the ratio of these durations to the others, turn by turn, and its standard error:
+        infinite if nothing can be compared.
 
-        Of means, not of logarithms: what is under way is the rate times the mean, whatever the distribution (J. D. C.
-        Little, A proof for the queuing formula: L = λW, Operations Research 9 (1961), 383-387).
+        Uses means, not logarithms: the number of turns under way is the rate times the mean duration, whatever the
+        distribution (J. D. C. Little, A proof for the queuing formula: L = λW, Operations Research 9 (1961), 383-387).
         """
         found = weights = 0.0
         for turn in self.turns.keys() & other.turns.keys():

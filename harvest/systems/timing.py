@@ -1,7 +1,7 @@
-"""Time: the clock by which everything waits, and the stamps that go with a system turn.
+"""Time: the clock for all waiting, and the time stamps of system turns.
 
-Everything that waits is given a `Clock`; nothing else here reads the time or sleeps. Time limits that asyncio
-keeps itself (`asyncio.timeout`) use the event loop's time; a test that steps a clock steps the loop with it.
+Everything that waits is given a `Clock`; no other code in this package reads the time or sleeps. Time limits kept by
+asyncio itself (`asyncio.timeout`) use the event loop's time, so a test that steps a clock must step the loop too.
 """
 
 import time
@@ -23,8 +23,10 @@ async def _sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """monotonic: seconds since an arbitrary start, never decreasing. sleep: returns after so many seconds. now: date
-    and time, with the time zone.
+    """A source of time.
+
+    monotonic: returns seconds since an arbitrary start, never decreasing. sleep: waits for a number of seconds. now:
+    returns the date and time with the time zone.
     """
 
     monotonic: Callable[[], float] = time.monotonic
@@ -43,7 +45,7 @@ SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=_to
 
 
 class Stopwatch:
-    """Times one system turn by `clock`, from the moment the user turn goes out. Seconds are rounded to microseconds."""
+    """Times one system turn, from the moment the user turn is sent. Seconds are rounded to microseconds."""
 
     def __init__(self, clock: Clock = REAL_CLOCK) -> None:
         self.clock = clock
@@ -55,20 +57,20 @@ class Stopwatch:
         self.start()
 
     def start(self) -> None:
-        """The user turn is sent now. Call it again if the turn is really sent only later (a connection took its
-        time)."""
+        """Start timing now. Call it again if the turn is actually sent later, because connecting took time."""
         self.asked_at = stamp(self.clock.now())
         self._begin = self.clock.monotonic()
         SENDING.get()(self._begin)
 
     def mark(self) -> None:
-        """A part of the reply has come: the first call sets `first_seconds`, every call sets `seconds`."""
+        """Note that a part of the reply has arrived: the first call sets `first_seconds`, every call sets
+        `seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds
 
     def piece(self, characters: int) -> None:
-        """A piece of a stream has come. characters: of text received so far."""
+        """Note that a piece of a stream has arrived. characters: the length of the text received so far."""
         self.mark()
         assert self.seconds is not None
         self._last = (self.seconds, characters)
@@ -81,9 +83,8 @@ class Stopwatch:
 
     @property
     def pieces(self) -> tuple[tuple[float, int], ...]:
-        """(seconds since sending, characters so far): first and last piece, and every one between or, once there
-        are more than `MOST_PIECES`, every second, fourth, … of them.
-        """
+        """(seconds since sending, characters so far) of the first and last piece and all between, or of every second,
+        fourth, … one if there are more than `MOST_PIECES`."""
         if self._last is None or self._last == self._kept[-1]:
             return tuple(self._kept)
         return (*self._kept, self._last)

@@ -1,1 +1,1 @@
-"""Voices: where the words of a user come from that no policy can make, the keyboard among them."""
+"""Sources of wordings that no user policy can make itself: models behind endpoints, and people at a keyboard."""

@@ -1,12 +1,11 @@
 """A model behind an OpenAI-compatible API that words a user's turns.
 
-It is asked over the same wire as a system under audit, and what goes wrong is told apart in the same way; but it is our
-own part of the machinery. Whatever fails here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing
-about the system, and never becomes words. Requests are sent again as often as `retries` allows: the endpoint keeps no
-state.
+It is reached in the same way as a system under audit, and its errors are classified in the same way, but it is part of
+our own machinery. Any failure here fails the attempt as `endpoint-failed` (`EndpointFailed`), says nothing about the
+system, and never becomes words. Requests are sent again up to `retries` times, since the endpoint keeps no state.
 
-What it gives goes to the system under audit. So a sample in which there is a secret, of this audit or of a well-known
-shape, comes with the secret taken out and with the finish `secret`, which no user says (`simulators.llm.acceptance`).
+Its words go to the system under audit. So if a sample contains a secret, of this audit or of a well-known form, the
+secret is removed and the sample gets the finish `secret`, which no user accepts (`simulators.llm.acceptance`).
 """
 
 import json
@@ -77,17 +76,20 @@ class EndpointOptions(WireOptions):
 
 
 class EndpointFailed(DriverError, SourceFailed):
-    """The endpoint gave no whole sample. Not `Denied`: that would be said of the system under audit."""
+    """The endpoint gave no complete sample. Not `Denied`, which would be about the system under audit."""
 
 
 class Endpoint:
-    """One endpoint. `close` it when all is played. exposure: what it makes this machine do."""
+    """One endpoint. Call `close` when all is played. exposure: what it makes this machine do."""
 
     def __init__(
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
     ) -> None:
-        """surroundings: where the key comes from, and what is to be redacted. does: what it is there for, as messages
-        say it. Raises InputError where the key is not set."""
+        """surroundings: the source of the key, and the secrets to redact. does: the purpose of the endpoint, for
+        messages.
+
+        Raises InputError if the key is not set.
+        """
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
@@ -105,21 +107,20 @@ class Endpoint:
 
     @property
     def concurrency(self) -> int:
-        """Requests at the same time, at most."""
+        """The largest number of concurrent requests."""
         return self._options.concurrency
 
     @property
     def tries(self) -> int:
-        """How often one sample is asked for, at most: once, and the retries."""
+        """The largest number of requests for one sample: the first and the retries."""
         return 1 + self._options.retries
 
     def tell_waits(self, tell: Callable[[str, str], object]) -> None:
-        """tell: is given the endpoint's name and until when it is waited for, where it only says that it is asked too
-        much."""
+        """Call `tell` with the endpoint's name and a time if Harvest waits until then because of too many requests."""
         self._gate.busy.tell = partial(tell, f"the endpoint {self.name!r}")
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """One sample. Raises EndpointFailed."""
+        """Return one sample. Raises EndpointFailed."""
         try:
             reply = await deliver(
                 _Asking(self._driver, self._fields(prompt), prompt),
@@ -142,7 +143,7 @@ class Endpoint:
         await self._driver.close()
 
     def definition(self) -> dict[str, Any]:
-        """What makes it say what it says; a change of it is a change of the user."""
+        """Return the settings that determine its words. If they change, the user is a different one."""
         kept = ("base_url", "model", "temperature", "top_p", "max_tokens", "seed", "extra")
         given = self._options.model_dump(mode="json", include=set(kept))
         return {key: given[key] for key in kept if given[key] not in (None, {})}
@@ -171,9 +172,9 @@ class Endpoint:
 
 
 def _misfit(reply: Reply) -> str:
-    """Why the words are no whole message of a model, as a finish that no user says; "" where they are.
+    """Return a finish that no user accepts if the words are not a complete message of a model, else "".
 
-    A `finish_reason` that is there and null means that the model has not finished; small servers leave it out.
+    A `finish_reason` of null means that the model has not finished; small servers omit it.
     """
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
@@ -194,7 +195,7 @@ def _misfit(reply: Reply) -> str:
 
 
 class _Asking:
-    """One prompt, as a session that takes one turn: so it is delivered as any turn is."""
+    """A session for one prompt, so that it is delivered like any turn."""
 
     def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
         self._driver, self._fields = driver, fields
@@ -207,4 +208,4 @@ class _Asking:
         return reply
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""

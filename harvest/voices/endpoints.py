@@ -1,4 +1,4 @@
-"""The endpoints of an audit, by name: the source of every word that a model gives to a simulated user."""
+"""The endpoints of an audit by name: the source of all words that a model gives to a simulated user."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _USUAL = "words"
 
 
 class Endpoints:
-    """Sends each prompt to the endpoint it names."""
+    """Sends each prompt to the endpoint that it names."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Raises EndpointFailed, and InputError for an endpoint that the audit does not have."""
+        """Return a sample. Raises EndpointFailed, and InputError for an endpoint that the audit does not have."""
         return await self._by_name(prompt.source).sample(prompt)
 
     def __bool__(self) -> bool:
@@ -44,11 +44,11 @@ class Endpoints:
             endpoint.tell_waits(tell)
 
     def definition(self) -> dict[str, Any]:
-        """By name, what makes an endpoint say what it says: never a secret, and no limits."""
+        """Return the settings that determine each endpoint's words, without secrets and limits."""
         return {name: endpoint.definition() for name, endpoint in self._endpoints.items()}
 
     def check(self, protocol: Protocol) -> None:
-        """Raises InputError where a simulated user of the protocol is worded by an endpoint that is not there."""
+        """Raise InputError if a simulated user of the protocol uses an endpoint that does not exist."""
         for name, user in protocol.users.items():
             for endpoint, _ in _wanted_endpoints({"simulator": user.simulator, **user.options}):
                 try:
@@ -58,8 +58,10 @@ class Endpoints:
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
     def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
-        """Requests by endpoint that `turns` user turns of the protocols can take: every sample, and each as often as a
-        failure lets it be asked for again. Of several users the one that takes most counts, since one speaks at a time.
+        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols.
+
+        Counts all samples and their retries, for the user with the most requests, since only one user speaks at a
+        time.
         """
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
         for user in (user for protocol in protocols for user in protocol.users.values()):
@@ -93,8 +95,10 @@ class Endpoints:
 def read_endpoints(
     document: Document, entries: Mapping[str, Mapping[str, Any]], surroundings: Surroundings
 ) -> Endpoints:
-    """The endpoints that an audit file describes under `endpoints`; nothing is sent yet. Raises InputError, with its
-    place, for options that an endpoint does not take and for a key that is not set."""
+    """Read the `endpoints` of an audit file, without sending anything.
+
+    Raises InputError, with its place, for options that an endpoint does not accept and for a key that is not set.
+    """
     if not entries:
         return Endpoints({})
     from harvest.voices.endpoint import Endpoint, EndpointOptions
@@ -109,7 +113,7 @@ def read_endpoints(
 
 @contextmanager
 def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
-    """Gives an InputError that knows no place that of the endpoint."""
+    """Give an InputError without a place in the block the place of the endpoint."""
     try:
         yield
     except InputError as fault:
@@ -118,7 +122,7 @@ def place_endpoint_errors(document: Document, name: str) -> Iterator[None]:
 
 
 def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
-    """The endpoints that a user's options name, in whatever depth a worded user stands, with its samples for a turn."""
+    """Yield the endpoints in a user's options, at any depth, each with its number of samples for a turn."""
     if isinstance(options, Mapping):
         if options.get("simulator") == _WORDED:
             from simulators.llm.user import Options  # late: an audit without endpoints needs none of it
@@ -133,10 +137,10 @@ def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
 
 
 def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
-    """The evidence of how a user turn came to its words: every sample, sent or refused, and what was asked for.
+    """Return the evidence of how a user turn was worded: all samples, accepted or refused, with their prompts.
 
-    One JSON array of {source, act, seed, messages, text, finish} in the order of asking; nothing where no model
-    was asked. Only the last sample can have been sent. Where the endpoint failed, what it sent, too.
+    One JSON array of {source, act, seed, messages, text, finish} in order; no exhibit if no model was asked. Only the
+    last sample can have been sent to the system. If the endpoint failed, its response is included.
     """
     from simulators.human import SOURCE  # late: an audit that is only checked takes no sample
 

@@ -1,13 +1,13 @@
-"""A person at a terminal: their lines are the user's turns.
+r"""A person at a terminal, whose lines are the user's turns.
 
     /stop, or ctrl-D on an empty line    the conversation ends, as a user ends it
     //text                               says `/text`
-    text\\                                goes on in the next line
+    text\                                goes on in the next line
     several lines, pasted                one turn
 
-At a terminal keys are read one by one (`harvest.voices.keyboard`), not line by line: a terminal that hands over
-lines cuts each at 4,095 characters and says nothing. What is piped is read by lines. Keys are waited for beside
-everything else, so that ctrl-C interrupts at once and a system may go on writing.
+At a terminal, keys are read one by one, because a terminal in line mode silently cuts each line at 4,095 characters.
+Piped input is read by lines. Waiting for keys does not block anything else, so ctrl-C interrupts at once and a system
+may go on writing.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _REFUSED = "ctrl-D ends the conversation on an empty line only; enter the turn, 
 
 
 def without_controls(text: str) -> str:
-    """`text` without control characters and what steers a terminal; line breaks and tabs stay."""
+    """Return `text` without control characters and terminal sequences, except line breaks and tabs."""
     return _CONTROLS.sub("", text)
 
 
 class LineEditor:
-    """terminal: its file descriptor, open for reading and writing. tell: shows one line to the person."""
+    """Edits lines at a terminal. terminal: its file descriptor, open for reading and writing. tell: shows one line."""
 
     def __init__(self, terminal: int, tell: Callable[[str], None]) -> None:
         # late: takes a tenth of a second, and only people who type need it
@@ -82,7 +82,7 @@ class LineEditor:
             self._session: PromptSession[str] = PromptSession(key_bindings=keys)
 
     async def line(self) -> str | None:
-        """A line, or several that were pasted together; None at the end."""
+        """Return a line, or several that were pasted together; None at the end."""
         from prompt_toolkit.application import create_app_session
 
         try:
@@ -99,8 +99,9 @@ _CHUNK = 4096  # bytes
 
 
 class Keyboard:
-    """source: the file descriptor to read. tell: shows one line to the person. Within `with`, a terminal hands over
-    each key; afterwards it is as it was.
+    """Reads a person's turns. source: the file descriptor to read. tell: shows one line.
+
+    As a context manager, it switches a terminal to single keys and restores it at the end.
     """
 
     def __init__(self, source: int, tell: Callable[[str], None]) -> None:
@@ -131,13 +132,14 @@ class Keyboard:
             termios.tcsetattr(self._source, termios.TCSANOW, self._before)
 
     async def begun(self) -> bool:
-        """Whether the person says anything at all. Their first turn is kept for the first `sample`."""
+        """Return whether the person says anything at all. The first turn is kept for the first `sample`."""
         first = await self.sample(Prompt(SOURCE, ACT, (), (), 0))
         self._held = None if first.finish == LEAVES else first
         return self._held is not None
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """The person's next turn, after the system's words were shown; `finish` is `stop` where they end it."""
+        """Show the system's words and return the person's next turn; `finish` is `stop` if they end the
+        conversation."""
         if self._held is not None:
             held, self._held = self._held, None
             return held
@@ -155,7 +157,7 @@ class Keyboard:
                 return Sample(turn.removeprefix("/") if turn.startswith("//") else turn, "")
 
     async def _turn(self) -> str | None:
-        """One turn, or None at the end of what is typed."""
+        """Return one turn, or None at the end of the input."""
         lines: list[str] = []
         while True:
             line = await self._line()
@@ -166,7 +168,7 @@ class Keyboard:
             lines.append(line[:-1])
 
     async def _line(self) -> str | None:
-        """A line, or several that were pasted together; None at the end."""
+        """Return a line, or several that were pasted together; None at the end."""
         if self._editor is not None:
             line = await self._editor.line()
             return None if line is None else self._plain(line)

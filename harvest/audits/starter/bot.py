@@ -1,11 +1,11 @@
-"""A system to try an audit on: put your own in its place."""
+"""A stand-in system for trying out an audit. Replace it with your own."""
 
 import json
 import sys
 
 
 def answer(text: str) -> str:
-    """The reply to one user turn."""
+    """Return the reply to one user turn."""
     return f"I know one page about that, An example: https://www.iana.org/domains/example ({len(text)} characters read)"
 
 
