@@ -14,11 +14,11 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What one language adds; "" adds nothing.
+    """The words of one language; "" adds nothing.
 
     requests: asks to be told something, with or without a question mark. meant: asks what was meant. offers: asks
-    whether something else is wanted, suggests something, or is said for effect. invites: asks to be told only if there
-    is a wish, so it asks nothing. delivers: announces what was asked for. talk: marks a sentence that leads up to a
+    whether something else is wanted, makes a suggestion, or is rhetorical. invites: asks to be told only if there is a
+    wish, so it is not a question. delivers: announces what was requested. talk: marks a sentence that leads up to a
     question and answers nothing. choice: the word between two alternatives.
     """
 

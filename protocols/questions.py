@@ -1,19 +1,19 @@
-"""Whether an answer asks the user what the system needs to know, and delivers nothing: a clarifying question.
+"""Clarifying questions: answers that ask the user what the system needs to know, and deliver nothing.
 
-By rules one can read. An answer is a clarifying question when all of these hold:
+The rules are explicit. An answer is a clarifying question if all of these hold:
 
 1. One of its last three sentences asks, outside code and quotations: it ends with a question mark (?, ？, ؟, ⸮; in
    Greek text also ;), asks to be told something ("Could you tell me the year.", "機種名を教えてください。"), or has
    the form of a question (どの年ですか。, 您指的是哪一年). Lines of a list that ask count as well.
-2. That sentence is no offer ("Anything else?", "Kann ich sonst noch helfen?"), no suggestion ("How about Primer?") and
-   no invitation ("Let me know if you have other questions.").
+2. That sentence is not an offer ("Anything else?", "Kann ich sonst noch helfen?"), a suggestion ("How about Primer?")
+   or an invitation ("Let me know if you have other questions.").
 3. Nothing was delivered: no link, source or file, no block of code, no list except of choices or questions, no
    sentence that announces an answer ("Here are …"). Other sentences may only lead up to the question ("Sure!", "There
    are several films by that name."); if it asks what was meant, or to be told something, they may say anything, in up
    to 60 words.
 
-The words of `protocols.question_words` decide 2 and 3, so in other languages a question is known by its question mark
-alone. The rules do not understand what a question means.
+The words of `protocols.question_words` decide 2 and 3, so in other languages a question is recognised by its question
+mark alone. The rules do not understand the meaning of a question.
 """
 
 import re
@@ -73,15 +73,18 @@ _MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|me
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the system. text: its sentence, without quotations. closed: it asks for yes or no, or offers a
-    choice; of other languages than English, only choices are known."""
+    """A question of the system.
+
+    text: its sentence, without quotations. closed: it asks for yes or no, or offers a choice; in languages other than
+    English, only choices are recognised.
+    """
 
     text: str
     closed: bool
 
 
 def clarifying_question(answer: Answer) -> Question | None:
-    """The clarifying question that the answer asks, by the rules above; None if it asks none."""
+    """Return the clarifying question in the answer by the rules above, or None."""
     text = answer.text.strip()
     if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST or _BLOCK.search(text):
         return None
@@ -121,7 +124,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether it asks anything, be it an offer."""
+    """Return whether the sentence asks anything, even as an offer."""
     if sentence.rstrip(_AFTER_A_MARK).endswith(_ASKS) or "՞" in sentence:
         return True
     return _requests(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))
@@ -132,7 +135,8 @@ def _requests(sentence: str) -> bool:
 
 
 def _wants_to_know(sentence: str) -> bool:
-    """Whether it asks what the user alone can tell: no offer, suggestion or invitation, nothing said for effect."""
+    """Return whether it asks for something that only the user knows: not an offer, suggestion, invitation or
+    rhetorical question."""
     if not _asks(sentence) or INVITES.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
@@ -146,7 +150,8 @@ def _wants_to_know(sentence: str) -> bool:
 
 
 def _leads_up(sentence: str) -> bool:
-    """Whether it says nothing of the matter: thanks, courtesy, what the system can do, that there are several."""
+    """Return whether it says nothing about the matter: thanks, courtesy, the system's abilities, or that there are
+    several."""
     if _ENUMERATES.search(sentence):
         return False
     return bool(TALK.search(sentence)) or (sentence.endswith(("!", "！")) and len(sentence.split()) <= 2)

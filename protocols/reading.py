@@ -1,4 +1,4 @@
-"""From a parsed file to a protocol: everything that would make a run go wrong is refused here, with its place."""
+"""Reading protocols from parsed files. Everything that would make a run fail is refused here, with its place."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ _RESERVED = {"states": (NEXT,), "rules": ("otherwise", "no-match")}
 
 
 def read_protocol(document: Document) -> Protocol:
-    """The protocol in `document`. Raises InputError for the first fault, at its place."""
+    """Return the protocol in `document`. Raises InputError for the first fault, at its place."""
     entry = document.validated(ProtocolEntry)
     names: dict[str, Iterable[str]] = {"rules": entry.rules, "users": entry.users, "states": entry.states}
     for key, given in names.items():
@@ -67,7 +67,7 @@ def read_protocol(document: Document) -> Protocol:
 
 
 class _Rules:
-    """Reads the named rules of a file, each once, whatever their order."""
+    """Reads the named rules of a file, each once, in any order."""
 
     def __init__(self, document: Document, entry: ProtocolEntry) -> None:
         self.document, self.entry = document, entry
@@ -98,7 +98,7 @@ def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable
 
 
 def _user(document: Document, name: str, options: dict[str, object]) -> SimulatedUser:
-    """A simulated user of the file. The simulator checks its options when it is built."""
+    """Read a simulated user of the file. The simulator checks its options when it is built."""
     loc: Loc = ("users", name)
     if "simulator" not in options:
         meant = nearest("simulator", options)
@@ -116,7 +116,7 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
 
 
 def plain(value: object) -> object:
-    """A value of a file as JSON values: lists for tuples."""
+    """Return a value of a file as JSON values, with lists for tuples."""
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
@@ -209,7 +209,7 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
 
 
 def _place_in_template(document: Document, loc: Loc, template: str, fault: Fault) -> Place:
-    """Where the words at fault stand in the file; the beginning of the template where they cannot be found."""
+    """Return the place of the faulty words in the file, or the beginning of the template if they are not found."""
     start = document.place(loc)
     lines = document.source.splitlines(keepends=True)
     if not lines or not start.line:

@@ -1,4 +1,4 @@
-"""Which rule sent a conversation on, and why: the record of one routing decision."""
+"""Routes: records of which rule decided how a conversation continues, and why."""
 
 from dataclasses import dataclass, field
 
@@ -7,10 +7,10 @@ from protocols.choice import Choice
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A piece of the answer a rule relied on.
+    """A piece of the answer that a rule relied on.
 
-    start, end: character span in `Answer.text` (end exclusive); both -1 if the evidence is an absence
-    or stands outside the text. quote: the span itself, or what was missed. note: what the rule saw in it.
+    start, end: character span in `Answer.text` (end exclusive); both -1 if the evidence is an absence or outside the
+    text. quote: the span itself, or what was missing. note: what the rule recognised in it.
     """
 
     start: int
@@ -23,9 +23,9 @@ class Evidence:
 class Route:
     """One decision: in `state`, the answer to user turn `turn` (from 1) got `label` and led to `target`.
 
-    rule: name of the rule as written in the protocol, `otherwise`, or `no-match`. version: of the rule's code
-    and the protocol, so that a later run of `harvest replay-routes` can say what differs.
-    target: name of the next state, or `stop:<outcome>`.
+    rule: the name of the rule in the protocol, `otherwise`, or `no-match`. version: of the rule's code and the
+    protocol, so that a later run of `harvest replay-routes` can say what differs. target: the name of the next state,
+    or `stop:<outcome>`.
     """
 
     turn: int
@@ -39,14 +39,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """The user's next words. route: the decision on the previous answer (None for the opening turn).
+    """The user's next words.
 
-    state: of the protocol; where no protocol is played, the user's act. user, act: where a simulated user of the
-    protocol speaks, its name there and what it does with these words; both "" if the protocol itself does. worded:
-    why these are not the words of whoever was asked to word the turn; "" if they are, and if nobody was asked.
-    choice: what a simulated user chose among; two turns that differ in it alone are the same turn. new_session: the
-    same person comes back: the words open a new session of the system, which has forgotten nothing that it keeps of a
-    person, and heard nothing in this session yet.
+    route: the decision on the previous answer (None for the opening turn). state: the state of the protocol, or the
+    user's act if no protocol is played. user, act: the name of a simulated user in the protocol and what it does with
+    these words; both "" if the protocol itself speaks. worded: why these are not the words of the source that was
+    asked to word the turn; "" if they are, or if none was asked. choice: the options of a simulated user; ignored in
+    comparisons of turns. new_session: the same person comes back: the words open a new session of the system, which
+    remembers only what it keeps about a person.
     """
 
     text: str
@@ -62,9 +62,9 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The next words are those of the simulated user `user` of the protocol, whatever they are.
+    """The simulated user `user` of the protocol speaks next, in any words.
 
-    Whoever plays the protocol has that user say or stop. route: as in Say.
+    The caller lets that user say something or stop. route: as in Say.
     """
 
     user: str
@@ -75,10 +75,10 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The user's side is done.
+    """The end of the user's side.
 
-    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason: why, for a person. detail:
-    what else a person should know of it. choice: as in Say. Two stops that differ in these alone are the same stop.
+    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason, detail: why, for people.
+    choice: as in Say. Comparisons of stops ignore `detail` and `choice`.
     """
 
     outcome: str

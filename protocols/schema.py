@@ -1,4 +1,4 @@
-"""The form of a protocol file, `harvest-protocol/1`: which keys there are, and what each may hold."""
+"""The schema of protocol files, `harvest-protocol/1`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _some_words(text: str) -> str:
 
 
 class TargetEntry(StrictModel):
-    """`go: STATE` or `stop: OUTCOME`: one of the two."""
+    """`go: STATE` or `stop: OUTCOME`, but not both."""
 
     go: str | None = None
     stop: Literal["completed", "breakdown"] | None = None
@@ -57,7 +57,7 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """What is said in a state, or which simulated user speaks there, and the edges on the answer.
+    """What is said in a state, or which simulated user speaks, and the edges that depend on the answer.
 
     each, then, empty: for states that go through a list.
     """
@@ -92,13 +92,13 @@ class StateEntry(StrictModel):
 
 
 class NoMatchEntry(StrictModel):
-    """The label of an answer that no edge fits; the conversation then ends with the outcome `no-match`."""
+    """The label of an answer that no edge matches; the conversation then ends with the outcome `no-match`."""
 
     label: Label
 
 
 class ProtocolEntry(StrictModel):
-    """A whole protocol file."""
+    """A complete protocol file."""
 
     format: Literal["harvest-protocol/1"]
     name: Annotated[str, written_form(NAME.pattern, NAME_WORDS)]

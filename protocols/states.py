@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to go: on to a state, or to the end. Exactly one of the two is not empty.
+    """Where an edge leads: to a state or to the end. Exactly one field is not empty.
 
-    state: name of a state. outcome: `completed` or `breakdown`.
+    state: the name of a state. outcome: `completed` or `breakdown`.
     """
 
     state: str = ""
@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A way out of a state. rule: name of the rule that must hold; "" for `otherwise`. label: `o` or `x`."""
+    """A way out of a state. rule: the name of the rule that must hold; "" for `otherwise`. label: `o` or `x`."""
 
     rule: str
     label: str
@@ -38,10 +38,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUser:
-    """A user that a protocol names, as its file describes it; what it is, `simulators.registry` knows.
+    """A user named in a protocol, as described in its file; `simulators.registry` builds it.
 
-    simulator: the name of the policy. options: its options as JSON values, `over` among them where it stands over
-    another. document: the same as it stands in the file, so that a fault in it can say where.
+    simulator: the name of the policy. options: its options as JSON values, including `over` if it wraps another one.
+    document: the same part of the file, for the places of errors.
     """
 
     simulator: str
@@ -51,12 +51,12 @@ class SimulatedUser:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One thing the user says, and the edges that are tried in order on the answer.
+    """One thing that the user says, and the edges that are tried in order on the answer.
 
     A state that goes through the topic's turns (`then` is set) says one of them each time it is entered, across the
-    whole conversation; when none is left, it hands on to `then` without a word. empty: where to go instead of `then`
-    for a topic without turns; None is `then`. user: of a state in which a simulated user of the protocol speaks, its
-    name; such a state has no words of its own.
+    whole conversation; when none is left, it passes on to `then` without a word. empty: where to go instead of `then`
+    for a topic without turns; None means `then`. user: the name of the simulated user who speaks in this state, which
+    then has no words of its own.
     """
 
     name: str
@@ -68,9 +68,9 @@ class State:
 
     @property
     def each(self) -> bool:
-        """Whether the state goes through the topic's turns."""
+        """True if the state goes through the topic's turns."""
         return self.then is not None
 
     def after_last(self, topic: Topic) -> Target | None:
-        """Where a state that has said all of the topic's turns hands on to; None for other states."""
+        """Return where a state leads after all of the topic's turns were said; None for other states."""
         return self.then if topic.turns else (self.empty or self.then)

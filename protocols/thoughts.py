@@ -1,8 +1,8 @@
-"""What a model thinks aloud at the beginning of its text, set apart from what it answers.
+"""A model's thoughts at the beginning of its text, separated from its answer.
 
-Servers that do not know a model's marks hand its thoughts on as a part of the text. Only what opens the text is taken
-for thoughts: an answer may speak of such marks further on. A template can open the thoughts in the prompt, so that
-only their end is in the reply; it is recognised where it stands on a line of its own.
+Servers that do not know a model's marks pass its thoughts on as a part of the text. Only marks that open the text
+count, because an answer may mention such marks later. A template can open the thoughts in the prompt, so that only
+their end is in the reply; it is recognised if it is on a line of its own.
 """
 
 import re
@@ -28,8 +28,10 @@ _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
 
 def split_thoughts(text: str) -> tuple[str, int]:
-    """The thoughts that open a text, "" for none, and where the answer begins. Thoughts that never end are all there
-    is: the answer then begins where the text ends."""
+    """Return the thoughts that open a text, or "", and where the answer begins.
+
+    If the thoughts never end, the answer begins at the end of the text.
+    """
     thoughts: list[str] = []
     at = 0
     while (span := _leading(text, at)) is not None:
@@ -52,7 +54,7 @@ def split_thoughts(text: str) -> tuple[str, int]:
 
 
 def _leading(text: str, at: int) -> tuple[int, int, int] | None:
-    """[begin, end) of the thoughts that open text[at:], and where what follows them begins."""
+    """Return [begin, end) of the thoughts that open text[at:], and where the text after them begins."""
     empty = _EMPTY.match(text, at)
     if empty is not None:
         return empty.end(), empty.end(), empty.end()
@@ -65,8 +67,10 @@ def _leading(text: str, at: int) -> tuple[int, int, int] | None:
 
 
 def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
-    """The mark that closes what was opened before `at`, past the pairs within it; None if they do not come out even.
-    A mark in backquotes is spoken of, and neither opens nor closes."""
+    """Return the mark that closes what was opened before `at`, skipping nested pairs; None if they are unbalanced.
+
+    A mark in backquotes is only mentioned, and neither opens nor closes.
+    """
     depth = 1
     for mark in either.finditer(text, at):
         if text[mark.start() - 1] == "`" and text[mark.end() : mark.end() + 1] == "`":

@@ -1,12 +1,12 @@
-"""What a state says: a template over the topic, checked before anything is sent.
+"""The words of a state: a template over the topic, checked before anything is sent.
 
-Templates are Jinja in its sandbox, cut down to what is pure and can be checked when the file is read: variables,
-filters from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text
-is a template; what stands in a topic is data and comes out as it is, even where it looks like a template.
+Templates are sandboxed Jinja, reduced to what is pure and can be checked when the file is read: variables, filters
+from a fixed list, `if`, `for` and `set`. No includes, no calls, no randomness. Only the protocol's own text is a
+template; the topic's texts are data and inserted literally, even if they look like templates.
 
-A file from elsewhere must not use up memory or time either. So the only arithmetic is + and -, numbers have at most six
-digits, loops are not nested, `set` may not use values that were set before, few things are joined, filters work through
-a bounded number of characters, and what one of them makes, as the text itself, is limited to 100,000.
+A file from elsewhere must not exhaust memory or time either. So the only arithmetic is + and -, numbers have at most
+six digits, loops are not nested, `set` may not use values that were set before, few things are joined, filters process
+a bounded number of characters, and the result of each filter and of the template is limited to 100,000.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WORK: ContextVar[int] = ContextVar("work", default=0)
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A template's text. each: whether it may use `item`, one of the topic's turns."""
+    """The text of a template. each: whether it may use `item`, one of the topic's turns."""
 
     template: str
     each: bool = False
@@ -64,7 +64,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a template: line of the template (from 1) and the words at fault ("" if not known)."""
+    """An error in a template. line: from 1. words: the words at fault, or "" if unknown."""
 
     what: str
     allowed: str
@@ -73,8 +73,10 @@ class Fault:
 
 
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
-    """What the state says about `topic` as user turn `turn` (from 1). Raises InputError if a word is missing
-    or nothing is left to say; white space around the text is cut off."""
+    """Return what the state says about `topic` as user turn `turn` (from 1), without surrounding white space.
+
+    Raises InputError if a value is missing or the text is empty.
+    """
     if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
         return wording.template.strip()  # said as it stands
     from jinja2 import TemplateError
@@ -114,7 +116,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
 
 @lru_cache(maxsize=256)  # users check their templates again for every conversation
 def faults(wording: Wording) -> tuple[Fault, ...]:
-    """What is wrong with a template, whatever the topic; () if nothing is."""
+    """Return the errors in a template that do not depend on the topic."""
     return tuple(_look_for_faults(wording))
 
 
@@ -149,7 +151,7 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
 
 
 def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | None:
-    """The first thing in a template that could take more time or memory than a text for a chat is worth."""
+    """Return the first part of a template that could take too much time or memory, or None."""
     from jinja2 import nodes
 
     line = node.lineno
@@ -241,10 +243,10 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
 
 
 def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
-    """What is wrong with a part of what a filter made, of a loop, of a value that was set, or of a literal.
+    """Return the fault of accessing a part of a filter's result, a loop, a set value, or a literal.
 
-    Jinja finds Python's attributes as well as what stands in a value. These are methods, which say their address in
-    memory: other words in every process.
+    Jinja finds Python's attributes as well as a value's own parts. Attributes are methods, whose text contains an
+    address in memory: different words in every process.
     """
     from jinja2 import nodes
 
@@ -262,7 +264,8 @@ def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | Non
 
 
 def _chain(node: nodes.Node) -> list[str | int | None]:
-    """`topic.fields.year` as ["topic", "fields", "year"]; None for a part that is computed; [] if not a chain."""
+    """Return `topic.fields.year` as ["topic", "fields", "year"], with None for a computed part; [] if it is not a
+    chain."""
     from jinja2 import nodes
 
     parts: list[str | int | None] = []
@@ -284,7 +287,7 @@ def _chain_text(node: nodes.Node) -> str:
 
 
 def fields_used(wording: Wording) -> frozenset[str]:
-    """The names NAME of every `topic.fields.NAME` in the template."""
+    """Return the names NAME of every `topic.fields.NAME` in the template."""
     from jinja2 import nodes
 
     tree = _environment().parse(wording.template)
@@ -293,9 +296,9 @@ def fields_used(wording: Wording) -> frozenset[str]:
 
 
 def _view(topic: Topic) -> SimpleNamespace:
-    """What a template sees of a topic; gold, URL kinds and attribute sets are not among it.
+    """Return the part of a topic that templates see, without gold, URL kinds and attribute sets.
 
-    Empty words are left out: a template that says them would send a sentence with a hole in it.
+    Empty texts are left out, since a template that used one would send a sentence with a hole in it.
     """
     words = {
         "id": topic.id,
@@ -324,8 +327,8 @@ def _environment() -> Environment:
 
 
 def _plain(value: object) -> object:
-    """A value that is said. Raises TypeError for what is not text by itself: a list would come out as Python writes it,
-    and an object with its address in memory."""
+    """Return a value to insert. Raises TypeError for a value that is not text by itself, such as a list or an
+    object."""
     from jinja2 import Undefined
 
     if value is None or isinstance(value, (str, int, float, Undefined)):  # one that is undefined says so itself
@@ -334,7 +337,7 @@ def _plain(value: object) -> object:
 
 
 def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
-    """The filter, which neither works without end nor makes what is too long."""
+    """Wrap a filter to limit its work and the length of its result."""
 
     @wraps(filter_)  # with Jinja's mark of what it is given besides
     def bounded(*arguments: Any, **options: Any) -> Any:
@@ -360,7 +363,7 @@ def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: 
 
 
 def _filter_join(things: Iterable[object], d: str = "") -> str:
-    """d: what stands between them, as Jinja calls it."""
+    """Join texts. d: the separator, named as in Jinja."""
     words = list(map(str, things))
     if sum(map(len, words)) + len(words) * len(d) > LONGEST:
         raise ValueError(f"join makes more than {LONGEST:,} characters")
@@ -380,7 +383,7 @@ def _compile_template(template: str) -> Template:
 
 
 def occurrence(fault: Fault, template: str) -> tuple[str, int]:
-    """A regular expression for the words at fault, and how many times it matches in the template before them."""
+    """Return a regular expression for the words at fault, and its number of matches before them in the template."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
     # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that hold them.

@@ -1,4 +1,4 @@
-"""Topics: what conversations are about, how entities are grouped, and what is known to be relevant."""
+"""Topics: the subjects of conversations, the groups of entities, and what is known to be relevant."""
 
 import lazy_loader
 

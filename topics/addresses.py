@@ -1,6 +1,6 @@
-"""One spelling for one web address, and its parts as a browser would read them.
+"""Canonical web addresses, and their parts as a browser would read them.
 
-Nothing here raises on what a system wrote: text that is not an http(s) URL has no parts.
+Nothing here raises for any input: text that is not an http(s) URL has no parts.
 """
 
 import re
@@ -35,7 +35,7 @@ _LONGEST_HOST = 253  # RFC 1035, section 2.3.4; longer ones are not worth a plac
 
 
 class Address(NamedTuple):
-    """An absolute http(s) URL taken apart, every part in its canonical form; port "" if it is the default."""
+    """The parts of an absolute http(s) URL in canonical form. port: "" if it is the default."""
 
     scheme: str
     host: str
@@ -51,20 +51,19 @@ class Address(NamedTuple):
 
 
 def canonical_url(url: str) -> str:
-    """One spelling for one address; text that is not an http(s) URL is returned as it is, without white space around
-    it.
+    """Return the canonical form of a URL; other text is returned without surrounding white space.
 
-    Lower case for scheme and host, hosts in ASCII (IDNA), no user name, no default port, no fragment, dot segments
-    resolved, percent-encoding in its shortest form, tracking parameters (`utm_…` and `TRACKING`) removed, the
-    other parameters kept and ordered by name. Nothing that could change the page is touched: scheme, `www.`, a
-    trailing slash and the case of the path stay.
+    Scheme and host are in lower case, hosts in ASCII (IDNA); no user name, default port or fragment; dot segments are
+    resolved, percent-encoding is in its shortest form, tracking parameters (`utm_…` and `TRACKING`) are removed, and
+    other parameters are sorted by name. Nothing that could change the page is touched: scheme, `www.`, a trailing
+    slash and the case of the path stay.
     """
     parts = address(url)
     return url.strip() if parts is None else parts.url
 
 
 def address(url: str) -> Address | None:
-    """The parts of `url` as a browser would read them; None for anything but an absolute http(s) URL."""
+    """Return the parts of `url` as a browser would read them, or None if it is not an absolute http(s) URL."""
     return _address(url) if len(url) > _LONG else _cached_address(url)
 
 
@@ -97,7 +96,7 @@ _cached_address = lru_cache(maxsize=4096)(_address)
 
 
 def canonical_host(text: str) -> str | None:
-    """The host in lower case and ASCII, an IPv6 address in its short form; None if it cannot be a host."""
+    """Return the host in lower case and ASCII, an IPv6 address in its short form, or None for an invalid host."""
     return _host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 
@@ -128,7 +127,7 @@ _cached_host = lru_cache(maxsize=4096)(_host)
 
 
 def looks_public(host: str) -> bool:
-    """A name under a top-level domain that is not set aside for private use, or an address routed everywhere."""
+    """Return whether a host is a name under a public top-level domain, or a globally routed address."""
     end = host.rpartition(".")[2]
     if host.startswith("[") or end.isdigit():
         from ipaddress import ip_address
@@ -161,7 +160,7 @@ def _path(path: str) -> str:
 
 
 def _shortest_encoding(text: str, safe: str) -> str:
-    """Percent-encoding in its shortest form: nothing encoded that need not be, capital hexadecimal digits."""
+    """Return the shortest percent-encoding: nothing encoded unnecessarily, capital hexadecimal digits."""
 
     def shortest(match: re.Match[str]) -> str:
         if not match[1]:

@@ -1,7 +1,7 @@
-"""Attribute sets: the groups that entities are sorted into, and the shares each group should have.
+"""Attribute sets: the groups of entities, and the share that each group should have.
 
-A value as a page gives it (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group,
-in the order of the groups, summing to 1. Shares are computed in exact fractions and rounded once, at the end.
+A value as a page gives it (`1.3M`, `United States; Canada`) becomes a membership vector: one share for each group, in
+the order of the groups, summing to 1. Shares are computed as exact fractions and rounded once, at the end.
 """
 
 import math
@@ -27,13 +27,13 @@ Lookup = Callable[[str], tuple[str, Shares] | None]
 
 @dataclass(frozen=True, slots=True)
 class AttributeSet:
-    """One way of grouping entities (GFRC §2.1, §3.1).
+    """One way to group entities (GFRC §2.1, §3.1).
 
-    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: their names, two or more.
-    gold: the shares the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their
-    sum). bounds: for ordinal sets of numbers, one
-    fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, …. mapping: `regions` turns names of
-    countries into groups. of: what is counted or read, in words. Raises ValueError if these do not agree.
+    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: their names, two or more. gold: the
+    shares that the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their sum).
+    bounds: for ordinal sets of numbers, one fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, ….
+    mapping: `regions` maps names of countries to groups. of: what the values count or say, in words. Raises ValueError
+    if these do not agree.
     """
 
     name: str
@@ -81,10 +81,10 @@ class AttributeSet:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
     def membership(self, raw: str) -> tuple[float, ...]:
-        """The shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
+        """Return the shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
 
-        Several names are separated by `;` or `,` and share equally. Returns one share in [0, 1] per group, summing
-        to 1. Raises ValueError, saying what is wrong, if the value is not understood or could mean two groups.
+        Several names are separated by `;` or `,` and share equally. Returns one share in [0, 1] per group, summing to
+        1. Raises ValueError with an explanation if the value is not understood or is ambiguous.
         """
         text = raw.strip()
         if not text:
@@ -166,14 +166,14 @@ class AttributeSet:
 
 
 def uniform(groups: int) -> tuple[float, ...]:
-    """The same share for each group."""
+    """Return the same share for each group."""
     return (1 / groups,) * groups
 
 
 def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
-    """Shares from counts or probabilities by group; a group that is not named has none.
+    """Return shares from counts or probabilities by group; groups without a count get 0.
 
-    Raises ValueError for names that are not groups, for negative or infinite numbers, and where all are 0.
+    Raises ValueError for names that are not groups, for negative or infinite numbers, and if all are 0.
     """
     by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)
@@ -194,7 +194,8 @@ def _fold_name(name: str) -> str:
 
 
 def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
-    """Equal shares for the names listed in `text`, each counted once; a name may hold commas (`Korea, Republic of`)."""
+    """Return equal shares for the names in `text`, each counted once; a name may contain commas (`Korea, Republic
+    of`)."""
     named: dict[str, Shares] = {}
     for part in text.split(";"):
         cells = [cell.strip() for cell in part.split(",")]

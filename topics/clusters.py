@@ -1,9 +1,9 @@
-"""Which topics hang together: the clusters that a topic file names, and requests that are nearly the same.
+"""Clusters of topics: those named in a topic file, and requests that are nearly the same.
 
-Ten topics that ask two questions in five wordings each are two topics, not ten. An interval for topics like these that
-counts them as ten covers .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then take
-clusters as their units. Nobody can see from outside whether two topics are answered alike; what can be seen is that
-they ask for nearly the same, and that is named.
+Ten topics that ask two questions in five wordings each are really two topics, and an interval for topics like these
+that counts them as ten covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then
+use clusters as their units. Whether two topics are answered alike is not visible from outside; but requests that are
+nearly the same are, and are reported.
 """
 
 import re
@@ -29,8 +29,10 @@ _MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
-    """The number of each topic's cluster, from 0 in the order of their first topics; a topic that names none is a
-    cluster of its own."""
+    """Return the cluster number of each topic, from 0 in order of first occurrence.
+
+    A topic that names no cluster is a cluster of its own.
+    """
     numbers: dict[tuple[str, str], int] = {}
     return tuple(
         numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
@@ -39,9 +41,11 @@ def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
 
 
 def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
-    """The cluster of each topic that has one in any of `sets`, by id. Topics are in one cluster if any set puts them
-    in one, directly or through other topics; it is called by the first of its names, so that the order of the sets
-    does not matter."""
+    """Return the cluster of each topic that has one in any of `sets`, by id.
+
+    Topics are in one cluster if any set puts them in one, directly or through other topics. It is named after the
+    first of its names in sorted order, so that the order of the sets does not matter.
+    """
     root: dict[tuple[str, str], tuple[str, str]] = {}
     for topics in sets:
         for topic in topics.topics:
@@ -56,7 +60,7 @@ def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
 
 
 def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
-    """The topics, each with its cluster of `clusters`, by id; None for those that are not in it."""
+    """Return the topics with their clusters in `clusters`, by id; None for topics that are not in it."""
     return tuple(
         topic if topic.cluster == clusters.get(topic.id) else replace(topic, cluster=clusters.get(topic.id))
         for topic in topics
@@ -64,16 +68,15 @@ def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple
 
 
 def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
-    """Ids of topics that ask for nearly the same and have no cluster in common: groups of two or more, in the order of
-    the topics.
+    """Return ids of topics that ask for nearly the same but share no cluster, in groups of two or more, in topic
+    order.
 
-    Compared are the words of request, turns and fields, each counted once, whatever their order and case, of topics
-    of one type. Two topics ask for nearly the same if
+    Topics of one type are compared by the words of request, turns and fields, each counted once, ignoring order and
+    case. Two topics ask for nearly the same if
 
     * one has the words of the other and at most one more, or
-    * without the words that more than half of the type's topics have, which are the frame in which all of them are put
-      ("Please list up movies …"), they share at least three words, and at least three in five of the words that either
-      of them has.
+    * without the words that more than half of the type's topics have, which are their common frame ("Please list up
+      movies …"), they share at least three words, and at least three in five of the words that either of them has.
 
     Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of topics.
     """
@@ -95,7 +98,7 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
 
 
 def nearly_same_note(topics: Sequence[Topic]) -> str:
-    """A sentence about topics that ask for nearly the same and have no cluster in common; "" without any."""
+    """Return a sentence about topics that ask for nearly the same but share no cluster, or ""."""
     groups = nearly_same(topics)
     if not groups:
         return ""
@@ -111,7 +114,7 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
 
 
 def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Pairs in which one has the words of the other and at most one more."""
+    """Yield pairs of topics of which one has the words of the other and at most one more."""
     first: dict[frozenset[str], int] = {}
     for at in members:
         if said[at]:
@@ -126,10 +129,10 @@ def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterato
 
 
 def _mostly_shared(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Pairs that share enough of their words without the frame.
+    """Yield pairs of topics that share enough of their words outside the frame.
 
-    Of two sets that share so much, each has one of the shared words among its few rarest: only topics that have one of
-    these in common are compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
+    If two sets share that much, one of the shared words is among the few rarest of each, so only topics that have one
+    of these in common are compared (prefix filtering; S. Chaudhuri, V. Ganti and R. Kaushik, ICDE 2006).
     """
     often = Counter(word for at in members for word in said[at])
     own = {at: {word for word in said[at] if 2 * often[word] <= len(members)} for at in members}

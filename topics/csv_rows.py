@@ -1,8 +1,8 @@
-"""A CSV file with the place of every cell, so that a fault in it can be pointed at.
+"""CSV files with the place of every cell, for error messages.
 
-Commas between cells (or another separator), quotation marks around cells that hold separators, quotation marks
-(doubled) or line ends. `read_table` also takes what spreadsheets and data frames make of a table of ours: semicolons or
-tabs, a line `sep=;`, UTF-16, and rows in which nothing is filled in.
+Cells are separated by commas (or another separator), and quoted if they contain separators, quotation marks (doubled)
+or line ends. `read_table` also accepts the output of spreadsheets and data frames: semicolons or tabs, a line `sep=;`,
+UTF-16, and empty rows.
 """
 
 import re
@@ -24,7 +24,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell without its quotation marks and the white space around it; line and column where it begins, from 1."""
+    """A cell without quotation marks and surrounding white space. line, column: where it begins, from 1."""
 
     text: str
     line: int
@@ -32,9 +32,9 @@ class Cell:
 
 
 def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell, ...]]:
-    """The rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab.
+    """Yield the rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab.
 
-    Raises InputError for quotation marks that do not pair.
+    Raises InputError for unbalanced quotation marks.
     """
     unquoted, quotes, opening, ends = _PLAIN[separator], _QUOTED[separator], _OPENING[separator], f"{separator}\r\n"
     position, line, line_start = 0, 1, 0
@@ -77,7 +77,8 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
 
 
 def csv_line(cells: Iterable[str], separator: str = ",") -> str:
-    """One row as a line of text, with its line end. (The standard writer leaves a lone carriage return unquoted.)"""
+    """Return one row as a line of text with its line end. (The standard writer leaves a lone carriage return
+    unquoted.)"""
     marks = _NEEDS_QUOTES[separator]
     quoted = ('"' + cell.replace('"', '""') + '"' if marks.search(cell) else cell for cell in cells)
     return separator.join(quoted) + "\n"
@@ -85,7 +86,7 @@ def csv_line(cells: Iterable[str], separator: str = ",") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """head: the first row; () if there is none. rows: the others, without those in which no cell has a text."""
+    """head: the first row, or (). rows: the others, except those with only empty cells."""
 
     head: tuple[Cell, ...]
     rows: Iterator[tuple[Cell, ...]]
@@ -93,12 +94,12 @@ class Table:
 
 
 def is_utf16(data: bytes) -> bool:
-    """Whether it begins with the mark of UTF-16, as spreadsheets write it."""
+    """Return whether the data begin with the UTF-16 mark that spreadsheets write."""
     return data.startswith(_UTF16)
 
 
 def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UTF-8") -> str:
-    """The text of a table: UTF-8, or UTF-16 with its mark. Raises InputError for what is neither."""
+    """Return the text of a table in UTF-8, or in UTF-16 with its mark. Raises InputError for anything else."""
     if is_utf16(data):
         try:
             return data.decode("utf-16")
@@ -111,8 +112,10 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
 
 
 def read_table(text: str, path: str, known: Container[str]) -> Table:
-    """A table by its rows. known: names of its columns, in lower case, by which the separator is found where the text
-    does not declare it. Raises InputError as `csv_rows` does, also while rows are taken.
+    """Read a table row by row.
+
+    known: names of its columns in lower case, by which the separator is found if the text does not declare it. Raises
+    InputError as `csv_rows` does, also while iterating over the rows.
     """
     declared = _DECLARED.match(text)
     if declared:  # blanked, so that lines and columns stay those of the file
@@ -123,7 +126,7 @@ def read_table(text: str, path: str, known: Container[str]) -> Table:
 
 
 def _separator(text: str, path: str, known: Container[str]) -> str:
-    """The separator by which the first row holds most of the columns we know; a comma where none does."""
+    """Return the separator that gives the first row most of the known columns; a comma by default."""
 
     def columns(separator: str) -> int:
         try:

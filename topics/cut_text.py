@@ -1,20 +1,21 @@
-"""Words that YAML would cut off: a # after a blank begins a comment, also in the middle of what a user is to say.
+"""Text that YAML would cut off: a # after a blank begins a comment, even in the middle of what a user should say.
 
     request: What became of order #4711?     YAML reads "What became of order"
     request: Is C # or F # the better one?   YAML reads "Is C"
 
-It does so at the beginning of a line, too, and before a text, after the | of a block and between the texts of a list:
+This also happens at the beginning of a line, before a text, after the | of a block and between the texts of a list:
 
     request: What became of                  YAML reads "What became of"
       #4711 that I placed?
 
-Comments that people write behind a value are told apart by their form: two blanks before the # (as yamllint wants it),
-or a value of one word, and a blank after the #. In texts that are said to a system word for word no comment is taken
-where the text could go on, except behind quotation marks, with two blanks:
+Comments that people write behind a value are recognised by their form: two blanks before the # (as yamllint wants it),
+or a value of one word, and a blank after the #. In texts that are said to a system word for word, no comment is
+accepted where the text could go on, except behind quotation marks, with two blanks:
 
     request: "Where" #4711 is it               YAML reads "Where"
 
-A comment on a line of its own is one wherever no text could go on: above a key or an item, as deep as these or less.
+A comment on a line of its own is accepted wherever no text could go on: above a key or an item, indented as deep as
+these or less.
 """
 
 import re
@@ -58,8 +59,10 @@ class Mark(Protocol):
 
 
 class Commented(str):
-    """A text beside which stands a comment that could be words of it. what: the fault, where the text is said. behind:
-    whether it is no more than a comment on its line, written as such."""
+    """A text with a comment that could belong to it.
+
+    what: the error message if the text is said to a system. behind: whether it is clearly a comment behind the text.
+    """
 
     what: str
     advice: str
@@ -68,8 +71,11 @@ class Commented(str):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a text stands. before: the position up to which the source was read before it. style: as YAML has it (`""`
-    for a plain text). column: of its key or dash, from 0. brackets: `[` or `{` if it stands in such; else ""."""
+    """The context of a text in its file.
+
+    before: the position up to which the source was read before it. style: as in YAML (`""` for a plain text). column:
+    of its key or dash, from 0. brackets: `[` or `{` if it is in such, else "".
+    """
 
     source: str
     before: int
@@ -81,8 +87,8 @@ class Surroundings:
 
 
 class _Comment(NamedTuple):
-    """text: from the # on. blank: what stands before it on its line: nothing but that if it is `alone` there. apart:
-    whether a comma parts it from the text before it."""
+    """A comment. text: from the # on. blank: what precedes it on its line; only blanks if it is `alone` there. apart:
+    whether a comma separates it from the text before it."""
 
     at: int
     text: str
@@ -92,7 +98,7 @@ class _Comment(NamedTuple):
 
     @property
     def behind(self) -> bool:
-        """Whether it is written as comments behind a value are."""
+        """True if it has the form of comments behind a value."""
         return self.blank not in ("", " ") and _HONEST.match(self.text) is not None
 
     @property
@@ -101,9 +107,9 @@ class _Comment(NamedTuple):
 
 
 def commented(value: object, path: str, around: Surroundings) -> object:
-    """The value; a `Commented` if it is a text and a comment beside it could be words of it.
+    """Return the value, or a `Commented` if it is a text and a comment beside it could belong to it.
 
-    Raises InputError for a comment behind it that is not written as one.
+    Raises InputError for a comment behind it that does not have the form of one.
     """
     if not isinstance(value, str):
         comments = _after(around)[0] if value is None else []
@@ -132,7 +138,7 @@ def commented(value: object, path: str, around: Surroundings) -> object:
 
 
 def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
-    """Raises InputError for a list without texts, within brackets, in which a comment could be one."""
+    """Raise InputError for an empty list in brackets that contains a comment, which could be a text."""
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
         if not (comment.plausible if comment.alone else comment.behind):
@@ -141,14 +147,14 @@ def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
 
 
 def comment_after(line: str, column: int) -> str:
-    """The comment that stands where a value would, on a line from `column` (from 1) on; "" for none. It may have been
-    meant as the text."""
+    """Return the comment in the place of a value, from `column` (from 1) on, or "". It may have been meant as the
+    text."""
     found = re.match(r"[ \t]+(#.*)", f" {line[column - 1 :]}", re.DOTALL)
     return found[1] if found else ""
 
 
 def _cut(around: Surroundings) -> Iterator[_Comment]:
-    """The comments beside a text that could be words of it."""
+    """Yield the comments beside a text that could belong to it."""
     quoted, block = around.style in ("'", '"'), around.style in ("|", ">")
     # The comments between a key, a dash, a bracket or a comma and the text.
     source, start = around.source, around.start.index
@@ -187,7 +193,7 @@ def _cut(around: Surroundings) -> Iterator[_Comment]:
 
 
 def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
-    """`#4711` right below a text, as deep as its key: nobody begins a comment so."""
+    """Return whether `#4711` is right below a text, as deep as its key: no one begins a comment like that."""
     if len(comment.blank) != around.column or not comment.text[1:2].isdigit() or around.brackets:
         return False
     between = around.source[around.end.index : comment.at - len(comment.blank)]
@@ -195,7 +201,7 @@ def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
 
 
 def _after(around: Surroundings) -> tuple[list[_Comment], int]:
-    """The comments between a text and whatever comes next but a comma, and in which column that stands."""
+    """Return the comments between a text and the next token except a comma, and that token's column."""
     source, apart = around.source, False
     found: list[_Comment] = []
     at = _skip_source(_BLANK, source, around.end.index)
@@ -219,7 +225,7 @@ def _comment_at(source: str, at: int, *, apart: bool = False) -> _Comment:
 
 
 def _line_of(source: str, at: int) -> int:
-    """The start of the blanks right before a position."""
+    """Return the start of the blanks right before a position."""
     while at and source[at - 1] in " \t":
         at -= 1
     return at

@@ -1,7 +1,7 @@
-"""Numbers as people read them: what rounds to zero is zero, without a sign.
+"""Numbers for people: a value that rounds to zero is shown as zero, without a sign.
 
-A difference of -1e-17, or of -0.04 points, is printed as `0.0`: as `-0.0` it would say that something fell. Whatever
-may be negative is written here, in terminals, pictures, reports, messages and LaTeX alike.
+A difference of -1e-17, or of -0.04 points, is shown as `0.0`; `-0.0` would say that something fell. All numbers that
+may be negative are formatted here, in terminals, pictures, reports, messages and LaTeX.
 """
 
 import math
@@ -11,22 +11,23 @@ _ZERO = re.compile(r"^([+-]?)0\.")
 
 
 def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = False) -> str:
-    """`-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: `-.5`, without the zero before it."""
+    """Return `-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: `-.5`, without the zero
+    before it."""
     return _write_decimal(value, f".{digits}f", signed=signed, bare=bare)
 
 
 def significant(value: float, digits: int, *, signed: bool = False) -> str:
-    """With so many significant digits: `0.0123`, `+1.2e-05`; `n/a` for NaN."""
+    """Return a number with that many significant digits: `0.0123`, `+1.2e-05`; `n/a` for NaN."""
     return _write_decimal(value, f".{digits}g", signed=signed)
 
 
 def change(value: float, *, share: bool) -> str:
-    """A difference as tables write it: of shares in points, `+12.3`, else with four digits, `-.0123`."""
+    """Return a difference for a table: of shares in points, `+12.3`, else with four digits, `-.0123`."""
     return decimal(100 * value, 1, signed=True) if share else decimal(value, 4, signed=True, bare=True)
 
 
 def roughly(number: float) -> str:
-    """An estimate from an estimate, in two digits: `18,000` for 17,866, `37` for 36.6. number: at least 0, finite."""
+    """Round a rough estimate to two digits: `18,000` for 17,866, `37` for 36.6. number: at least 0, finite."""
     whole = math.ceil(number)
     return f"{round(whole, min(0, 2 - len(str(whole)))):,}"
 

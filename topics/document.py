@@ -1,6 +1,6 @@
-"""One of our YAML files, checked against the model of what it may hold: the first fault is one sentence at its place.
+"""Our YAML files, validated against their models: the first fault is reported in one sentence at its place.
 
-`topics.yaml_values` says what is refused before that, in any YAML; `topics.scalars`, what is a number or a truth value.
+`topics.yaml_values` refuses faults in any YAML before that; `topics.scalars` defines numbers and truth values.
 """
 
 from __future__ import annotations
@@ -76,13 +76,15 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 
 
 def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
-    """An error of a validator that is shown as it is, at its place in the file, without the value: it may be secret.
-    at: the way from what is validated to the value that is wrong."""
+    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret.
+
+    at: the path from the validated value to the wrong one.
+    """
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
 
 
 class StrictModel(BaseModel):
-    """A mapping in one of our files: unknown keys are refused by name, and no type is converted silently.
+    """A mapping in one of our files. Unknown keys are refused by name, and no type is converted silently.
 
     Sequences arrive as tuples, so fields are declared `tuple[...]`.
     """
@@ -108,9 +110,10 @@ class StrictModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None.
+    """A parsed YAML file.
 
-    source: the text that was parsed, for faults inside a value (a word in a template); "" if there was none.
+    value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. source: the parsed text, for faults
+    inside a value (a word in a template), or "".
     """
 
     path: str
@@ -120,7 +123,8 @@ class Document:
     source: str = ""
 
     def place(self, loc: Loc = (), *, key: bool = False) -> Place:
-        """The place of the value at `loc`, or of its key; of the nearest enclosing value where `loc` has no mark."""
+        """Return the place of the value at `loc`, or of its key; if it has no mark, that of the nearest enclosing
+        value."""
         marks = self.key_marks if key else self.marks
         while loc and loc not in marks:
             loc, marks = loc[:-1], self.marks
@@ -129,12 +133,12 @@ class Document:
     def error(
         self, loc: Loc, what: str, *, allowed: str | None = None, advice: str | None = None, key: bool = False
     ) -> InputError:
-        """An error at the value (or the key) at `loc`, ready to raise."""
+        """Return an error at the value (or the key) at `loc`."""
         return InputError(what, place=self.place(loc, key=key), allowed=allowed, advice=advice)
 
     @contextmanager
     def placing(self, loc: Loc) -> Iterator[None]:
-        """Give `loc` as the place of an InputError without one that is raised within the block."""
+        """Give an InputError without a place in the block the place of `loc`."""
         try:
             yield
         except InputError as fault:
@@ -143,15 +147,16 @@ class Document:
             raise self.error(loc, fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
     def part(self, loc: Loc) -> Document:
-        """The value at `loc` as a document of its own: its faults still name their place in the file."""
+        """Return the value at `loc` as a document whose errors still name their place in the file."""
         value, depth = self._value(loc), len(loc)
         inside = {way[depth:]: mark for way, mark in self.marks.items() if way[:depth] == loc}
         keys = {way[depth:]: mark for way, mark in self.key_marks.items() if way[:depth] == loc}
         return Document(self.path, value, inside, keys, self.source)
 
     def validated(self, model: type[_MODEL]) -> _MODEL:
-        """The document as `model`. Raises InputError for the first fault in file order; an unknown key of a mapping is
-        reported before its other faults, since a misspelt key is often their cause.
+        """Return the document as `model`. Raises InputError for the first fault in file order.
+
+        An unknown key of a mapping is reported before its other faults, since a misspelt key is often their cause.
         """
         try:
             return model.model_validate(self.value)
@@ -168,13 +173,13 @@ class Document:
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
-        """An error if the `format` of the file names another kind of file than is read here, else None."""
+        """Return an error if the file's `format` names another kind of file than expected, else None."""
         wanted = model.model_fields.get("format")
         allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)] if wanted else []
         return self.another_format(*allowed)
 
     def another_format(self, *allowed: str) -> InputError | None:
-        """The same by the formats that are read here; None also for a file that names no format of ours."""
+        """Return an error if the file's `format` is one of ours but not one of `allowed`, else None."""
         given = self.value.get("format") if isinstance(self.value, dict) else None
         if not isinstance(given, str):
             return None
@@ -185,8 +190,10 @@ class Document:
         return self.error(("format",), f"this is {_FILES[name]} ({given}), not {here} ({', '.join(allowed)})")
 
     def _meant(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
-        """The errors worth telling, with what would be right there. Where a value may be of several kinds, pydantic
-        reports a fault for each: one that lies deeper is of the kind that was meant, faults at one place are one.
+        """Return the errors worth reporting, each with what would be right.
+
+        For a value of several possible kinds, pydantic reports an error for each: a deeper error belongs to the
+        intended kind, and errors at one place are merged.
         """
         inside = ("missing", "unknown_key")  # faults of keys lie one step deeper than the mapping they are told at
         ways = [self._known(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
@@ -204,7 +211,7 @@ class Document:
         return [(error, " or ".join(needed)) for error, needed in found.values()]
 
     def _describe_error(self, error: ErrorDetails, needed: str, form: str | None) -> InputError:
-        """form: how a value of the wrong kind would be written."""
+        """Return the InputError for an error of pydantic. form: how a value of the right kind would be written."""
         kind, context = error["type"], error.get("ctx", {})
         loc: Loc = (*error["loc"], *context.get("at", ()))
         written = self._source_form(loc) if isinstance(error["input"], (bool, int, float)) else ""
@@ -257,14 +264,14 @@ class Document:
         )
 
     def _source_form(self, loc: Loc) -> str:
-        """How a number or a truth value is written in the file, where 1.10 is not 1.1; "" if that is not known."""
+        """Return a number or truth value as written in the file, where 1.10 is not 1.1; "" if unknown."""
         line, column = self.marks.get(self._known(loc), (0, 0))
         lines = _lines(self.source) if line else ()
         found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
         return found[0] if found and plain_scalar(found[0]) == self._value(self._known(loc)) else ""
 
     def _comment(self, loc: Loc) -> str:
-        """The comment that stands in the place of a value; "" for none."""
+        """Return the comment in the place of a value, or ""."""
         line, column = self.marks.get(self._known(loc), (0, 0))
         lines = _lines(self.source) if line else ()
         return comment_after(lines[line - 1], column) if 0 < line <= len(lines) else ""
@@ -276,7 +283,7 @@ class Document:
         return value
 
     def _known(self, loc: Loc) -> Loc:
-        """`loc` without the parts pydantic puts in for union members, as far as the document goes."""
+        """Return `loc` without the parts that pydantic adds for union members, as far as it exists in the document."""
         found: Loc = ()
         for part in loc:
             if (*found, part) in self.marks:
@@ -290,7 +297,7 @@ def _lines(source: str) -> Sequence[str]:
 
 
 def _as_written(given: object) -> str:
-    """A value as a file would have it; "" for a list or a mapping."""
+    """Return a value as written in a file; "" for a list or a mapping."""
     if isinstance(given, bool):
         return "true" if given else "false"
     return repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
@@ -307,14 +314,14 @@ def _too_many_or_few(kind: str, context: Mapping[str, Any]) -> str:
 
 
 def read_document(path: str | PathLike[str]) -> Document:
-    """Read and parse the YAML file at `path`. Raises InputError for anything that is wrong with it."""
+    """Read and parse the YAML file at `path`. Raises InputError for any fault."""
     return parse_document(read_text(path, "YAML text"), Place.of(path).path)
 
 
 def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str, made_by: str) -> _MODEL:
-    """One of our JSON files as its model. what: such a file is. made_by: the command that writes one.
+    """Read one of our JSON files as its model. what: the kind of file. made_by: the command that writes it.
 
-    Raises InputError, with its place, for a file that is no such thing.
+    Raises InputError, with its place, for any other file.
     """
     write = f"write one with `{made_by}`"
     try:
@@ -327,7 +334,7 @@ def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str
 
 
 def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
-    """A value of one of our JSON files as its model. Raises InputError, with its place, for the first fault."""
+    """Return a value of one of our JSON files as its model. Raises InputError, with its place, for the first fault."""
     plain = _tuples(value.value)
     try:
         return model.model_validate(plain)

@@ -1,11 +1,10 @@
-"""What can be wrong with what a person gave us.
+"""Errors in what a user gave us.
 
     HarvestError            the root of every error this project raises on purpose
     └── InputError          a file or an argument is wrong: say what, where, what is allowed, what to do
 
-`InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2.
-The errors of drivers (what went wrong on the way to a system) live in `harvest.systems.driver`,
-those of a run folder in `recordings.files.errors`.
+`InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2. The errors of
+drivers are defined in `harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ from os import PathLike, fspath
 
 
 class HarvestError(Exception):
-    """The root of every error that Harvest raises on purpose. `str(error)` is a message for a person."""
+    """The root of all errors that Harvest raises on purpose. `str(error)` is a message for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file, printed as `path:line:column`. line, column: from 1; 0 means unknown and is not printed."""
+    """A position in a file, printed as `path:line:column`. line, column: from 1; 0 means unknown and is not
+    printed."""
 
     path: str
     line: int = 0
@@ -28,7 +28,7 @@ class Place:
 
     @classmethod
     def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> Place:
-        """The same from any kind of path."""
+        """Create a place from a path of any type."""
         return cls(fspath(path), line, column)
 
     def __str__(self) -> str:
@@ -43,8 +43,8 @@ class Place:
 class InputError(HarvestError):
     """A user's mistake in a file or an argument.
 
-    what: the fault in one clause. place: the file, line and column, where it is known. allowed: what would be accepted
-    there. advice: what to do.
+    what: the fault in one clause. place: the file, line and column, if known. allowed: what would be accepted there.
+    advice: what to do.
     """
 
     def __init__(

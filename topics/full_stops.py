@@ -1,12 +1,13 @@
-"""Full stops that end no sentence: of list numbers within a line, ordinals, dates and abbreviations, by language.
+"""Full stops that do not end a sentence: of list numbers within a line, ordinals, dates and abbreviations, by
+language.
 
-    inner_stops(text)        spans in which a full stop says nothing: `am 3. Mai`, `im 19. Jahrhundert`, `3. 5. 2026`
+    inner_stops(text)        spans whose full stops end no sentence: `am 3. Mai`, `im 19. Jahrhundert`, `3. 5. 2026`
     list_numbers(text, …)    the numbers of an enumeration within a line: `1. Menü. 2. Karte.`
-    abbreviates(token)       whether a full stop belongs to the word before it, always, at most, or never
+    abbreviates(token)       whether a full stop belongs to the word before it: always, mostly, or never
 
-What differs between languages is data: the words of `_ORDERED` and `_ABBREVIATED`. A word that another of the languages
-uses at the end of a sentence (`ill.`, `max.`, `no.`, `ok.`) is in none of them: one split too many can be judged, a
-sentence glued to the next cannot.
+The differences between languages are data: the words in `_ORDERED` and `_ABBREVIATED`. A word that another language
+uses at the end of a sentence (`ill.`, `max.`, `no.`, `ok.`) is in neither: an extra split can be judged, two sentences
+glued together cannot.
 """
 
 import re
@@ -87,7 +88,8 @@ _OPENS = ".!?…:;,–—-。！？；：、)\"'”’»"
 
 
 def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
-    """Whether the full stop after a word is part of it. `mostly`: unless a new sentence plainly begins after it."""
+    """Return whether the full stop after a word belongs to it. `mostly`: unless a new sentence clearly begins after
+    it."""
     name = token.lower()
     if name in _INSIDE:
         return "always"
@@ -95,17 +97,18 @@ def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
 
 
 def inner_stops(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of dates and ordinals, in which a full stop ends no sentence."""
+    """Return the spans of dates and ordinals, in which a full stop ends no sentence."""
     for pattern in _INNER:
         for match in pattern.finditer(text):
             yield match.span()
 
 
 def list_numbers(text: str, start: int, end: int, inside: Callable[[int], bool]) -> list[tuple[int, int]]:
-    """Spans of the list numbers within [start, end), which stands behind a number of its own or not.
+    """Return the spans of list numbers within [start, end).
 
-    A number belongs to a list if it is 1 after a colon, or one more than the number before it; the first of a list
-    stands at the beginning or after punctuation. inside: whether a place is part of an address, a date or the like.
+    A number belongs to a list if it is 1 after a colon, or one more than the number before it; the first number of a
+    list is at the beginning or after punctuation. inside: whether a position is part of an address, a date or the
+    like.
     """
     headed = _HEADED.search(text[max(0, start - 120) : start])
     before = (int(headed[1]), headed[2]) if headed else None

@@ -5,9 +5,9 @@ A CSV file with the columns topic, entity, grade, title, and one column for each
     topic,entity,grade,title,RATINGS,ORIGIN
     M002,https://www.imdb.com/title/tt0088763/,L2,Back to the Future,1.3M,United States
 
-An entity is a URL of the kind its topic asks for, in any spelling; it is kept by its canonical key. Attribute cells
-hold values as they were read, names of groups, or vectors; an empty cell is an unknown group. A row without a grade
-waits to be judged: it says nothing of its entity.
+An entity is a URL of the kind that its topic asks for, in any spelling; it is stored under its canonical key.
+Attribute cells contain values as found, names of groups, or vectors; an empty cell is an unknown group. A row without
+a grade waits to be judged and says nothing about its entity.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _LARGEST = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class GoldEntry:
-    """What is known of one entity for one topic.
+    """What is known about one entity for one topic.
 
     entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
-    attribute set, without those that are not known. raw: the values the vectors were made from, kept for writing.
-    place: where its grade stands; None if it is not of a file.
+    attribute set, without unknown ones. raw: the original values of the vectors, for writing. place: that of its
+    grade, or None if it is not from a file.
     """
 
     topic: str
@@ -56,11 +56,11 @@ class GoldEntry:
 
 
 class GoldTable:
-    """Entries by topic and entity, in the order of their file.
+    """Entries by topic and entity, in file order.
 
-    skipped: rows of the file for topics that were left out of the set. waiting: topic and entity of the rows without a
-    grade. Raises ValueError if two entries for
-    one entity disagree in grade or group; entries that agree become one, and the first title stays.
+    skipped: the number of rows for topics that were left out of the set. waiting: topic and entity of the rows without
+    a grade. Raises ValueError if two entries for one entity disagree in grade or group; entries that agree are merged,
+    with the first title.
     """
 
     def __init__(self, entries: Iterable[GoldEntry] = (), *, skipped: int = 0) -> None:
@@ -71,20 +71,20 @@ class GoldTable:
             self._add(entry)
 
     def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
-        """The entry for an entity, by its canonical key; None if it is not judged for this topic."""
+        """Return the entry for an entity by its canonical key, or None if it is not judged for this topic."""
         return self._topics.get(topic_id, {}).get(entity_key)
 
     def of(self, topic_id: str) -> Mapping[str, GoldEntry]:
-        """The entries for a topic, by canonical key; none where it has none."""
+        """Return the entries for a topic by canonical key; empty if there are none."""
         return self._topics.get(topic_id, _NOTHING)
 
     def entries(self, topic_id: str) -> tuple[GoldEntry, ...]:
-        """All entries for a topic; () if it has none."""
+        """Return all entries for a topic."""
         return tuple(self._topics.get(topic_id, {}).values())
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Ids of the topics that have entries."""
+        """Return the ids of the topics that have entries."""
         return tuple(self._topics)
 
     def __len__(self) -> int:
@@ -120,19 +120,21 @@ class GoldTable:
 
 
 def read_gold(path: str | PathLike[str], topics: TopicSet) -> GoldTable:
-    """The gold table in the CSV file at `path`. Raises InputError, with line and column, for the first fault."""
+    """Read the gold table in the CSV file at `path`. Raises InputError, with line and column, for the first fault."""
     data = read_bytes(path, "a CSV table", largest=_LARGEST)
     return parse_gold(decode_table(data, Place.of(path).path, "a CSV table"), topics, Place.of(path).path)
 
 
 def gold_table(text: str, topics: TopicSet, path: str) -> Table:
-    """The rows of a gold table as they are, whichever program wrote them. Raises InputError."""
+    """Read the raw rows of a gold table, written by any program. Raises InputError."""
     return read_table(text, path, {name.casefold() for name in (*_COLUMNS, *topics.attributes)})
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
-    """The gold table in a CSV text; `path` names it in messages. A header alone is a table in which nothing is judged,
-    as `harvest pool --gold` writes it where nothing waits. Raises InputError."""
+    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError.
+
+    A header alone is a table without judgments, as written by `harvest pool --gold` if nothing waits to be judged.
+    """
     found = gold_table(text, topics, path)
     header = found.head
     if not header:
@@ -191,7 +193,7 @@ class _Reader:
         return InputError(what, place=Place(self.path, cell.line, cell.column), allowed=allowed, advice=advice)
 
     def entry(self, row: tuple[Cell, ...]) -> GoldEntry | None:
-        """The entry in a row; None for a topic that was left out of the set, and where there is no grade."""
+        """Return the entry in a row; None for a topic that was left out of the set, and for a row without a grade."""
         if len(row) < len(self.columns) or any(cell.text for cell in row[len(self.columns) :]):
             last = row[min(len(row), len(self.columns) + 1) - 1]
             raise self.error(
@@ -266,7 +268,7 @@ class _Reader:
 
 
 def write_gold(table: GoldTable, path: str | PathLike[str], topics: TopicSet) -> None:
-    """Write `table` as a CSV file that `read_gold` turns into an equal table. Replaces the file in one step."""
+    """Write `table` as a CSV file that `read_gold` reads as an equal table. Replaces the file atomically."""
     used = {name for entry in table for name in entry.groups}
     names = [name for name in topics.attributes if name in used]
     lines = [csv_line((*_COLUMNS, *names))]
@@ -292,7 +294,7 @@ def _write_memberships(entry: GoldEntry, attribute: AttributeSet) -> str:
 
 
 def written_vector(shares: tuple[float, ...]) -> str:
-    """A membership vector as text, in fractions where they are exact: `(0,2/3,0,0,0,1/3,0,0)`."""
+    """Return a membership vector as text, with exact fractions where possible: `(0,2/3,0,0,0,1/3,0,0)`."""
     written = []
     for share in shares:
         simple = Fraction(share).limit_denominator(1000)

@@ -1,7 +1,7 @@
-"""Names that are derived from content: hashes over canonical JSON, and seeds.
+"""Identities derived from content: hashes over canonical JSON, and seeds.
 
-Both go through blake2b, never through `hash()`, so that a value has the same identity in every process,
-on every machine and in every order of work.
+Both use blake2b, never `hash()`, so that a value has the same identity in every process, on every machine and in every
+order of work.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most commands draw nothing
 
 
 def canonical_json(value: object) -> str:
-    """JSON with sorted keys, no spaces, real characters and no NaN: one text for one value."""
+    """Return JSON with sorted keys, no spaces, real characters and no NaN: one text for one value."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:
-    """Hex digest (2·size characters) of `value` under a tag, so that a topic never equals a protocol."""
+    """Return the hex digest (2·size characters) of `value` under a tag, so that values of different kinds never
+    collide."""
     digest = hashlib.blake2b(digest_size=size, person=tag.encode()[:16])
     # Names and replies may hold halves of surrogate pairs, which strict UTF-8 refuses.
     digest.update(canonical_json(value).encode("utf-8", "surrogatepass"))
@@ -28,7 +29,7 @@ def content_hash(tag: str, value: object, *, size: int = 16) -> str:
 
 
 def derived_seed(seed: int, *names: str | int) -> int:
-    """A 128-bit seed for one purpose: the same (seed, names) give the same stream, whatever else ran.
+    """Return a 128-bit seed for one purpose: the same (seed, names) give the same stream, whatever else ran.
 
     Names are separated by their JSON form, so ("a", "bc") and ("ab", "c") differ.
     """
@@ -38,7 +39,7 @@ def derived_seed(seed: int, *names: str | int) -> int:
 
 
 def generator(seed: int, *names: str | int) -> numpy.random.Generator:
-    """A numpy generator of its own for (seed, names), for example (seed, system, topic, trial, purpose)."""
+    """Return a separate numpy generator for (seed, names), for example (seed, system, topic, trial, purpose)."""
     import numpy
 
     return numpy.random.Generator(numpy.random.PCG64(derived_seed(seed, *names)))

@@ -1,7 +1,7 @@
-"""A JSON or JSONL file that a person gave us, read strictly: every fault says file, line and column.
+"""JSON and JSONL files from users, read strictly: every error names file, line and column.
 
-The standard library reads the file, because it is fast. Only to report a fault is the text read again, to find the
-place of the value. A key that appears twice in one object is refused: one of the two would be lost silently.
+The standard library reads the file, because it is fast. Only to report an error is the text read again, to find the
+place of the value. A key that appears twice in one object is refused, since one of the two would be lost silently.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """text: of one JSON value. line: the line of the file on which the text begins."""
+    """The text of one JSON value. line: the line of the file on which the text begins."""
 
     path: str
     text: str
     line: int
 
     def place(self, at: int) -> Place:
-        """The place in the file of a position in the text."""
+        """Return the place in the file of a position in the text."""
         place = place_in(self.text, self.path, at)
         return Place(self.path, place.line + self.line - 1, place.column)
 
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value in a file, and the path to it from the top. The methods check its kind, or raise InputError."""
+    """A value in a file, with the path to it from the top. The methods check its type, or raise InputError."""
 
     value: object
     loc: Loc
@@ -57,19 +57,19 @@ class JsonValue:
 
     @property
     def line(self) -> int:
-        """The line of the file on which the text begins that this value is in."""
+        """The line of the file on which the text that contains this value begins."""
         return self._source.line
 
     @property
     def place(self) -> Place:
-        """Its place in the file. The text is read again for this, so ask only to report it."""
+        """Return its place in the file. Reads the text again, so use it only for errors."""
         source = self._source
         if self.loc and isinstance(self.loc[-1], int):
             return source.place(element_starts(source.text, self.loc[:-1])[self.loc[-1]])
         return source.place(start_of(source.text, self.loc))
 
     def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
-        """(line, column) of each value of the text, and of each key, by the path to it. Reads the text again."""
+        """Return (line, column) of each value and each key by the path to it. Reads the text again."""
         source = self._source
         begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
         values: dict[Loc, tuple[int, int]] = {}
@@ -80,14 +80,14 @@ class JsonValue:
         return values, keys
 
     def error(self, what: str, *, allowed: str | None = None, advice: str | None = None) -> InputError:
-        """A fault of this value, ready to raise, with its place in the file."""
+        """Return an error about this value, with its place in the file."""
         return InputError(what, place=self.place, allowed=allowed, advice=advice)
 
     def has(self, key: str) -> bool:
         return isinstance(self.value, dict) and key in self.value
 
     def __getitem__(self, key: str) -> JsonValue:
-        """A member of an object that must be there."""
+        """Return a required member of an object."""
         if not isinstance(self.value, dict):
             raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
         if key not in self.value:
@@ -107,7 +107,7 @@ class JsonValue:
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
-        """Text that is not empty, one of `allowed` where that is given."""
+        """Return a non-empty text, one of `allowed` if that is given."""
         if not isinstance(self.value, str) or not self.value:
             raise self.error(f"{_kind(self.value)} where text is needed", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
@@ -115,13 +115,13 @@ class JsonValue:
         return self.value
 
     def index(self) -> int:
-        """A whole number of at least 0, below 10^9."""
+        """Return a whole number of at least 0, below 10^9."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value < 10**9:
             raise self.error(f"{_kind(self.value)} where a count is needed", allowed="0, 1, 2, …")
         return self.value
 
     def weight(self) -> float:
-        """A finite number of at least 0."""
+        """Return a finite number of at least 0."""
         if not isinstance(self.value, int | float) or isinstance(self.value, bool):
             raise self.error(f"{_kind(self.value)} where a number is needed", allowed="a number from 0")
         try:
@@ -134,7 +134,7 @@ class JsonValue:
 
 
 def read_json(path: str | PathLike[str]) -> Iterator[JsonValue]:
-    """The values in the file: one for each line of `*.jsonl` that is not empty, else one. Raises InputError."""
+    """Return the values in the file: one for each non-empty line of `*.jsonl`, else one. Raises InputError."""
     yield from read_json_text(_text(path), fspath(path))
 
 
@@ -143,12 +143,12 @@ def _text(path: str | PathLike[str]) -> str:
 
 
 def read_json_value(path: str | PathLike[str]) -> JsonValue:
-    """The one value in the file, whatever the file is called. Raises InputError."""
+    """Return the single value in the file, whatever its name. Raises InputError."""
     return _parse_text(_Source(fspath(path), _text(path), 1))
 
 
 def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
-    """As `read_json`, of text that is already there; `path` says whether it has one value a line."""
+    """Read text as `read_json` does; the name in `path` says whether it has one value per line."""
     if not path.lower().endswith(".jsonl"):
         yield _parse_text(_Source(path, text, 1), "give a file of one JSON value a line a name that ends in .jsonl")
         return
@@ -173,11 +173,11 @@ def json_lines(
     torn: list[Place] | None = None,
     mend: Mend | None = None,
 ) -> Iterator[JsonValue]:
-    """The values in a text of one value a line; empty lines are skipped. Raises InputError.
+    """Yield the values in a text with one value per line, without empty lines. Raises InputError.
 
-    bad: gets the fault of each line that is not JSON, and the lines after it are read; without it, the first is raised.
-    torn: takes the places of lines that are only the beginning of an object, as a writer leaves one that is stopped;
-    None: such a line is an error like any other. mend: where a line may hold many records.
+    bad: collects the error of each line that is not JSON, and later lines are read; without it, the first is raised.
+    torn: collects the places of lines that contain only the beginning of an object, as left by a writer that was
+    stopped; None makes such a line an error too. mend: says which values are records, if a line may contain many.
     """
     start, number, first = 0, 0, True
     while start < len(text):
@@ -213,8 +213,8 @@ def json_lines(
 def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
-    """What a text that is not JSON holds all the same: records beside bad ones, or values with a byte order mark
-    between them, where files were put together."""
+    """Yield the values in a text that is not JSON: records beside bad ones, or values separated by a byte order mark,
+    as in concatenated files."""
     if found := _mend_value(source, bad, mend):
         yield found
         return
@@ -243,7 +243,7 @@ def _mend_value(source: _Source, bad: Callable[[InputError], object], mend: Mend
 def json_values(
     text: str, path: str, bad: Callable[[InputError], object], mend: Mend | None = None
 ) -> Iterator[JsonValue]:
-    """The values in a text that is one JSON value, over as many lines as it likes, or has a value on each line.
+    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line.
 
     bad, mend: as in `json_lines`. Raises InputError if nothing in the text is JSON.
     """
@@ -283,8 +283,10 @@ def _is_json(text: str) -> bool:
 
 
 def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
-    """The value that begins at a position, where it ends, and what is wrong with it; its end is -1 if it is not known.
-    line: the line of the file on which the text begins."""
+    """Return the value at a position, its end, and its error; the end is -1 if it is unknown.
+
+    line: the line of the file on which the text begins.
+    """
     end = -1
     try:
         value, end = _STRICT.raw_decode(text, at)
@@ -308,7 +310,7 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
 
 
 def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
-    """of_more: what to do where more than one value stands there."""
+    """Parse a text. of_more: advice if it has more than one value."""
     try:
         value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
@@ -339,7 +341,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
 
 
 class NotJsonError(InputError):
-    """A file, or a line of one, is not written in JSON."""
+    """A file, or a line of one, is not JSON."""
 
 
 def _mending_advice(text: str, fault: json.JSONDecodeError) -> str:
@@ -352,7 +354,7 @@ _END = re.compile(r"\s*\Z")
 
 
 class _RepeatedKeyError(Exception):
-    """Carries nothing: the hook does not know where in the text it is."""
+    """A key appears twice. The hook that raises it does not know the position in the text."""
 
 
 class _ConstantError(Exception):

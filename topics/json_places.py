@@ -1,4 +1,4 @@
-"""Where something stands in a text of JSON. A text is read again for it, so this is for faults alone."""
+"""Positions in a text of JSON. The text is read again to find them, so this is only for errors."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,9 +11,9 @@ _SPACE = " \t\r\n"
 
 
 def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
-    """(way, whether it is the key or the value, position) of everything in a text that is valid JSON, in file order.
+    """Yield (path, "key" or "value", position) for everything in a valid JSON text, in file order.
 
-    An own stack, so that what the parser could read is never too deep here.
+    Uses its own stack, so that no text the parser could read is too deep here.
     """
     decoder, at = JSONDecoder(), 0
     open_: list[tuple[Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
@@ -49,13 +49,13 @@ def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
 
 
 def start_of(text: str, loc: Loc) -> int:
-    """Where the value at `loc` begins; 0 if there is none."""
+    """Return where the value at `loc` begins; 0 if there is none."""
     return next((start for way, key, start in walk(text) if way == loc and not key), 0)
 
 
 @lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
 def element_starts(text: str, loc: Loc) -> Sequence[int]:
-    """Where the elements of the list at `loc` begin."""
+    """Return where the elements of the list at `loc` begin."""
     decoder, starts = JSONDecoder(), []
     at = _skip(text, start_of(text, loc) + 1)
     while text[at] != "]":

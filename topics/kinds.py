@@ -1,4 +1,4 @@
-"""Kinds of URLs that name entities: the title pages of IMDb, the videos of YouTube, any page on the web."""
+"""Kinds of URLs that name entities: title pages of IMDb, videos on YouTube, or any page on the web."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ class UrlKind:
     """A kind of URL that names an entity, for example the title pages of IMDb.
 
     name: `imdb-title`. hosts: registered names, each with all its subdomains (`imdb.com` covers `m.imdb.com`, not
-    `imdb.com.evil.example`); `*` is any host that looks public. path: a regular expression for the whole path.
-    query: a regular expression for one whole `name=value` parameter, "" if the query does not matter.
-    identity: what the entity is known by, with `{id}` in it, filled from the group `(?P<id>…)` of path or query;
-    "" takes the whole address (https, no trailing slash, otherwise as `canonical_url`).
-    also: other shapes of the same kind. Raises ValueError if a pattern is invalid, gives no id, or could take too
-    long (`topics.patterns`).
+    `imdb.com.evil.example`); `*` is any host that looks public. path: a regular expression for the whole path. query:
+    a regular expression for one whole `name=value` parameter, or "" if the query does not matter. identity: the
+    canonical form of the entity, with `{id}` filled from the group `(?P<id>…)` of path or query; "" uses the whole
+    address (https, no trailing slash, otherwise as `canonical_url`). also: other forms of the same kind. Raises
+    ValueError if a pattern is invalid, gives no id, or could take too long (`topics.patterns`).
     """
 
     name: str
@@ -50,8 +49,10 @@ class UrlKind:
         return hash((self.name, self.path))  # asked for with every URL: that of all fields takes longer than the answer
 
     def key(self, url: str) -> str | None:
-        """The canonical identity of the entity that `url` names; None if the URL is not of this kind, or is longer
-        than 2,048 characters: such an address carries data and is not a name."""
+        """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind.
+
+        URLs longer than 2,048 characters carry data and are not names, so they give None too.
+        """
         return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 
     def _key(self, parts: Address) -> str | None:

@@ -1,8 +1,8 @@
-"""The language that a text is written in, as far as its words show it.
+"""The language of a text, as far as its words show it.
 
-M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations) tells
-97 languages apart by pieces of their words; the library py3langid, its successor, knows 140. Names and addresses say
-little, and a word or two could stand in several languages: then there is no answer.
+M. Lui, T. Baldwin, "langid.py: An Off-the-shelf Language Identification Tool" (ACL 2012, System Demonstrations)
+distinguishes 97 languages by character n-grams; the library py3langid, its successor, knows 140. Names and addresses
+say little, and a few words could be of several languages: then the result is empty.
 """
 
 import re
@@ -33,13 +33,15 @@ class _Identifier(Protocol):
 
 
 def language_of(text: str) -> str:
-    """The language of most of the text as a code of ISO 639-1, such as `de`; "" if it cannot be told: for too few
-    words, and for a text that could be in several languages. Code and addresses do not count."""
+    """Return the language of most of the text as a code of ISO 639-1, such as `de`.
+
+    Returns "" if the text has too few words or could be in several languages. Code and addresses do not count.
+    """
     return _language(text[: 4 * _LOOKED_AT])
 
 
 def known_languages() -> tuple[str, ...]:
-    """The codes of all languages that can be told apart."""
+    """Return the codes of all languages that can be recognised."""
     return tuple(sorted(_identifier().labels))
 
 
@@ -83,18 +85,18 @@ _VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3
 
 
 def language_code(name: str) -> str | None:
-    """The code of a language by its English name, by the name of one of its varieties (`Brazilian Portuguese`), or by
-    its code; None for what is no language that is known here."""
+    """Return the code of a language by its English name, the name of a variety (`Brazilian Portuguese`), or its code;
+    None if it is unknown."""
     found = _VARIETY.fullmatch(name.strip())
     word = (found[1] or found[2]).casefold() if found else ""
     return word if word in _NAMED else _CODES.get(word)
 
 
 def language_name(name: str) -> str:
-    """What a language is called in English, for a reader: the name of its code, and a name as it is."""
+    """Return the English name of a language for readers, from its code or name."""
     return _NAMED.get(name.strip().casefold(), name.strip())
 
 
 def named_languages() -> tuple[str, ...]:
-    """The English names by which languages are known here."""
+    """Return the English names of the known languages."""
     return tuple(_NAMED.values())

@@ -1,11 +1,12 @@
-"""Regular expressions that are compiled when they are first asked something: long ones cost every command its start."""
+"""Regular expressions that are compiled on first use, since long ones would slow the start of every command."""
 
 import re
 from typing import Any, cast
 
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`. A fault in the pattern shows at its first use, so it is for patterns written in the code."""
+    """Return a pattern as `re.compile` does, compiled on first use. An error in it shows only then, so use it only for
+    patterns in the code."""
     return cast(re.Pattern[str], _Late(pattern, flags))
 
 

@@ -1,10 +1,10 @@
-"""Finding topic sets and gold tables: those that come with Harvest, by name, and one's own, by path.
+"""Loading of topic sets and gold tables: shipped ones by name, and others by path.
 
     load_topics("fairweb-45")          a set that comes with Harvest
     load_topics("my/topics.yaml")      a file of one's own
     load_gold("parrot", topics)        a gold table, in the same two ways
 
-`encode_topics` and `decode_topics` turn a set into one JSON value, which is itself a valid topic file, and back.
+`encode_topics` and `decode_topics` convert a set to one JSON value, which is itself a valid topic file, and back.
 """
 
 from importlib import resources
@@ -24,19 +24,19 @@ _TOPICS_END = ".yaml"
 
 
 def shipped_topics() -> tuple[str, ...]:
-    """Names of the topic sets that come with Harvest."""
+    """Return the names of the topic sets that come with Harvest."""
     return _shipped_names(_TOPICS_END)
 
 
 def shipped_gold() -> tuple[str, ...]:
-    """Names of the gold tables that come with Harvest."""
+    """Return the names of the gold tables that come with Harvest."""
     return _shipped_names(_GOLD_END)
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
-    """Load a topic set: one that comes with Harvest, by name (see `shipped_topics`), or your own, by its path.
+    """Load a topic set: a shipped one by name (see `shipped_topics`), or your own by path.
 
-    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
+    Raises InputError for an unknown name and, with file, line and column, for a missing or invalid file.
     """
     file = _find(name_or_path, _TOPICS_END, "topic set")
     if file is None:
@@ -46,10 +46,10 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
-    """Load a gold table: one that comes with Harvest, by name (see `shipped_gold`), or your own, by its path.
+    """Load a gold table: a shipped one by name (see `shipped_gold`), or your own by path.
 
-    topics: the set that it judges; rows for topics that the set leaves out are kept apart in `skipped`.
-    Raises InputError for an unknown name, and, with file, line and column, for a file that is missing or wrong.
+    topics: the set that it judges; rows for topics that the set leaves out are counted in `skipped`. Raises InputError
+    for an unknown name and, with file, line and column, for a missing or invalid file.
     """
     file = _find(name_or_path, _GOLD_END, "gold table")
     if file is None:
@@ -64,7 +64,7 @@ def _shipped_names(end: str) -> tuple[str, ...]:
 
 
 def _find(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
-    """The shipped file of that name; None for a path. A name never depends on the folder one works in."""
+    """Return the shipped file of that name, or None for a path. A name never depends on the current folder."""
     name = fspath(name_or_path)
     if name in _shipped_names(end):
         return resources.files("topics") / f"{name}{end}"

@@ -1,9 +1,9 @@
-"""URLs in replies: where they stand, and what they are called.
+"""URLs in replies: their places and their anchors.
 
 Replies are read as people see them: plain text or Markdown, with URLs glued to words, wrapped in brackets and
-quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and
-never raises on what a system wrote: text that is not a URL is skipped. A reply may be megabytes of links, so no more
-are taken from it than a person could follow, and the others are counted.
+quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and never
+raises: text that is not a URL is skipped. A reply may be megabytes of links, so no more are returned than a person
+could follow, and the others are counted.
 """
 
 import re
@@ -63,7 +63,7 @@ _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link as a reader sees it. text: its visible words; of a bare URL, the URL. href: the URL it leads to."""
+    """A link as a reader sees it. text: its visible words, or the URL of a bare one. href: the URL it leads to."""
 
     text: str
     href: str
@@ -71,7 +71,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A URL in a text: characters [start, end), and the URL meant (Markdown's `\\_` undone, a scheme added)."""
+    r"""A URL in a text: characters [start, end), and the intended URL (Markdown's `\_` undone, a scheme added)."""
 
     start: int
     end: int
@@ -80,8 +80,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """links: the first `MOST_LINKS` of a reply. left_out: how many times `http://` or `https://` stands in the rest of
-    the text, which was not looked at; 0 if it was looked at to its end.
+    """The links of a reply.
+
+    links: the first `MOST_LINKS`. left_out: the number of times `http://` or `https://` occurs in the rest of the
+    text, which was not searched; 0 if all of it was searched.
     """
 
     links: tuple[Link, ...]
@@ -89,11 +91,12 @@ class FoundLinks:
 
 
 def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple[Mention, ...]:
-    """The http and https URLs in `text`, in order, without the punctuation and the brackets around them.
+    """Return the http and https URLs in `text`, in order, without the punctuation and the brackets around them.
 
-    www: also take `www.example.org/…` without a scheme; its href is given https. most: how many at most, of twice as
-    many beginnings. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a URL of
-    its own otherwise (a list without spaces). What is longer than 32,768 characters is not a URL that a browser takes.
+    www: also find `www.example.org/…` without a scheme; its href gets https. most: the largest number of URLs, from
+    twice as many candidates. A URL inside another one is part of it after `/`, `=` or `:` (archives, redirects), and a
+    separate URL otherwise (a list without spaces). Longer ones than 32,768 characters are ignored, as browsers do not
+    accept them.
     """
     if most is None and not www and (plain := _plain_urls(text)) is not None:
         return plain
@@ -103,8 +106,10 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
 
 
 def url_ends(text: str) -> list[tuple[int, str]] | None:
-    """Where each URL of `find_urls(text)` ends, and its href: in a fraction of the time where many texts hold the same
-    addresses. None if a URL cannot be told without what stands before it."""
+    """Return the end and href of each URL of `find_urls(text)`, much faster if many texts contain the same addresses.
+
+    Returns None if a URL depends on the text before it.
+    """
     found = []
     for run in _RUN.finditer(text):
         mark, stop = run.span()
@@ -119,23 +124,24 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 @lru_cache(maxsize=2**15)
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
-    """Ends and hrefs of the URLs in a run of characters without space; None if it depends on the text around it."""
+    """Return ends and hrefs of the URLs in a run of characters without space, or None if they depend on the text
+    around it."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began long before
     return tuple((one.end, one.href) for one in find_urls(run))
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
-    """The links of a reply, in order: Markdown links with their anchors, bare URLs with themselves as the text.
+    """Return the links of a reply in order: Markdown links with their anchors, bare URLs with themselves as the text.
 
-    An image is not a link; a link around an image has the image's alternative text as its words. The first `MOST_LINKS`
-    are taken.
+    An image is not a link; a link around an image has the image's alternative text as its words. Returns at most the
+    first `MOST_LINKS`.
     """
     return find_links(text, www=www).links
 
 
 def find_links(text: str, *, www: bool = False) -> FoundLinks:
-    """The links of a reply, as `links_in` gives them, and how many it left out."""
+    """Return the links of a reply, as `links_in` does, and how many it left out."""
     covered: list[tuple[int, int]] = []
     found: list[tuple[int, Link]] = []
     for start, end, link in islice(_markdown_links(text, www), _MOST_TRIED):
@@ -163,7 +169,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
 
 
 def _plain_urls(text: str) -> tuple[Mention, ...] | None:
-    """The URLs of a text in which every run is one from end to end, as `_candidates` finds them; None for any other."""
+    """Return the URLs of a text in which every run is exactly one URL, or None for other texts."""
     found = []
     for run in _RUN.finditer(text):
         begin, stop = _scheme(text, run.start()), run.end()
@@ -174,9 +180,9 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
 
 
 def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
-    """Where a URL may begin, in order, and the URL, or None if none begins there.
+    """Yield the positions where a URL may begin, in order, with the URL or None.
 
-    covered: stretches [start, end) in which no URL may begin, ordered by their starts.
+    covered: spans [start, end) in which no URL may begin, sorted by start.
     """
     i = reach = 0
     # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
@@ -214,7 +220,7 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
 
 
 def _starts(text: str, begin: int, end: int) -> Iterator[int]:
-    """Where `http://` and `https://` stand in text[begin:end]."""
+    """Yield the positions of `http://` and `https://` in text[begin:end]."""
     for mark in _START.finditer(text, begin, end):
         start = _scheme(text, mark.start())
         if start >= begin:
@@ -222,12 +228,12 @@ def _starts(text: str, begin: int, end: int) -> Iterator[int]:
 
 
 def _scheme(text: str, mark: int) -> int:
-    """Where the scheme begins whose `://` stands at `mark`."""
+    """Return where the scheme before the `://` at `mark` begins."""
     return mark - (5 if text[mark - 1] in "sS" else 4)
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A run without spaces may hold several URLs: `https://a.org,https://b.org`."""
+    """Split a run without spaces, which may contain several URLs: `https://a.org,https://b.org`."""
     for entity in _ENTITY.finditer(text, start, end):  # the rest is text that was escaped for HTML
         yield from _pieces_between(text, start, entity.start())
         start = entity.end()
@@ -244,7 +250,7 @@ def _pieces_between(text: str, start: int, end: int) -> Iterator[tuple[int, int]
 
 
 def _url_end(text: str, start: int, limit: int) -> int:
-    """Where the URL that begins at `start` ends; `start` where there is no host."""
+    """Return where the URL that begins at `start` ends; `start` if there is no host."""
     scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
     # Before the rest is looked at, which may hold the beginnings of a million more.
@@ -273,7 +279,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
 
 
 def _in_emphasis(text: str, start: int) -> bool:
-    """Whether `_emphasis_` is open where the URL begins: only then does a last `_` not belong to the URL."""
+    """Return whether `_emphasis_` is open where the URL begins: only then is a last `_` not part of the URL."""
     before = text[max(0, start - 200) : start]
     before = before[before.rfind("\n") + 1 :] + "h"
     opened = [match.end() for match in _OPENED.finditer(before)]
@@ -281,7 +287,7 @@ def _in_emphasis(text: str, start: int) -> bool:
 
 
 def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | None]]:
-    """(start, end, link) for every `[anchor](url)`; the link is None for an image."""
+    """Yield (start, end, link) for every `[anchor](url)`; the link is None for an image."""
     if "](" not in text:
         return
     opened: list[tuple[int, bool]] = []
@@ -308,7 +314,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
 
 
 def _destination(text: str, start: int, www: bool) -> tuple[int, str]:
-    """(end, href) of the `(url "title")` at `start`; href is "" if none stands there."""
+    """Return (end, href) of the `(url "title")` at `start`; href is "" if there is none."""
     if not text.startswith("(", start):
         return -1, ""
     start += 1

@@ -1,8 +1,9 @@
-"""A list of records, some of which are not JSON: an unescaped quotation mark, a NaN, a key given twice, an end cut off.
+"""Lists of records of which some are not JSON: an unescaped quotation mark, a NaN, a key given twice, a missing end.
 
 One bad record is no reason to lose the others. `mended` finds where each record of the list ends, and where the next
-one begins after one that is not JSON. What is bad is blanked, so that the rest keeps its lines and columns. Only lists
-of whole records are mended, also in objects around them: a conversation without one of its messages is another one.
+one begins after a bad one. Bad records are blanked, so that the rest keeps its lines and columns. Only lists of
+complete records are mended, also within objects: a conversation without one of its messages would be a different
+conversation.
 """
 
 import re
@@ -20,10 +21,10 @@ _CUT = "the text breaks off before it is complete: write the file again, or take
 
 
 def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
-    """The text as valid JSON without the records that are not, and the fault of each, in their order; None if the
-    text is no list of records, and no object that holds one.
+    """Return the text as valid JSON without bad records, and the error of each, in order.
 
-    line: the line of the file on which the text begins. is_record: whether a value is a whole record.
+    Returns None if the text is not a list of records or an object that contains one. line: the line of the file on
+    which the text begins. is_record: whether a value is a complete record.
     """
     mending = _Mending(text, path, line, is_record)
     try:
@@ -36,11 +37,11 @@ def mended(text: str, path: str, line: int, is_record: Callable[[object], bool])
 
 
 class _LostError(Exception):
-    """What is wrong is not in a record of a list."""
+    """The error is not in a record of a list."""
 
 
 class _Mending:
-    """Goes through a text once. edits: (start, end, what is to be there). ends: brackets that the text lacks."""
+    """One pass through a text. edits: (start, end, replacement). ends: brackets missing at the end of the text."""
 
     def __init__(self, text: str, path: str, line: int, is_record: Callable[[object], bool]) -> None:
         self.text, self.path, self.line, self.is_record = text, path, line, is_record
@@ -61,7 +62,7 @@ class _Mending:
         return found.end() if found else at
 
     def value(self, at: int) -> int:
-        """Where the value ends that begins here; a list or an object with a fault is gone into."""
+        """Return where the value that begins here ends, mending a list or an object with an error."""
         at = self.skip(at)
         _, end, fault = value_at(self.text, at, self.path, self.line)
         if fault is None:
@@ -73,7 +74,7 @@ class _Mending:
         raise _LostError
 
     def members(self, at: int) -> int:
-        """The rest of an object."""
+        """Read the rest of an object."""
         keys: set[object] = set()
         while True:
             at = self.skip(at)
@@ -93,7 +94,7 @@ class _Mending:
             at += 1
 
     def records(self, at: int) -> int:
-        """The rest of a list. Raises _LostError if no record is in it."""
+        """Read the rest of a list. Raises _LostError if it contains no record."""
         found, comma, cut_in_record = False, -1, False
         while True:
             at = self.skip(at)
@@ -140,11 +141,11 @@ class _Mending:
         return at + 1
 
     def ends_well(self, at: int, end: int) -> bool:
-        """Whether a list goes on or ends here, after a value that ended at `end`. A comma may be missing."""
+        """Return whether a list goes on or ends after a value that ended at `end`. A comma may be missing."""
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:
-        """Where the record after the bad one at `start` begins; -1 if none is found."""
+        """Return where the record after the bad one at `start` begins, or -1."""
         text, opening = self.text, self.text[start]
         indent = text[text.rfind("\n", 0, start) + 1 : start]
         if indent.strip() in ("", "[", ",") and opening in "{[":  # each record begins a line, as deep as this one

@@ -1,12 +1,12 @@
-"""Regular expressions from a file, kept from running away.
+"""Regular expressions from a file, with bounded running time.
 
-Python's engine takes exponential time on some patterns, and what they are tried on comes from somebody else's system.
-So a pattern is refused unless the ways in which it can be tried from one place are few: nothing that has a choice in
-it is repeated, nothing refers back, and the product of all choices is bounded.
+Python's engine takes exponential time on some patterns, and they are matched against the output of other people's
+systems. So a pattern is refused unless the number of ways to match it from one position is small: nothing that
+contains a choice is repeated, nothing refers back, and the product of all choices is bounded.
 
-`searchable` is for a pattern that is looked for anywhere in a long text: nothing repeats without a bound.
-`matchable` is for one that must match a whole short text: `.*` is one way for each character of it, so two such
-repeats are within the bound and three are not. Groups may have names, and it may look ahead.
+`searchable` is for a pattern that is searched in a long text: nothing repeats without a bound. `matchable` is for one
+that must match a whole short text: `.*` is one way for each character of it, so two such repeats are within the bound
+and three are not. Groups may have names, and lookahead is allowed.
 """
 
 import re
@@ -32,7 +32,8 @@ _NAMED = re.compile(r"\(\?P<\w+>")
 
 
 def searchable(pattern: str) -> str:
-    """`pattern`, if its search takes time linear in the text with a small factor. Raises ValueError otherwise."""
+    """Return `pattern` if its search takes time linear in the text with a small factor. Raises ValueError
+    otherwise."""
     ways, longest = _measure_pattern(pattern, _LONGEST_SEARCHABLE, 0)
     if longest == 0:
         raise ValueError("matches only the empty text")
@@ -46,7 +47,8 @@ def searchable(pattern: str) -> str:
 
 
 def matchable(pattern: str) -> str:
-    """`pattern`, if matching a whole text of `LONGEST_MATCHED` characters is quick. Raises ValueError otherwise."""
+    """Return `pattern` if it matches a whole text of `LONGEST_MATCHED` characters quickly. Raises ValueError
+    otherwise."""
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(
@@ -56,7 +58,7 @@ def matchable(pattern: str) -> str:
 
 
 def _measure_pattern(pattern: str, most: int, unbounded: int) -> tuple[int, int]:
-    """(ways, longest match). most: characters of the pattern. unbounded: what `*` counts as; 0 refuses it."""
+    """Return (ways, longest match). most: characters of the pattern. unbounded: the value of `*`; 0 refuses it."""
     if len(pattern) > most:
         raise ValueError(f"is longer than {most} characters")
     try:
@@ -75,7 +77,7 @@ class _Measure:
         self.pattern, self.unbounded = pattern, unbounded
 
     def alternatives(self, at: int) -> tuple[int, int, int]:
-        """Of the alternatives that start at `at`; they end at `)` or the end."""
+        """Measure the alternatives that start at `at`, up to `)` or the end."""
         ways, longest = 0, 0
         while True:
             branch_ways, branch_longest, at = self._sequence(at)

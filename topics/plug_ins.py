@@ -1,4 +1,4 @@
-"""What other distributions add by entry points: found by the name of a group, each name once."""
+"""Plug-ins of other distributions, found by entry points of a group, each name once."""
 
 from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -14,9 +14,9 @@ _LOADED: dict[str, None] = {}
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
-    """The entry points of a group by name. what: what they are, in the plural. taken: names that are Harvest's own.
+    """Return the entry points of a group by name. what: their kind, in the plural. taken: Harvest's own names.
 
-    Raises InputError for a name that is taken, or that two distributions give.
+    Raises InputError for a name that is taken or that two distributions define.
     """
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
@@ -30,10 +30,9 @@ def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, Entr
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
-    """What `made` makes of the object that an entry point names; `made` raises TypeError for an unsuitable one. what:
-    its kind for messages, such as `the driver`.
+    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one.
 
-    Raises InputError for anything that goes wrong, because the code is not ours.
+    what: its kind for messages, such as `the driver`. Raises InputError for any failure, because the code is not ours.
     """
     try:
         found = made(entry.load())
@@ -51,10 +50,10 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
 
 
 def loaded() -> tuple[str, ...]:
-    """What was loaded of other distributions in this process, as a person reads it."""
+    """Return the plug-ins loaded in this process, as text for people."""
     return tuple(_LOADED)
 
 
 def source(entry: EntryPoint) -> str:
-    """Where an entry point is from: its distribution, and what it names there."""
+    """Return the origin of an entry point: its distribution, and its name there."""
     return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value

@@ -1,7 +1,7 @@
-"""Numbers as pages and people write them: `1.3M`, `898K`, `1,234`, `12.5 thousand`, `1 300 000`, `under 100`.
+"""Numbers as written by pages and people: `1.3M`, `898K`, `1,234`, `12.5 thousand`, `1 300 000`, `under 100`.
 
-A text stands for one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. Whoever asks
-accepts the text if all it can mean leads to the same result, and refuses it otherwise.
+A text stands for one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. The caller accepts
+the text if all readings lead to the same result, and refuses it otherwise.
 """
 
 import re
@@ -13,7 +13,7 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from low to high; None is no limit on that side. below: high itself is not among them."""
+    """Numbers from low to high; None means no limit on that side. below: high itself is excluded."""
 
     low: Fraction | None
     high: Fraction | None
@@ -34,11 +34,11 @@ _BETWEEN = late_pattern(r"(?:between )?(.+?) ?(?:-|–|—| to | and ) ?(.+)")
 
 
 def quantity(text: str) -> tuple[Range, ...]:
-    """All that `text` can mean; one range of one number in the plain case.
+    """Return all possible readings of `text`; normally one range of one number.
 
     A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
-    What is left open: `1.234` (one and a bit, or more than a thousand), `12,5`, `1,234K`. Raises ValueError if
-    the text is not a quantity.
+    Ambiguous are `1.234` (one and a bit, or more than a thousand), `12,5` and `1,234K`. Raises ValueError if the text
+    is not a quantity.
     """
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:

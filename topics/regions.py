@@ -1,7 +1,7 @@
-"""Countries and the eight regions of FairWeb's ORIGIN: a map of our own (`regions.csv`; reasons in docs/topics.md).
+"""Countries and the eight regions of FairWeb's ORIGIN: our own map (`regions.csv`; explained in docs/topics.md).
 
-All 249 entries of ISO 3166-1 with both letter codes, the names that film databases use, and states that no
-longer exist. A country that lies in two regions belongs to each by half.
+All 249 entries of ISO 3166-1 with both letter codes, names used by film databases, and former states. A country in two
+regions belongs half to each.
 """
 
 import difflib
@@ -22,7 +22,7 @@ REGIONS = ("Africa", "America", "Antarctica", "Asia", "Caribbean", "Europe", "Mi
 
 @dataclass(frozen=True, slots=True)
 class Country:
-    """A country or territory. alpha2, alpha3: "" if there is no code; iso: whether ISO 3166-1 lists it now."""
+    """A country or territory. alpha2, alpha3: "" if there is no code. iso: whether ISO 3166-1 lists it now."""
 
     name: str
     alpha2: str
@@ -39,7 +39,7 @@ class Country:
 
 @cache
 def countries() -> tuple[Country, ...]:
-    """Every row of the map, those of ISO 3166-1 first."""
+    """Return every row of the map, those of ISO 3166-1 first."""
     text = resources.files("topics").joinpath("regions.csv").read_text(encoding="utf-8")
     head, *rows = [[cell.text for cell in row] for row in csv_rows(text, "regions.csv")]
     return tuple(
@@ -56,18 +56,18 @@ def countries() -> tuple[Country, ...]:
 
 
 def country(name: str) -> Country | None:
-    """The country called `name`: any name or code of the map, whatever its case, accents, dots and hyphens."""
+    """Return the country called `name`: any name or code in the map, ignoring case, accents, dots and hyphens."""
     return _by_name().get(_fold_region(name))
 
 
 def nearest_names(name: str) -> tuple[str, ...]:
-    """At most three names of the map that look like `name`, for messages; never used to decide anything."""
+    """Return at most three names in the map that look like `name`, for messages; never used to decide anything."""
     near = difflib.get_close_matches(_fold_region(name), _by_name(), n=3, cutoff=0.75)
     return tuple(dict.fromkeys(_by_name()[key].name for key in near))
 
 
 def region_totals() -> Mapping[str, Fraction]:
-    """How many entries of ISO 3166-1 each region holds, halves counted as halves."""
+    """Return the number of entries of ISO 3166-1 in each region, counting halves."""
     totals = dict.fromkeys(REGIONS, Fraction(0))
     for entry in countries():
         if entry.iso:
@@ -89,9 +89,9 @@ def _by_name() -> Mapping[str, Country]:
 
 
 def _fold_region(name: str) -> str:
-    """Letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out.
+    """Return letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out.
 
-    A comma stays: without it the list `Austria, Hungary` would be the one country Austria-Hungary.
+    A comma stays, since the list `Austria, Hungary` would otherwise be the one country Austria-Hungary.
     """
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
     words = re.sub(r"[^\w,]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).replace(",", " , ").split()

@@ -1,7 +1,7 @@
-"""Reading only what is a regular file: a pipe would be waited on for ever, and a device may have no end.
+"""Reading of regular files only: a pipe could block for ever, and a device may have no end.
 
-A folder that somebody sends may hold links to any file of this machine. So what is read because it lies in a folder,
-and not because a person named it, is read without following a link.
+A folder from elsewhere may contain links to any file of this machine. So files that were not named by a person, but
+found in a folder, are read without following links.
 """
 
 import errno
@@ -19,16 +19,16 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
-    """The bytes of the regular file at `path`, at most `most` of them (-1: all); symbolic links are followed.
+    """Return the bytes of the regular file at `path`, at most `most` of them (-1: all); symbolic links are followed.
 
-    Raises OSError, at once and with words for a person in `strerror`, if it is not there or no regular file.
+    Raises OSError immediately, with an explanation in `strerror`, if it is missing or not a regular file.
     """
     with open_regular(path) as file:
         return file.read(most)
 
 
 def open_regular(path: str | PathLike[str]) -> BinaryIO:
-    """The regular file at `path`, to be read. Raises OSError as `read_regular` does."""
+    """Open the regular file at `path` for reading. Raises OSError as `read_regular` does."""
     # Opened without waiting: a pipe that nobody writes to must not hang before it can be asked what it is.
     try:
         descriptor = os.open(path, _FLAGS)
@@ -38,7 +38,7 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
-    """The bytes of the regular file `name` in `folder`, or below it, at most `most` of them (-1: all).
+    """Return the bytes of the regular file `name` in or below `folder`, at most `most` of them (-1: all).
 
     The folder itself may be a link; below it no link is followed. Raises OSError as `read_regular` does.
     """
@@ -47,7 +47,7 @@ def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: in
 
 
 def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> BinaryIO:
-    """The regular file `name` in `folder`, or below it, to be read. Raises OSError as `read_inside` does."""
+    """Open the regular file `name` in or below `folder` for reading. Raises OSError as `read_inside` does."""
     path = Path(name)
     if path.is_absolute() or not path.parts or ".." in path.parts:
         raise OSError(errno.EINVAL, "this path leads outside the folder", os.fspath(name))
@@ -65,8 +65,10 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
 
 
 def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
-    """What in `folder` matches a path of patterns, one for each level, as `Path.glob` does but without following a link
-    below it; ordered. A link in the place of a folder is an entry itself, so that reading it says what it is.
+    """Return the entries of `folder` that match a path of patterns, one for each level, sorted.
+
+    Works like `Path.glob` but does not follow links below `folder`. A link in the place of a folder is returned
+    itself, so that reading it reports what it is.
     """
     found = [Path(folder)]
     for level, pattern in enumerate(patterns):
@@ -90,7 +92,7 @@ def _open_file(name: str, flags: int, folder: int, whole: Path) -> int:
 def _explain_fault(
     fault: OSError, path: str | PathLike[str], folder: int | None, name: str | PathLike[str] | None = None
 ) -> OSError:
-    """`fault`, with words for a person where the file is of a kind that cannot be opened."""
+    """Return `fault`, with an explanation if the file is of a kind that cannot be opened."""
     try:
         mode = os.stat(path if name is None else name, dir_fd=folder, follow_symlinks=folder is None).st_mode
     except (OSError, ValueError):
@@ -111,10 +113,10 @@ def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
-    """The bytes of a file that a person named; kind names what it should be (`YAML text`).
+    """Return the bytes of a file that a person named. kind: what it should be (`YAML text`).
 
-    largest: in bytes, -1 for any size; advice: what to do about a larger one. Raises InputError if it is not there,
-    no regular file, larger than that, or its name is not a path.
+    largest: in bytes, -1 for any size. advice: what to do about a larger one. Raises InputError if it is missing, not
+    a regular file, or too large, or if its name is not a path.
     """
     place = Place.of(path)
     try:
@@ -136,7 +138,7 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
 
 
 def kind_of(path: str | PathLike[str]) -> str:
-    """ "" for a regular file, else what it is (`a pipe`); a link is not followed. Raises OSError."""
+    """Return "" for a regular file, else its kind (`a pipe`); links are not followed. Raises OSError."""
     mode = os.lstat(path).st_mode
     return "" if stat.S_ISREG(mode) else _kind_name(mode)
 
@@ -150,7 +152,7 @@ def _kind_name(mode: int) -> str:
 
 
 def missing_advice(path: str | PathLike[str]) -> str:
-    """What to do where there is no file at `path`."""
+    """Return what to do if there is no file at `path`."""
     if Path(path).is_absolute():
         return "check the path"
     try:

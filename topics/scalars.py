@@ -1,7 +1,7 @@
-"""Which plain words of a YAML file are numbers, truth values or nothing; all others are text.
+"""The plain words of a YAML file that are numbers, truth values or null; all others are text.
 
-YAML 1.1 turns `no` into false, `12:30` into 750 and `2023-09-02` into a date. Here only `true`, `false`, `null`,
-plain decimal integers and decimal floats are anything but text.
+YAML 1.1 turns `no` into false, `12:30` into 750 and `2023-09-02` into a date. Here only `true`, `false`, `null`, plain
+decimal integers and decimal floats are not text.
 """
 
 import math
@@ -18,7 +18,7 @@ _LONGEST_FLOAT = 30  # characters
 
 
 def plain_scalar(text: str) -> object:
-    """What a word without quotation marks stands for: True, False, None, an int, a float, or itself."""
+    """Return the value of an unquoted word: True, False, None, an int, a float, or the word itself."""
     if text in _WORDS:
         return _WORDS[text]
     if len(text) <= _LONGEST_INTEGER and _INTEGER.fullmatch(text):
@@ -29,7 +29,7 @@ def plain_scalar(text: str) -> object:
 
 
 def number_advice(text: str) -> str | None:
-    """How to write something that was meant as a number but is not read as one; None without advice."""
+    """Return how to write something that was meant as a number but is not read as one, or None."""
     if _NO_NUMBER.fullmatch(text):
         return "write digits: infinity and not-a-number are not allowed here"
     if _INTEGER.fullmatch(text) and len(text) > _LONGEST_INTEGER:
@@ -42,5 +42,5 @@ def number_advice(text: str) -> str | None:
 
 
 def plain_number(bound: object) -> object:
-    """A number as it would be written in a file: 1 and not 1.0."""
+    """Return a number as it would be written in a file: 1 and not 1.0."""
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound

@@ -1,11 +1,10 @@
 """Sentences of a turn as chat systems write them: prose, lists, headings, tables, code, with URLs in between.
 
-    sentences(text)   the sentences with their spans, in order; what stands between them is white space and markers
+    sentences(text)   the sentences with their spans, in order, separated only by white space and markers
 
 Nothing inside a URL, a Markdown link or inline code ends a sentence. A list item, a heading and the row of a table
-each begin one, and so does an item of a list within a line; a fenced block of code is one. No sentence is without a
-word: a number of an item or a mark alone goes with its neighbour, or with none. Takes time linear in the length of the
-text.
+each begin one, and so does an item of a list within a line; a fenced block of code is one. Every sentence has a word:
+the number of an item or a mark alone joins its neighbour or is dropped. Takes time linear in the length of the text.
 """
 
 import re
@@ -46,7 +45,7 @@ _STARTS = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Characters [start, end) of a text, without markers and white space around them. shape: what it stands in.
+    """Characters [start, end) of a text, without markers and surrounding white space. shape: the kind of block.
 
     leads: it ends with a colon and something follows in the turn.
     """
@@ -58,7 +57,7 @@ class Sentence:
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of `text`, in order, none without a word and no two overlapping; () for a text without any."""
+    """Return the sentences of `text` in order, without overlaps, each with at least one word."""
     covered = _Covered(text)
     found: list[Sentence] = []
     for start, end, shape in _blocks(text):
@@ -82,7 +81,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 class _Covered:
-    """Where a full stop says nothing: URLs, Markdown links, inline code, dates and ordinals."""
+    """Positions where a full stop ends no sentence: URLs, Markdown links, inline code, dates and ordinals."""
 
     def __init__(self, text: str) -> None:
         spans = [match.span() for match in _INLINE.finditer(text)]
@@ -103,7 +102,7 @@ class _Covered:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
-    """(start, end, shape) of the runs of lines that belong together."""
+    """Yield (start, end, shape) of the runs of lines that belong together."""
     block: tuple[int, int, Shape] | None = None
     fence = ""
     opened = -1
@@ -152,7 +151,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
 
 
 def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
-    """The sentences of a block, each with a word where the block has one: what has none goes with the one before it."""
+    """Yield the sentences of a block. A piece without a word joins the one before it."""
     begun, ended, worded = -1, start, False
     for first, last in _spans(text, start, end, covered):
         if not text[first:last].strip():
@@ -168,7 +167,7 @@ def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple
 
 
 def _spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
-    """Between the ends of sentences, and between the numbers of a list within the line, which belong to no sentence."""
+    """Yield the spans between the ends of sentences, without the numbers of a list within the line."""
     numbers = list_numbers(text, start, end, covered.__contains__)
     for (_, first), (last, _) in pairwise([(start, start), *numbers, (end, end)]):
         for mark in _ENDS.finditer(text, first, last):
@@ -179,7 +178,8 @@ def _spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple
 
 
 def has_word(text: str) -> bool:
-    """Whether a text says anything that could be judged: a letter, or a figure that is not the number of an item."""
+    """Return whether a text says anything that could be judged: a letter, or a figure that is not the number of an
+    item."""
     if any(map(str.isalpha, text)):
         return True
     bare = text.strip(" \t*_|")
@@ -187,7 +187,7 @@ def has_word(text: str) -> bool:
 
 
 def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
-    """Whether the punctuation at `mark` ends a sentence."""
+    """Return whether the punctuation at `mark` ends a sentence."""
     if mark[0][0] in "。！？｡:;":
         return True
     following = text[mark.end() : min(end, mark.end() + 40)].lstrip()

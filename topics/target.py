@@ -1,6 +1,6 @@
-"""The address of a page or a server that is to be asked, as a person writes it in a file or a command.
+"""The address of a page or a server to contact, as written in a file or a command.
 
-A value that is refused is not repeated: it may hold a password.
+A refused value is not repeated, since it may contain a password.
 """
 
 import re
@@ -12,7 +12,7 @@ _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 
 
 def checked_target(url: str, *, secret: str) -> SplitResult:
-    """The parts of an absolute http(s) URL that names a host and holds no user name, no password and no space.
+    """Return the parts of an absolute http(s) URL with a host and without user name, password or space.
 
     secret: where a user name and password belong instead, for the message. Raises PydanticCustomError (`refused`).
     """

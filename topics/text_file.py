@@ -1,4 +1,4 @@
-"""A text file that a person gave us, read whole: UTF-8, of a sane size, and nothing but text."""
+"""Text files from users, read whole: UTF-8, of a reasonable size, and only text."""
 
 from os import PathLike
 
@@ -21,16 +21,16 @@ _BINARY = {
 
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
-    """The text of the file at `path`, without a byte order mark; kind names what it should be (`YAML text`).
+    """Return the text of the file at `path`, without a byte order mark. kind: what it should be (`YAML text`).
 
-    largest: in bytes; advice: what to do about a larger one. Raises InputError, with line and column, if it is not
-    there, no regular file, larger than that, binary or not UTF-8.
+    largest: in bytes. advice: what to do about a larger one. Raises InputError, with line and column, if it is
+    missing, not a regular file, too large, binary or not UTF-8.
     """
     return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 
 def decode(data: bytes, path: str, kind: str) -> str:
-    """`data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
+    """Return `data` as text. Raises InputError at the first byte that UTF-8 text cannot contain."""
     refuse_binary(data, path, kind)
     nul = data.find(b"\0")
     if nul >= 0:
@@ -55,7 +55,7 @@ def decode(data: bytes, path: str, kind: str) -> str:
 
 
 def refuse_binary(data: bytes, path: str, kind: str) -> None:
-    """Raises InputError for the data of a well-known kind of file that is no text."""
+    """Raise InputError for the data of a well-known kind of binary file."""
     for opening, called in _BINARY.items():
         if data.startswith(opening):
             what = f"{called}, and not text"
@@ -64,5 +64,5 @@ def refuse_binary(data: bytes, path: str, kind: str) -> None:
 
 
 def place_in(text: str, path: str, position: int) -> Place:
-    """The place of the character at `position`; line and column count from 1."""
+    """Return the place of the character at `position`; line and column count from 1."""
     return Place(path, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))

@@ -22,7 +22,7 @@ ID_LONGEST = 60
 
 
 def check_topic_id(name: str) -> None:
-    """Raises InputError if no topic file could hold a topic of that id."""
+    """Raise InputError for an id that no topic file could contain."""
     if len(name) > ID_LONGEST or not re.fullmatch(ID_PATTERN, name):
         shown = name if len(name) <= ID_LONGEST else f"{name[:ID_LONGEST]}…"
         raise InputError(
@@ -36,9 +36,9 @@ def check_topic_id(name: str) -> None:
 class TopicType:
     """A kind of topic, for example movies.
 
-    name: `movie`. asks_for: what each line of an answer is asked to hold (`movie title, IMDb URL`).
-    url: the kind of URL that names an entity of this type; None if answers hold none.
-    attributes: names of the attribute sets by which entities of this type are grouped.
+    name: `movie`. asks_for: what each line of an answer should contain (`movie title, IMDb URL`). url: the kind of URL
+    that names an entity of this type; None if answers contain none. attributes: names of the attribute sets that group
+    entities of this type.
     """
 
     name: str
@@ -51,13 +51,12 @@ class TopicType:
 class Topic:
     """One thing that a user asks a system for.
 
-    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format.
-    subject: what the request is about, as a short phrase; "" if the file gives none.
-    turns: seed turns, for protocols that say the same fixed turns to every system.
-    fields: further texts by name, for protocol templates (`topic.fields.year`).
-    format: what each line of an answer should hold, if this topic says it differently from its type; else "".
-    cluster: the name of the topics that it hangs together with, as wordings of one question do; None for none. Only
-    intervals use it, so it is no part of a topic's identity.
+    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format. subject: the
+    subject of the request, as a short phrase; "" if the file gives none. turns: seed turns, for protocols that say the
+    same fixed turns to every system. fields: further texts by name, for protocol templates (`topic.fields.year`).
+    format: what each line of an answer should contain, if that differs from its type; else "". cluster: the name of
+    the cluster of related topics, such as wordings of one question, or None. Only intervals use it, so it is not part
+    of a topic's identity.
     """
 
     id: str
@@ -71,16 +70,16 @@ class Topic:
 
     @property
     def asks_for(self) -> str:
-        """What each line of an answer is asked to hold: in the topic's own words, else in those of its type."""
+        """What each line of an answer should contain, according to the topic or else its type."""
         return self.format or self.type.asks_for
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSet:
-    """Topics in the order of their file, with the attribute sets they refer to.
+    """Topics in file order, with the attribute sets that they refer to.
 
-    left_out: ids of topics in the file that are not played; a gold table may still hold them.
-    `topics["M002"]` gives one topic; an unknown id raises InputError, naming the nearest.
+    left_out: ids of topics in the file that are not played; a gold table may still contain them. `topics["M002"]`
+    returns one topic; an unknown id raises InputError with the nearest one.
     """
 
     name: str
@@ -104,7 +103,7 @@ class TopicSet:
         return {topic.id: topic.cluster for topic in self.topics if topic.cluster}
 
     def only(self, ids: Iterable[str]) -> TopicSet:
-        """The topics called `ids`, in the order of the set, without the others. Raises InputError for an unknown id."""
+        """Return the set with only the topics called `ids`, in its own order. Raises InputError for an unknown id."""
         known = {topic.id for topic in self.topics}
         chosen = {name if name in known else self[name].id for name in ids}  # which raises for an unknown one
         kept = tuple(topic for topic in self.topics if topic.id in chosen)

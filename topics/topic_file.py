@@ -1,4 +1,4 @@
-"""Topic files: `format: harvest-topics/1`, read strictly, and the same as one JSON value inside a run."""
+"""Topic files: `format: harvest-topics/1`, read strictly, and their form as one JSON value inside a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Name = Annotated[str, Field(max_length=ID_LONGEST), written_form(ID_PATTERN, ID_
 
 
 def _of_sane_size(number: int | float) -> int | float:
-    """JSON and YAML may hold whole numbers that no float can hold."""
+    """Refuse whole numbers in JSON and YAML that no float can represent."""
     if not -1e300 < number < 1e300:
         raise ValueError("too large a number")
     return number
@@ -82,7 +82,7 @@ class _File(StrictModel):
 
 
 def read_topics(document: Document) -> TopicSet:
-    """The topic set in a parsed file. Raises InputError, with its place, for the first fault."""
+    """Return the topic set in a parsed file. Raises InputError, with its place, for the first fault."""
     if isinstance(document.value, dict) and document.value.get("format", FORMAT) != FORMAT:
         raise document.another_format(FORMAT) or document.error(
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
@@ -103,7 +103,7 @@ def read_topics(document: Document) -> TopicSet:
 
 
 def encode_topics(topics: TopicSet) -> dict[str, Any]:
-    """The set as a JSON value. Raises InputError if two topics have different types of one name."""
+    """Return the set as a JSON value. Raises InputError if two topics have different types of one name."""
     types: dict[str, TopicType] = {}
     for topic in topics.topics:
         if types.setdefault(topic.type.name, topic.type) != topic.type:
@@ -149,7 +149,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
 
 
 def decode_topics(value: object, path: str = "run.json") -> TopicSet:
-    """The set that `encode_topics` made `value` from; `path` names it in messages. Raises InputError."""
+    """Return the set from the value of `encode_topics`; `path` names it in messages. Raises InputError."""
     marks: dict[Loc, tuple[int, int]] = {}
     plain = _as_tuples(value, (), marks)
     return read_topics(Document(path, plain, marks, marks))
@@ -169,7 +169,7 @@ def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
 
 
 def _as_tuples(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> object:
-    """`value` as a document holds it; its parts are known by name, not by line and column."""
+    """Return `value` as in a document, with its parts marked as having no line and column."""
     marks[loc] = (0, 0)
     if isinstance(value, Mapping):
         return {key: _as_tuples(item, (*loc, key), marks) for key, item in value.items()}

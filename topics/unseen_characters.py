@@ -1,7 +1,7 @@
-"""Characters that nobody sees, in YAML that was pasted from a web page or a word processor.
+"""Invisible characters in YAML that was pasted from a web page or a word processor.
 
 A no-break space is a letter to YAML: it neither indents nor separates. U+0085, U+2028 and U+2029 end a line for YAML
-and for hardly any editor. In what users say, a system reads such characters, and nobody who looks at the words does.
+and for hardly any editor. In user turns, a system reads such characters although people do not see them.
 """
 
 import re
@@ -26,8 +26,8 @@ _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
 
 
 def unseen_in(text: str) -> dict[str, None]:
-    """The characters of a text that nobody sees, in their order, each once: those of no shape, and blanks that are none
-    of the keyboard. Line ends and tabs are not meant."""
+    """Return the invisible characters of a text in order, each once: those without a shape, and unusual blanks. Line
+    ends and tabs do not count."""
     if text.isascii() and text.isprintable():
         return {}
     before = ""
@@ -40,12 +40,12 @@ def unseen_in(text: str) -> dict[str, None]:
 
 
 def show_unseen(text: str) -> str:
-    """The text with what nobody sees by its code, as in `<U+200B>`."""
+    """Return the text with invisible characters as codes such as `<U+200B>`."""
     return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in unseen_in(text)})
 
 
 def says_something(text: str) -> bool:
-    """Whether anything of the text is seen."""
+    """Return whether any character of the text is visible."""
     return any(not character.isspace() and not _is_unseen(character) for character in text)
 
 
@@ -71,16 +71,17 @@ _CONTROLS = {
 
 
 def named(character: str) -> str:
-    """What a character is called, for a message."""
+    """Return the name of a character, for a message."""
     other = "control character" if unicodedata.category(character) == "Cc" else "no name"
     name = unicodedata.name(character, _CONTROLS.get(character, other)).lower()
     return f"the character U+{ord(character):04X} ({name})"
 
 
 def culprit(text: str, line: int) -> int:
-    """The position of an unseen character that explains a fault of YAML on `line` (from 0), or just above; -1 for none.
+    """Return the position of an invisible character that explains a YAML error on `line` (from 0), or just above; else
+    -1.
 
-    line: as YAML counts them.
+    line: as YAML counts lines.
     """
     begins = [0, *(found.end() for found in _LINE_END.finditer(text)), len(text)]
     first, last = begins[max(0, min(line, len(begins) - 1) - 2)], begins[min(line + 1, len(begins) - 1)]
@@ -89,7 +90,7 @@ def culprit(text: str, line: int) -> int:
 
 
 def surrounds(key: str) -> str:
-    """The unseen character with which a key begins or ends; "" for none."""
+    """Return the invisible character at the beginning or end of a key, or ""."""
     for character in (key[:1], key[-1:]):
         if character and _UNSEEN.match(character):
             return character
@@ -97,8 +98,11 @@ def surrounds(key: str) -> str:
 
 
 def refuse_lost_breaks(text: str, path: str, value: object) -> None:
-    """Raises InputError if a line end that only YAML sees has changed a text: U+0085 becomes a blank, and blanks around
-    the others are dropped. Within quotation marks U+2028 is kept, as JSON has it."""
+    """Raise InputError if a line end that only YAML sees has changed a text.
+
+    U+0085 becomes a blank, and blanks around the others are dropped. Within quotation marks U+2028 is kept, as in
+    JSON.
+    """
     found = re.search(f"[{_BREAKS}]", text)
     if found is None:
         return

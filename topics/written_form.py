@@ -1,4 +1,4 @@
-"""Texts that must be written in one form: checked by a regular expression, explained in words."""
+"""Texts that must have one form, checked by a regular expression and explained in words."""
 
 import re
 
@@ -10,7 +10,8 @@ MISWRITTEN = "string_pattern_mismatch"
 
 
 def written_form(expression: str, words: str) -> AfterValidator:
-    """Text that `expression` matches from beginning to end. words: what it allows, for the message of an error."""
+    """Return a validator for text that `expression` matches completely. words: what it allows, for the error
+    message."""
     compiled = re.compile(expression)
 
     def check(text: str) -> str:

@@ -1,8 +1,8 @@
-"""YAML text read strictly: every value knows its line and column, and nothing is guessed.
+"""YAML text, read strictly: every value has its line and column, and nothing is guessed.
 
 Refused, with file:line:column: duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags,
-several documents in one file, halves of characters, and nesting that takes the stack; and what would change the words
-of a text unseen: a # in it (`topics.cut_text`), and characters that nobody sees (`topics.unseen_characters`).
+several documents in one file, lone surrogates, and nesting that exhausts the stack; and what would silently change the
+words of a text: a # in it (`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
 """
 
 import re
@@ -31,8 +31,8 @@ _DEEPEST = 60  # Python's own recursion ends at 1,000 frames, and each level tak
 
 @dataclass(frozen=True, slots=True)
 class YamlValues:
-    """What a text holds. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None.
-    marks, key_marks: where each value and each key stands."""
+    """The values of a text. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. marks,
+    key_marks: the place of each value and each key."""
 
     value: object
     marks: Marks
@@ -40,7 +40,7 @@ class YamlValues:
 
 
 def read_yaml(text: str, path: str) -> YamlValues:
-    """The values of YAML text; `path` names it in messages. Raises InputError."""
+    """Return the values of YAML text; `path` names it in messages. Raises InputError."""
     reader, loader = _Reader(path, text), None
     try:
         node = _quickly_composed(text, path)
@@ -81,8 +81,10 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
-    """The node of a text by libyaml, which is ten times as fast; None if it is not there, or finds a fault: the
-    words and the place of a fault are PyYAML's own."""
+    """Return the node of a text by libyaml, which is ten times as fast, or None if it is missing or finds an error.
+
+    The words and the place of an error come from PyYAML.
+    """
     if not yaml.__with_libyaml__:
         return None
     reader, loader = _Reader(path, text), yaml.CSafeLoader(text)
@@ -102,7 +104,7 @@ class _Mark(Protocol):
 
 
 class _Reader:
-    """Turns composed nodes into values, keeping the mark of each."""
+    """Converts composed nodes to values, and keeps the mark of each."""
 
     def __init__(self, path: str, source: str) -> None:
         self.path, self.source = path, source
@@ -120,7 +122,7 @@ class _Reader:
         return InputError(f"{what} is not allowed", place=self.place(mark), advice=advice)
 
     def check(self, event: yaml.Event) -> None:
-        """Refuse what must not even be composed: aliases that expand, tags, depth that takes the stack."""
+        """Refuse what must not even be composed: aliases that expand, tags, and nesting that exhausts the stack."""
         if type(event) is yaml.ScalarEvent and event.anchor is None and event.tag is None:
             return  # nearly all of them
         mark = event.start_mark
@@ -145,7 +147,8 @@ class _Reader:
                 raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
-        """column: of the key or the dash before it, from 0. brackets: `[` or `{` if it stands in such."""
+        """Return the value of a node. column: of the key or the dash before it, from 0. brackets: `[` or `{` around
+        it, or ""."""
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):

@@ -1,1 +1,1 @@
-"""Breakdown detection: how likely annotators are to say that a conversation breaks down at an answer."""
+"""Breakdown detection: the probability that annotators would see a breakdown of the conversation in an answer."""

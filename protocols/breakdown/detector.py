@@ -1,10 +1,10 @@
-"""A detector of breakdown: counted features, words and pairs of words, each with a weight that a person can read.
+"""A breakdown detector from counted features, words and pairs of words, each with a weight that people can read.
 
     p(O, T, X) = base + linear part + trees, then at least .01 each, divided by the sum
 
-The linear part adds a weight for every feature, times its value, and the mean weight (over the root of their number) of
-the words and pairs of words that the detector knows. The trees add what one leaf of each says. All parts add up, so
-what spoke for a breakdown can be listed with how much it added.
+The linear part adds a weight for every feature, times its value, and the mean weight (over the root of their number)
+of the words and pairs of words that the detector knows. The trees add the value of one leaf of each. All parts are
+added, so the reasons for a breakdown can be listed with their contributions.
 """
 
 import json
@@ -35,9 +35,9 @@ _DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one feature or piece of wording added to the probability of a breakdown (X), before it was kept in bounds.
+    """The contribution of one feature or piece of wording to the probability of a breakdown (X), before clipping.
 
-    name: of `FEATURES`, or in quotes the words of the system or the user. value: of the feature; 1 for wording.
+    name: one of `FEATURES`, or words of the system or the user in quotes. value: of the feature; 1 for wording.
     """
 
     name: str
@@ -47,8 +47,11 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """probabilities: of O (no breakdown), T (possibly one), X (breakdown). contributions: the strongest first; with
-    `base`, what an average turn gets, they sum to the probability of X before it was kept in bounds."""
+    """The prediction for one turn.
+
+    probabilities: of O (no breakdown), T (possible breakdown), X (breakdown). contributions: the strongest first;
+    together with `base`, the value of an average turn, they sum to the probability of X before clipping.
+    """
 
     probabilities: tuple[float, float, float]
     base: float
@@ -57,9 +60,12 @@ class Detection:
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """base: (3,). features: (features, 3) a unit of each feature; means: (features,) its mean where it was trained.
-    words: of each known word or pair, its weights for O, T, X. about: what it was trained on, with its licence.
-    dialogues: the names of these dialogues."""
+    """A trained detector.
+
+    base: (3,). features: (features, 3) weights per unit of each feature. means: (features,) means in the training
+    data. words: for each known word or pair, its weights for O, T, X. about: the training data and its licence.
+    dialogues: the names of the training dialogues.
+    """
 
     base: Floats
     means: Floats
@@ -70,7 +76,8 @@ class Detector:
     dialogues: tuple[str, ...]
 
     def predict(self, turns: Sequence[Utterance], at: Sequence[int]) -> Floats:
-        """(len(at), 3) probabilities of O, T and X of the system turns `turns[k]`, k in `at`; rows sum to 1."""
+        """Return (len(at), 3) probabilities of O, T and X for the system turns `turns[k]`, k in `at`; rows sum to
+        1."""
         if not at:
             return np.empty((0, 3))
         rows = np.array([counted(turns, k) for k in at])
@@ -89,8 +96,10 @@ class Detector:
         return np.asarray(bounded / bounded.sum(axis=1, keepdims=True))
 
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
-        """The prediction for `turns[at]`, with what each feature and each known piece of wording added. passed: turns
-        before `turns` that are not in it, being too long ago to be looked at."""
+        """Return the prediction for `turns[at]` with the contribution of each feature and each known piece of wording.
+
+        passed: the number of earlier turns that are not in `turns`, because they are too old to matter.
+        """
         row = np.array(counted(turns, at, passed=passed))
         added = (row - self.means) * self.features[:, 2]
         base = float(self.base[2])
@@ -112,7 +121,7 @@ class Detector:
         return Detection((o, t, x), base, tuple(parts))
 
     def encoded(self) -> str:
-        """The detector as a file: JSON with one feature, tree or piece of wording a line."""
+        """Return the detector as a file: JSON with one feature, tree or piece of wording per line."""
         lines = [
             f'"format": {json.dumps(FORMAT)}',
             f'"about": {json.dumps(dict(self.about), ensure_ascii=False)}',
@@ -138,7 +147,7 @@ class Detector:
 
 
 def load_detector(path: Path | None = None) -> Detector:
-    """The detector in a file, or the one that comes with Harvest. Raises InputError for any other file."""
+    """Load the detector in a file, or the shipped one. Raises InputError for any other file."""
     return _shipped_detector() if path is None else _decode_detector(read_bytes(path, "a detector"), Place.of(path))
 
 
@@ -178,7 +187,7 @@ def _decode_detector(data: bytes, place: Place) -> Detector:
 
 
 def _parts(data: bytes, place: Place) -> dict[str, Any]:
-    """The object in the file, with the format and the features of this version."""
+    """Return the object in the file after checking its format and features."""
     try:
         found = json.loads(data.decode())
     except UnicodeDecodeError:

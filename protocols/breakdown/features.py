@@ -1,7 +1,7 @@
-"""What can be counted about a system turn in its context: lengths, overlaps, repetitions, and kinds of words.
+"""Counted features of a system turn in its context: lengths, overlaps, repetitions, and kinds of words.
 
-Nothing here knows what an answer means. A turn is seen together with at most `WINDOW` turns before it, and each turn by
-its first `LONGEST` characters, so the time for a conversation grows linearly with its length.
+No feature depends on the meaning of an answer. At most `WINDOW` turns before a turn are used, and the first `LONGEST`
+characters of each, so the time for a conversation grows linearly with its length.
 """
 
 import math
@@ -111,19 +111,19 @@ FEATURES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Utterance:
-    """One turn of either side: S the system's, U the user's."""
+    """One turn of either side: S for the system, U for the user."""
 
     speaker: Literal["S", "U"]
     text: str
 
     @cached_property
     def head(self) -> str:
-        """As much of the text as is looked at, with straight apostrophes."""
+        """The beginning of the text that is used, with straight apostrophes."""
         return self.text[:LONGEST].replace("’", "'")
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """Words and the marks ? and !, lower case."""
+        """Words and the marks ? and !, in lower case."""
         return tuple(_TOKEN.findall(self.head.lower()))
 
     @cached_property
@@ -133,24 +133,24 @@ class Utterance:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """Different words."""
+        """The set of words."""
         return frozenset(self.words)
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """Different words that are not among the commonest of English."""
+        """The set of words that are not among the most common of English."""
         return self.kinds - _COMMON
 
     @cached_property
     def complains(self) -> bool:
-        """Whether it has words by which users complain about a system."""
+        """True if it contains words by which users complain about a system."""
         return _COMPLAINT.search(self.head) is not None
 
 
 def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
-    """The values of `FEATURES` for the system turn `turns[at]`, each finite; only turns up to it are looked at.
+    """Return the values of `FEATURES` for the system turn `turns[at]`, all finite, from the turns up to it.
 
-    passed: how many turns there were before `turns`.
+    passed: the number of turns before `turns`.
     """
     here = turns[at]
     before = turns[max(0, at - WINDOW) : at]
@@ -219,9 +219,9 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
 
 
 def grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
-    """Words and pairs of words of the system turn (`s:`), and words of the user turn before it (`u:`).
+    """Return words and pairs of words of the system turn (`s:`), and words of the user turn before it (`u:`).
 
-    `^` stands before the first word and `$` after the last.
+    `^` marks the beginning of the turn and `$` its end.
     """
     tokens = ("^", *turns[at].tokens, "$")
     found = {f"s:{token}" for token in tokens[1:-1]}

@@ -1,8 +1,8 @@
-"""Training a detector of breakdown on dialogues whose turns people have annotated: the same data, the same weights.
+"""Training of a breakdown detector on annotated dialogues: the same data give the same weights.
 
-The linear part is fitted to the distributions; the trees are fitted to how far a turn is from the mean of its own
-system, because what sets one system apart from another says little about a third. Then both are mixed.
-Weights are rounded, so that the last digits of a machine's arithmetic do not end up in the file.
+The linear part is fitted to the distributions of labels; the trees are fitted to a turn's difference from the mean of
+its system, because what distinguishes two systems says little about a third. Then both are combined. Weights are
+rounded, so that a machine's last digits do not end up in the file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DIGITS = 5  # keeps the shipped file small
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A dialogue. turns: of both sides. gold: by place in `turns`, the shares of annotators who said O, T and X."""
+    """A dialogue. turns: of both sides. gold: by index in `turns`, the shares of annotators who said O, T and X."""
 
     name: str
     system: str
@@ -43,7 +43,7 @@ class Annotated:
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Annotated turns as numbers. rows: (n, features); words: n sets; gold: (n, 3); dialogues, systems: n names."""
+    """Annotated turns as arrays. rows: (n, features). words: n sets. gold: (n, 3). dialogues, systems: n names."""
 
     rows: Floats
     words: tuple[frozenset[str], ...]
@@ -52,14 +52,14 @@ class Examples:
     systems: tuple[str, ...]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Examples:
-        """Those of a mask (n,)."""
+        """Return the examples selected by a mask (n,)."""
         some = np.flatnonzero(mask)
         words, names = tuple(self.words[k] for k in some), tuple(self.dialogues[k] for k in some)
         return Examples(self.rows[mask], words, self.gold[mask], names, tuple(self.systems[k] for k in some))
 
 
 def examples_of(dialogues: Sequence[Annotated]) -> Examples:
-    """The annotated turns of all dialogues, in the order of their names, so that the order of files changes nothing."""
+    """Return the annotated turns of all dialogues, sorted by name so that the order of files does not matter."""
     ordered = sorted(dialogues, key=lambda dialogue: dialogue.name)
     places = [(dialogue, at) for dialogue in ordered for at in sorted(dialogue.gold)]
     return Examples(
@@ -72,7 +72,7 @@ def examples_of(dialogues: Sequence[Annotated]) -> Examples:
 
 
 def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None = None) -> Detector:
-    """A detector fitted to the examples. about: goes into its file. Raises InputError for fewer than ten dialogues."""
+    """Fit a detector to the examples. about: stored in its file. Raises InputError for fewer than ten dialogues."""
     names = sorted(set(examples.dialogues))
     if len(names) < 10:
         raise InputError(
@@ -110,7 +110,7 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
 
 
 def _vocabulary(examples: Examples) -> list[str]:
-    """Words and pairs that at least three dialogues have: fewer would let the detector learn dialogues by heart."""
+    """Return words and pairs that occur in at least three dialogues, so that dialogues are not learned by heart."""
     seen: dict[str, set[str]] = {}
     for found, name in zip(examples.words, examples.dialogues, strict=True):
         for gram in found:
@@ -119,7 +119,7 @@ def _vocabulary(examples: Examples) -> list[str]:
 
 
 def _said(examples: Examples, words: Sequence[str]) -> Floats:
-    """(n, words): 1 over the root of the number of known words of a turn where it has the word, else 0."""
+    """Return (n, words): for each word of a turn, 1 over the root of the turn's number of known words, else 0."""
     column = {gram: number for number, gram in enumerate(words)}
     found = np.zeros((len(examples.words), len(words)))
     for row, grams_of_turn in zip(found, examples.words, strict=True):
@@ -130,7 +130,7 @@ def _said(examples: Examples, words: Sequence[str]) -> Floats:
 
 
 def _ridge(columns: Floats, wanted: Floats) -> Floats:
-    """Least squares with a penalty, columns (n, c) of mean 0. Returns (c, 3)."""
+    """Fit a ridge regression to columns (n, c) of mean 0. Returns (c, 3)."""
     n, c = columns.shape
     if c <= n:
         inner = columns.T @ columns + np.diag(np.full(c, _RIDGE))

@@ -1,8 +1,8 @@
-"""Boosted trees of three questions each: what counted features say that no sum of them says.
+"""Boosted trees of three questions each, for interactions of counted features.
 
-Each tree asks the same three questions of every turn (which feature, at most which bound), and so sorts turns into
-eight leaves; a leaf adds to the probabilities of O, T and X. Trees are fitted one after another to what the earlier
-ones leave over, each on a part of the dialogues and of the features.
+Each tree asks the same three questions of every turn (whether a feature is above a bound), and so sorts turns into
+eight leaves; a leaf adds to the probabilities of O, T and X. Trees are fitted one after another to the residuals of
+the earlier ones, each on a subset of the dialogues and of the features.
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,11 @@ _RATE = 0.05  # of learning
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """features: (trees, 3) columns asked for; bounds: (trees, 3); leaves: (trees, 8, 3) added to O, T and X.
+    """features: (trees, 3) column of each question. bounds: (trees, 3). leaves: (trees, 8, 3) values added to O, T and
+    X.
 
-    The leaf of a row is a number of three binary digits, the first question's the highest: 1 where the value is above
-    the bound.
+    The leaf of a row is a number of three binary digits, the first question's the highest: 1 if the value is above the
+    bound.
     """
 
     features: Indices
@@ -34,13 +35,13 @@ class Trees:
     leaves: Floats
 
     def leaf_of(self, rows: Floats) -> Indices:
-        """rows: (n, features). Returns (n, trees), the leaf of each tree."""
+        """Return (n, trees), the leaf of each tree. rows: (n, features)."""
         above = rows[:, self.features] > self.bounds  # (n, trees, 3)
         found: Indices = above @ (2 ** np.arange(DEPTH - 1, -1, -1))
         return found
 
     def predict(self, rows: Floats) -> Floats:
-        """rows: (n, features). Returns (n, 3), what all trees add."""
+        """Return (n, 3), the sum over all trees. rows: (n, features)."""
         leaf = self.leaf_of(rows)
         found = np.zeros((len(rows), 3))
         for tree, values in enumerate(self.leaves):
@@ -49,10 +50,10 @@ class Trees:
 
 
 def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
-    """Trees that add up to `wanted`, in the least squares.
+    """Fit trees whose sum approximates `wanted` in the least squares.
 
-    rows: (n, features); wanted: (n, 3), rows sum to 0; units: (n,) the number of each row's dialogue, from 0: a tree
-    sees a dialogue whole or not at all. rng: which dialogues and features each tree sees.
+    rows: (n, features). wanted: (n, 3), rows sum to 0. units: (n,) the index of each row's dialogue: a tree is fitted
+    to whole dialogues. rng: draws the dialogues and features of each tree.
     """
     cuts = [_cuts(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
@@ -85,7 +86,7 @@ def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.
 
 
 def _cuts(column: Floats) -> Floats:
-    """Bounds between which a column is divided: at most 23, halfway between values, of four digits."""
+    """Return at most 23 bounds for a column, halfway between values, rounded to four digits."""
     values = np.unique(column)
     if len(values) > _BINS:
         values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS + 1)))
@@ -94,7 +95,8 @@ def _cuts(column: Floats) -> Floats:
 
 
 def _best_question(binned: Indices, left: Floats, node: Indices, nodes: int) -> tuple[int, int]:
-    """The feature and the place of its bound that explain most in all nodes at once. binned: (n, features)."""
+    """Return the feature, and the index of its bound, that explain most in all nodes at once. binned: (n,
+    features)."""
     features = binned.shape[1]
     cell = ((node[:, None] * features + np.arange(features)) * _BINS + binned).ravel()
     size = nodes * features * _BINS

@@ -1,3 +1,3 @@
-"""Rules: what an answer is recognised by. One rule a module; `registry` names them all."""
+"""Rules that recognise kinds of answers, one module each; `registry` lists them."""
 
 __all__: list[str] = []

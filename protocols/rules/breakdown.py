@@ -1,4 +1,4 @@
-"""`breakdown`: the shipped detector holds it likely that people would call the answer a breakdown."""
+"""`breakdown`: the shipped detector predicts that people would call the answer a breakdown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _QUOTED = re.compile("^system says “(.*)”$")
 
 
 class Breakdown(StrictModel):
-    """Holds when the probability that an annotator calls the answer a breakdown (X) is greater than `above`.
+    """Holds if the probability that an annotator calls the answer a breakdown (X) is greater than `above`.
 
-    The probability is the shipped detector's, for the answer after the turns before it. Evidence: the distribution, and
-    the five features or pieces of wording that added most to that probability, or took most from it.
+    The probability is the shipped detector's, for the answer after the turns before it. Evidence: the distribution,
+    and the five features or pieces of wording with the largest contributions to that probability, positive or
+    negative.
     """
 
     version: ClassVar[str] = "breakdown/1"

@@ -9,7 +9,7 @@ from topics.topic import Topic
 
 
 class ClarifyingQuestion(StrictModel):
-    """Holds when the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks.
+    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks.
 
     The rule has no options.
     """

@@ -1,4 +1,4 @@
-"""Rules made of rules: `any`, `all`, `not` and `thoughts`, and a rule referred to by its name."""
+"""Rules composed of rules: `any`, `all`, `not` and `thoughts`, and a rule referred to by its name."""
 
 from dataclasses import dataclass, replace
 
@@ -9,7 +9,7 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A named rule of the same protocol, standing inside another one."""
+    """A named rule of the same protocol, used inside another one."""
 
     name: str
     rule: Rule
@@ -31,7 +31,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Holds when one of the rules does. Evidence: of the first that holds; where none does, what each missed."""
+    """Holds if one of the rules does. Evidence: that of the first that holds; if none does, what each missed."""
 
     rules: tuple[Rule, ...]
 
@@ -58,7 +58,7 @@ class Any:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Holds when every rule does. Evidence: of all of them; where one does not hold, what the first such missed."""
+    """Holds if every rule does. Evidence: that of all rules; if one does not hold, what the first such rule missed."""
 
     rules: tuple[Rule, ...]
 
@@ -85,7 +85,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Holds when the rule does not. Evidence: that of the rule, which then says what it missed."""
+    """Holds if the rule does not. Evidence: that of the rule, which then says what it missed."""
 
     rule: Rule
 
@@ -107,8 +107,8 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """Holds when the rule does for what the system thought in place of what it answered. Evidence: that of the rule,
-    outside the text of the answer."""
+    """Holds if the rule does for the system's thoughts instead of its answer. Evidence: that of the rule, outside the
+    text of the answer."""
 
     rule: Rule
 

@@ -1,7 +1,7 @@
-"""`contains`: the answer holds certain words.
+"""`contains`: the answer contains certain words.
 
-Phrases are searched in the whole answer, as it is written and as it is read. A pattern is a regular expression that
-cannot run away (`topics.patterns`), and only the first 100,000 characters are searched.
+Phrases are searched in the whole answer, both as written and as read. A pattern is a regular expression with bounded
+running time (`topics.patterns`), and only the first 100,000 characters are searched.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ SPACED = (
 
 
 class Contains(StrictModel):
-    """Holds when the answer holds one of the phrases, or the pattern. Exactly one of the two is given.
+    """Holds if the answer contains one of the phrases, or the pattern. Exactly one of the two is given.
 
     phrases: whole words, any white space between them, straight and curly apostrophes alike, case ignored unless
-    `case` is true, in the answer as it is and as `protocols.rules.plain` reads it. pattern: a bounded regular
-    expression, see `topics.patterns`. Evidence: each place it was found.
+    `case` is true, in the answer as written and as `protocols.rules.plain` reads it. pattern: a bounded regular
+    expression, see `topics.patterns`. Evidence: each place where it was found.
     """
 
     version: ClassVar[str] = "contains/2"

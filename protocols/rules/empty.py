@@ -20,8 +20,8 @@ _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 
 
 class Empty(StrictModel):
-    """Holds when a user sees nothing: no visible character, no link, no file or picture, and nothing to press.
-    Evidence: the absence, or the first visible piece."""
+    """Holds if a user sees nothing: no visible character, no link, no file or picture, and nothing to press. Evidence:
+    the absence, or the first visible piece."""
 
     version: ClassVar[str] = "empty/2"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -36,12 +36,12 @@ class Empty(StrictModel):
 
 
 def is_empty(answer: Answer) -> bool:
-    """Whether a user sees nothing of it."""
+    """Return whether a user sees nothing of the answer."""
     return _first_shown(answer) is None
 
 
 def _first_shown(answer: Answer) -> Evidence | None:
-    """What a user first sees of an answer; None for nothing."""
+    """Return what a user first sees of an answer, or None."""
     if visible := _VISIBLE.search(answer.text):
         return span(answer.text, visible.start(), visible.end(), "the first visible character")
     if answer.links:

@@ -1,9 +1,9 @@
 """`error_page`: the answer is the text of an error, not an answer.
 
-It arrived as an answer, so nothing is known to have failed on the way; but what stands there was written by a
-server, not by the assistant. Recognised: an HTML page whose title or heading names an error, a JSON body that is an
-error, and a short text that opens with the words of an error, a rate limit or a request to try again. A film called
-"Error 404" in a list is none of these: a line that goes on to name something, or holds a URL, is not an error message.
+It arrived as an answer, so no failure was noticed on the way, but it was written by a server and not by the assistant.
+Recognised are an HTML page whose title or heading names an error, a JSON body that is an error, and a short text that
+begins with the words of an error, a rate limit or a request to try again. A film called "Error 404" in a list is none
+of these: a line that goes on to name something, or contains a URL, is not an error message.
 """
 
 import json
@@ -78,7 +78,7 @@ _QUIET = (None, False, 0, "", "null", "none", "None")
 
 
 class ErrorPage(StrictModel):
-    """Holds when the answer is an error message, page or body. Evidence: the words that say so. No options."""
+    """Holds if the answer is an error message, page or body. Evidence: the words that say so. No options."""
 
     version: ClassVar[str] = "error_page/1"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -136,6 +136,6 @@ def _message(text: str) -> Evidence | None:
 
 
 def _text_span(text: str) -> tuple[int, int]:
-    """Where the text stands without white space around it."""
+    """Return the span of the text without surrounding white space."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())

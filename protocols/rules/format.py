@@ -1,4 +1,4 @@
-"""`format`: the answer keeps the output format the topic asks for."""
+"""`format`: the answer follows the output format that the topic asks for."""
 
 import re
 from typing import ClassVar, NamedTuple
@@ -23,12 +23,12 @@ class _Line(NamedTuple):
 
 
 class Format(StrictModel):
-    """Holds when at least `at_least` lines keep the format of `topic.asks_for`, such as `movie title, IMDb URL`.
+    """Holds if at least `at_least` lines follow the format of `topic.asks_for`, such as `movie title, IMDb URL`.
 
-    A line keeps it when it holds a URL of the kind, and words where the format asks for words: before the URL when
-    something is named before it, after the URL when something is named after it. Bullets and numbers of a list are
-    no words. Lines for one entity count once. every: also no line may hold a URL of the kind without the words.
-    Evidence: the lines that keep the format; where it does not hold, also the first lines that break it.
+    A line follows it if it contains a URL of the kind, and words where the format asks for words: before the URL if
+    something is named before it, after the URL if something is named after it. Bullets and numbers of a list are not
+    words. Lines for the same entity count once. every: also, no line may contain a URL of the kind without the words.
+    Evidence: the lines that follow the format; if it does not hold, also the first lines that break it.
     """
 
     version: ClassVar[str] = "format/1"
@@ -67,7 +67,7 @@ class Format(StrictModel):
 
 
 def _sides(asks_for: str) -> tuple[bool, bool]:
-    """Whether the format names something before, and something after, the part that is the URL."""
+    """Return whether the format names something before, and something after, the part that is the URL."""
     parts = [part for part in asks_for.split(",") if part.strip()]
     places = [place for place, part in enumerate(parts) if _URL_PART.search(part)]
     if not places:
@@ -76,7 +76,7 @@ def _sides(asks_for: str) -> tuple[bool, bool]:
 
 
 def _by_line(text: str, found: tuple[Named, ...]) -> list[tuple[_Line, list[Named]]]:
-    """The lines that hold URLs, in order, each with its URLs; one walk through the text."""
+    """Yield the lines that contain URLs, in order, each with its URLs, in one pass through the text."""
     lines: list[tuple[_Line, list[Named]]] = []
     for item in sorted((item for item in found if item.start >= 0), key=lambda item: item.start):
         if lines and item.start <= lines[-1][0].end:

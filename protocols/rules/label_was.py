@@ -11,9 +11,9 @@ from topics.topic import Topic
 
 
 class LabelWas(StrictModel):
-    """Holds when the answer to user turn `turn` (from 1; without it: the turn before this one) was labelled `label`.
+    """Holds if the answer to user turn `turn` (from 1; by default the turn before this one) was labelled `label`.
 
-    Does not hold where there was no such turn, or the turn is this one. Evidence: the label found.
+    Does not hold if there was no such turn, or if the turn is this one. Evidence: the label found.
     """
 
     version: ClassVar[str] = "label_was/1"

@@ -17,10 +17,10 @@ ASKED = "asked"
 
 
 class Language(StrictModel):
-    """Holds when the language of the answer is known and is one of `one_of`, or none of `none_of`.
+    """Holds if the language of the answer is known and is one of `one_of`, or is not one of `none_of`.
 
     Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's turn.
-    Where a language that is needed cannot be told (`topics.languages`), the rule does not hold. Evidence: both.
+    If a language that is needed cannot be determined (`topics.languages`), the rule does not hold. Evidence: both.
     """
 
     version: ClassVar[str] = "language/1"

@@ -18,9 +18,8 @@ _ITEM = late_pattern(
 
 
 class ListItems(StrictModel):
-    """Holds when at least `at_least` lines of the answer are items of a list: they begin with a bullet, a number or a
-    letter. Words that only commas divide are no list. Evidence: the items; where there are too few, their number.
-    """
+    """Holds if at least `at_least` lines of the answer are items of a list: they begin with a bullet, a number or a
+    letter. Words separated only by commas are not a list. Evidence: the items; if there are too few, their number."""
 
     version: ClassVar[str] = "list_items/1"
     needs: ClassVar[frozenset[str]] = frozenset()

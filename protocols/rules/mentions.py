@@ -1,7 +1,7 @@
-"""Which URLs of a kind an answer names, and where.
+"""The URLs of a kind that an answer names, and their places.
 
 Only the first million characters are searched, and in them the first 10,000 URLs and links: far more than a person
-reads, and few enough that an answer made of a million URLs takes some tenths of a second.
+reads, and few enough that an answer of a million URLs takes some tenths of a second.
 """
 
 import re
@@ -32,9 +32,11 @@ _MOST_LOOKED_FOR = 200
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One URL of an answer. key: canonical identity. start, end: where its URL or anchor stands, or what it is a source
-    of; both -1 outside the text. href: the URL. bare: the URL itself stands in the text (not only an anchor that leads
-    to it)."""
+    """One URL of an answer.
+
+    key: canonical identity. start, end: the span of its URL or anchor, or of the text that it is a source of; both -1
+    outside the text. href: the URL. bare: the URL itself is in the text, not only an anchor that leads to it.
+    """
 
     key: str
     start: int
@@ -44,21 +46,21 @@ class Named:
 
 
 def url_kind(name: str, topic: Topic) -> UrlKind | None:
-    """The kind of URL called `name`: None for `any`, and for `asked` where the topic's type has no URL."""
+    """Return the kind of URL called `name`: None for `any`, and for `asked` if the topic's type has no URL."""
     if name == ASKED:
         return topic.type.url
     return None if name == ANY else KINDS[name]
 
 
 def kind_trouble(name: str, topic: Topic) -> str | None:
-    """Why `name` means nothing for this topic; None if it does."""
+    """Return why `name` has no meaning for this topic, or None if it has one."""
     if name == ASKED and topic.type.url is None:
         return f"looks for URLs of the asked kind, and the topic type {topic.type.name!r} asks for no URL (url: null)"
     return None
 
 
 def looked_at(answer: Answer) -> str:
-    """How much of the answer was looked at, as the end of a sentence; "" if it was all of it."""
+    """Return how much of the answer was searched, as the end of a sentence; "" for all of it."""
     if len(answer.text) > _SEARCHED:
         return f" in the first {_SEARCHED} of {len(answer.text)} characters"
     links = len(answer.links) + answer.links_left_out
@@ -66,8 +68,11 @@ def looked_at(answer: Answer) -> str:
 
 
 def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
-    """The URLs of the kind `name` in the answer, in order of appearance: first those written in its text, then
-    those only its links lead to (a page shows an anchor, not the address)."""
+    """Return the URLs of the kind `name` in the answer, in order of appearance.
+
+    Those written in the text come first, then those that only its links lead to (a page shows an anchor, not the
+    address).
+    """
     kind = url_kind(name, topic)
     if kind is None and name == ASKED:
         return ()
@@ -108,7 +113,7 @@ def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> It
 
 
 def _place(text: str, anchor: str, cursor: int) -> int:
-    """Where the anchor stands in the text as whole words, from `cursor` on; -1 if it does not."""
+    """Return where the anchor occurs in the text as whole words, from `cursor` on, or -1."""
     for _ in range(_MOST_TRIED):
         start = text.find(anchor, cursor)
         if start < 0:

@@ -15,10 +15,10 @@ _CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "att
 
 
 class Parts(StrictModel):
-    """Holds when at least `at_least` parts of the kind `of` came with the answer.
+    """Holds if at least `at_least` parts of the kind `of` came with the answer.
 
-    of: `sources`, `calls`, `offers` or `attachments`. like: only parts count in which one of these texts stands, case
-    ignored: in the address or title of a source, the name of a tool, the title, value or kind of an offer, the name or
+    of: `sources`, `calls`, `offers` or `attachments`. like: count only parts that contain one of these texts, ignoring
+    case: in the address or title of a source, the name of a tool, the title, value or kind of an offer, the name or
     type of an attachment (`image/`). Evidence: each part, outside of the text, or how many there were.
     """
 
@@ -55,7 +55,7 @@ class Parts(StrictModel):
 
 
 def _parts(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """(what to show of it, what it is, the texts in which `like` is looked for) for each part of a kind."""
+    """Yield (what to show, what it is, the texts searched for `like`) for each part of a kind."""
     for one in getattr(answer, of):
         match one:
             case Source(href, title):

@@ -1,7 +1,7 @@
-"""Text as its reader sees it: without Markdown's emphasis, and wide letters as plain ones.
+"""Text as readers see it: without Markdown's emphasis, and with wide letters as plain ones.
 
-A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. What is found is told where it stands in the
-answer itself, so that every piece of evidence can be looked up there.
+A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. Places are those in the answer itself, so
+that every piece of evidence can be looked up there.
 """
 
 import re
@@ -18,7 +18,7 @@ _MARKED = re.compile(r"[^\x00-\x7f][\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")
 
 
 def without_emphasis(text: str) -> str:
-    """The text with blanks in place of the marks of emphasis, so that all else stays where it is."""
+    """Return the text with blanks for the marks of emphasis, so that everything else keeps its place."""
     if "*" not in text and "_" not in text:
         return text
     return _EMPHASIS.sub(lambda marks: " " * len(marks[0]), text)
@@ -26,19 +26,19 @@ def without_emphasis(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """text: as it is searched. places: of each of its characters, where that begins, and where it ends, in the answer;
-    None if they are the same."""
+    """text: the searchable text. places: for each of its characters, its start and end in the answer; None if they are
+    the same."""
 
     text: str
     places: tuple[Sequence[int], Sequence[int]] | None = None
 
     def within(self, start: int, end: int) -> tuple[int, int]:
-        """Where text[start:end], which holds a character, stands in the answer."""
+        """Return the span in the answer of the non-empty text[start:end]."""
         return (start, end) if self.places is None else (self.places[0][start], self.places[1][end - 1])
 
 
 def plain_text(text: str) -> PlainText:
-    """The text without emphasis and in the form NFKC."""
+    """Return the text without emphasis and in the form NFKC."""
     bare = without_emphasis(text)
     if bare.isascii() or unicodedata.is_normalized("NFKC", bare):
         return PlainText(bare)

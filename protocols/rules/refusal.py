@@ -1,16 +1,16 @@
-"""`refusal`: the answer says that the system cannot or will not do what was asked, and does nothing else.
+"""`refusal`: the answer says that the system cannot or will not do what was requested, and does nothing else.
 
 Precision comes first: an answer that apologises and then delivers is not a refusal, nor is "you can't miss it" or "I
 can't recommend this film enough". So three conditions must hold:
 
 1. one of the first sentences states an inability or an unwillingness in the first person ("I'm unable to help",
    "that is outside of my capabilities"), or presents itself as a language model together with a negation;
-2. the sentence is not a quotation, and does not turn round in itself (", but here are …");
-3. nothing is delivered: the answer is short, gives no URL of the asked kind, is no list, and no later sentence opens
-   with "Here are …".
+2. the sentence is not a quotation, and does not turn around within itself (", but here are …");
+3. nothing is delivered: the answer is short, has no URL of the requested kind, is not a list, and no later sentence
+   begins with "Here are …".
 
-English and Japanese are known (the pilot study saw both, GFRC §5); refusals in other languages are not seen. Where the
-system itself marks its answer as a refusal, in a field of its own, nothing else is asked: its word is better evidence.
+English and Japanese are supported (the pilot study had both, GFRC §5); refusals in other languages are not recognised.
+If the system itself marks its answer as a refusal, in a separate field, that decides: its word is better evidence.
 """
 
 import re
@@ -106,10 +106,10 @@ _JAPANESE_APOLOGY_ONLY = 60  # characters; in a longer answer the apology is pol
 
 
 class Refusal(StrictModel):
-    """Holds when the answer is nothing but a refusal. Evidence: the sentence that refuses, or all of an answer that the
-    system marked.
+    """Holds if the answer is only a refusal, by the conditions in the module's docstring. Evidence: the sentence that
+    refuses, or all of an answer that the system marked.
 
-    See the module's text for what must come together. The rule has no options.
+    The rule has no options.
     """
 
     version: ClassVar[str] = "refusal/3"
@@ -145,7 +145,7 @@ def _no(note: str) -> Verdict:
 
 
 def _sentences(plain: str) -> Iterator[tuple[int, int]]:
-    """Where the first sentences stand, without the white space around them."""
+    """Yield the spans of the first sentences, without surrounding white space."""
     for count, match in enumerate(_SENTENCE.finditer(plain, 0, _OPENING)):
         if count == _SENTENCES:
             return
@@ -189,7 +189,7 @@ def _japanese(plain: str) -> tuple[int, int, str] | None:
 
 
 def _other_content(sight: Sight, plain: str) -> str | None:
-    """What the answer gives besides the refusal; None if it gives nothing."""
+    """Return what the answer gives besides the refusal, or None."""
     given = named_urls(sight.answer, ASKED, sight.topic)
     if given:
         return f"a URL of the asked kind, {given[0].href}"

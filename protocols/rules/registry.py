@@ -1,10 +1,10 @@
-"""The rules there are, and how they are read from and written to a protocol file.
+"""The available rules, and how they are read from and written to a protocol file.
 
-A rule in a file is a mapping with one key: its kind, and under it the options (`{urls: {at_least: 3}}`);
-`any` and `all` take a list of rules or names of rules, `not` and `thoughts` take one.
+A rule in a file is a mapping with one key, its kind, and the options as its value (`{urls: {at_least: 3}}`); `any` and
+`all` take a list of rules or names of rules, `not` and `thoughts` take one.
 
-Other distributions add kinds by entry points of the group `harvest.rules`, `kind = "module:Class"`: a StrictModel whose
-fields are the options, and a `Rule`.
+Other distributions add kinds by entry points of the group `harvest.rules`, `kind = "module:Class"`: a StrictModel
+whose fields are the options, and a `Rule`.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,7 +63,7 @@ Named = Callable[[str, Loc], Rule]
 
 
 def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:
-    """The rule written at `loc`. Raises InputError at the place of the fault."""
+    """Return the rule at `loc`. Raises InputError at the place of the fault."""
     if isinstance(value, str):
         return Reference(value, named(value, loc))
     if not isinstance(value, dict) or len(value) != 1:
@@ -90,7 +90,7 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
 
 
 def _kinds() -> tuple[str, ...]:
-    """Everything that a rule in a file can be, those of other distributions last."""
+    """Return all kinds of rules, those of other distributions last."""
     return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_others())
 
 
@@ -101,7 +101,7 @@ def _others() -> Mapping[str, EntryPoint]:
 
 @cache
 def _model(kind: str) -> type[StrictModel]:
-    """The class of a kind that looks at an answer itself. Raises InputError for a plug-in that is not one."""
+    """Return the class of a kind that judges answers by itself. Raises InputError for a plug-in that is not one."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
     return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
@@ -114,7 +114,7 @@ def _check_model(model: type[StrictModel]) -> type[StrictModel]:
 
 
 def encode_rule(rule: Rule) -> object:
-    """The rule as JSON values, in the form it has in a file."""
+    """Return the rule as JSON values, in the form of a file."""
     match rule:
         case Reference():
             return rule.name

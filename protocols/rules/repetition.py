@@ -1,4 +1,4 @@
-"""`repetition`: the system says again what it said before."""
+"""`repetition`: the system repeats what it said before."""
 
 import re
 from typing import ClassVar, Literal
@@ -13,17 +13,20 @@ _GAPS = re.compile(f"[{INVISIBLE}]+")
 
 
 def same_text(text: str) -> str:
-    """The form in which two answers are compared: case folded, every run of white space or invisible characters one
-    space. Nothing fuzzier: `is Paris` and `is not Paris` differ. (Unicode normal forms are not applied: they take
-    quadratic time on long runs of accents, and a system that repeats itself writes the same characters.)"""
+    """Return the form in which two answers are compared: case folded, every run of white space or invisible characters
+    one space.
+
+    The comparison is not fuzzier: `is Paris` and `is not Paris` differ. Unicode normal forms are not applied: they
+    take quadratic time on long runs of accents, and a system that repeats itself writes the same characters.
+    """
     return _GAPS.sub(" ", text.casefold()).strip()
 
 
 class Repetition(StrictModel):
-    """Holds when the answer is the same text as an earlier one, or names only URLs already given.
+    """Holds if the answer is the same text as an earlier one, or names only URLs already given.
 
-    of: `text`, `urls`, or `either` (the default). An answer that shows nothing repeats no text, and one without a
-    URL repeats no URLs. Evidence: the beginning of the repeated text, or each URL, with the turn that had it first.
+    of: `text`, `urls`, or `either` (the default). An empty answer repeats no text, and one without a URL repeats no
+    URLs. Evidence: the beginning of the repeated text, or each URL, with the turn that had it first.
     """
 
     version: ClassVar[str] = "repetition/1"

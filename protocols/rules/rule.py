@@ -1,8 +1,8 @@
-"""The seam for rules: a rule looks at one answer and says whether it holds, and by which piece of the answer.
+"""The interface of rules: a rule reads one answer and decides whether it holds, and by which piece of the answer.
 
-A rule is a value: no I/O, no clock, no randomness, and time linear in the length of the answer, because a system
-may answer with megabytes. Its version is raised whenever the same answer could be judged differently, so that a
-recording from last month says by which rule it was labelled.
+A rule is a value: no I/O, no clock, no randomness, and time linear in the length of the answer, because a system may
+answer with megabytes. Its version is raised whenever the same answer could be judged differently, so that a recording
+says by which version it was labelled.
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ _MOST_PIECES = 100  # of evidence
 class Sight:
     """What a rule can see: the topic, everything said and answered so far, and the labels of earlier turns.
 
-    exchanges: at least one; the last one holds the answer to judge. labels: `o` or `x`, one for each exchange but
-    the last.
+    exchanges: at least one; the last one has the answer to judge. labels: `o` or `x`, one for each exchange but the
+    last.
     """
 
     topic: Topic
@@ -45,9 +45,9 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a rule says about an answer.
+    """A rule's decision on an answer.
 
-    holds: whether the rule recognised it. evidence: what it rests on; where the rule does not hold, what was missing.
+    holds: whether the rule recognised it. evidence: the grounds; if the rule does not hold, what was missing.
     """
 
     holds: bool
@@ -55,7 +55,7 @@ class Verdict:
 
 
 class Rule(Protocol):
-    """Recognises one kind of answer, such as a refusal, from what a `Sight` shows alone."""
+    """Recognises one kind of answer, such as a refusal, from a `Sight` alone."""
 
     @property
     def version(self) -> str:
@@ -64,20 +64,20 @@ class Rule(Protocol):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What the rule needs a driver to deliver besides text: `links` or nothing."""
+        """What a driver must deliver besides text: `links` or nothing."""
         ...
 
     def judge(self, sight: Sight) -> Verdict:
-        """Whether the rule holds for the last answer of `sight`, with evidence. Never raises on what a system wrote."""
+        """Decide whether the rule holds for the last answer of `sight`, with evidence. Never raises for any answer."""
         ...
 
     def unfit(self, topic: Topic) -> str | None:
-        """Why the rule cannot judge answers to this topic, as the end of a sentence; None if it can."""
+        """Return why the rule cannot judge answers to this topic, as the end of a sentence, or None if it can."""
         ...
 
 
 def span(text: str, start: int, end: int, note: str) -> Evidence:
-    """Evidence at text[start:end]. Only the first 300 characters of a longer piece are quoted, and the note says so."""
+    """Return evidence at text[start:end]. At most 300 characters are quoted; the note says if there are more."""
     if end - start > _LONGEST_QUOTE:
         note = f"{note} (the first {_LONGEST_QUOTE} of {end - start} characters)"
         end = start + _LONGEST_QUOTE
@@ -85,12 +85,12 @@ def span(text: str, start: int, end: int, note: str) -> Evidence:
 
 
 def absence(missed: str, note: str) -> Evidence:
-    """Evidence that stands outside the text, or is an absence: `missed` says what was looked for."""
+    """Return evidence outside the text, or of an absence: `missed` says what was looked for."""
     return Evidence(-1, -1, missed[:_LONGEST_QUOTE], note)
 
 
 def limit_evidence(pieces: Iterable[Evidence], total: int) -> tuple[Evidence, ...]:
-    """The first 100 of `total` pieces, and a last one that counts the others: a route stays small."""
+    """Return the first 100 of `total` pieces and one that counts the others, so that a route stays small."""
     shown = tuple(islice(pieces, _MOST_PIECES))
     if total > len(shown):
         shown += (absence("", f"{total - len(shown)} more pieces of evidence are not listed"),)

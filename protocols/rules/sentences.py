@@ -1,4 +1,4 @@
-"""`sentences`: the answer has as many, or as few, sentences as this."""
+"""`sentences`: the answer has at least, or at most, this many sentences."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from topics.topic import Topic
 
 
 class Sentences(StrictModel):
-    """Holds when the answer has between `at_least` and `at_most` sentences (`topics.sentences`).
+    """Holds if the answer has between `at_least` and `at_most` sentences (`topics.sentences`).
 
-    An item of a list, a heading and a row of a table is a sentence of its own; an abbreviation, a number and a URL end
-    none. At least one of the two must be given. Evidence: the count.
+    An item of a list, a heading and a row of a table are sentences; abbreviations, numbers and URLs do not end one. At
+    least one of the two must be given. Evidence: the count.
     """
 
     version: ClassVar[str] = "sentences/1"

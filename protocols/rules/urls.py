@@ -14,18 +14,19 @@ from topics.topic import Topic
 
 
 def known_kind(name: str) -> str:
-    """`name`, if it is `asked`, `any` or a shipped kind of URL. Raises ValueError with the list otherwise."""
+    """Return `name` if it is `asked`, `any` or a shipped kind of URL. Raises ValueError with the list otherwise."""
     if name not in (ASKED, ANY, *KINDS):
         raise ValueError(f"unknown kind of URL; allowed: {', '.join((ASKED, ANY, *sorted(KINDS)))}")
     return name
 
 
 class Urls(StrictModel):
-    """Holds when the answer names at least `at_least` different entities by a URL of the kind.
+    """Holds if the answer names at least `at_least` different entities by a URL of the kind.
 
-    kind: `asked` (what the topic's type asks for: right host and right path), `any`, or a shipped kind such as
-    `imdb-title`. Different: by canonical identity, so a mobile host or a tracking parameter makes no new one.
-    Evidence: each URL, the repeated ones marked. Only the shape of a URL is judged, never whether it leads anywhere.
+    kind: `asked` (the kind of the topic's type: right host and right path), `any`, or a shipped kind such as
+    `imdb-title`. Entities are compared by canonical identity, so a mobile host or a tracking parameter makes no
+    difference. Evidence: each URL, the repeated ones marked. Only the form of a URL is judged, never whether it leads
+    anywhere.
     """
 
     version: ClassVar[str] = "urls/1"

@@ -1,4 +1,4 @@
-"""`words`: the answer is as long, or as short, as this."""
+"""`words`: the answer has at least, or at most, this many words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topics.topic import Topic
 
 
 class Words(StrictModel):
-    """Holds when the answer has between `at_least` and `at_most` words (white-space separated, as in the measures).
+    """Holds if the answer has between `at_least` and `at_most` words (separated by white space, as in the measures).
 
     At least one of the two must be given. Evidence: the count.
     """
