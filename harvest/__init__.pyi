@@ -3,7 +3,7 @@ from .audits.audit import Audit as Audit
 from .audits.audit import load_audit as load_audit
 from .drivers.registry import build_driver as build_driver
 from .playing.play import play as play
-from .studies.scores.scored_runs import score_runs as score_runs
+from .studies.scores.gathered import score_runs as score_runs
 from .systems.driver import Capabilities as Capabilities
 from .systems.driver import Denied as Denied
 from .systems.driver import Driver as Driver

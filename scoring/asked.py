@@ -1,4 +1,4 @@
-"""The measures that were asked for by name, conversation by conversation: what the default figures do not hold."""
+"""Figures of the measures that were asked for by name, and notes about the judgments behind them."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +28,11 @@ NO_COMPARISON = "do not compare"
 
 @dataclass(slots=True)
 class _Covered:
-    """conversations: of a system, for which a SWAN was asked. scored: in how many of them a criterion entered it.
-    left_out: in how many there was something to score by it, and nobody did. judged: the criteria that somebody other
-    than a rule scored; a rule knows where it does not apply, and leaves nothing out.
+    """The criteria in the SWANs of one system.
+
+    conversations: how many conversations a SWAN was computed for. scored: in how many of them each criterion was
+    scored. left_out: in how many each criterion had something to score that nobody scored. judged: criteria that a
+    person or model scored. Rules are not counted there: a rule knows where it does not apply, and leaves nothing out.
     """
 
     conversations: int = 0
@@ -53,11 +55,12 @@ class _Covered:
 
 @dataclass(slots=True)
 class Asked:
-    """The measures asked for. assessments: of every conversation seen so far, where one of them is of judgments.
+    """The measures asked for, with what was found out about their judgments so far.
 
-    judged: called only where such a one is asked for. covered: by system, what entered the SWANs of its conversations
-    seen so far. scorers: who scored that, and the WANs asked for. seen: trial and attempt of those that were assessed.
-    checked: what is to be said of figures of models, once their rows are made. designs: by system.
+    judged: loads the judgments; called only for measures of judgments. assessments: one of each conversation seen so
+    far, if any measure is of judgments. covered: the criteria in the SWANs of each system. scorers: the kinds of
+    sources behind each SWAN and WAN. seen: trial and attempt of each assessed conversation. checked: sentences about
+    figures of models that people checked, added while rows are made. designs: by system.
     """
 
     measures: Sequence[Measure]
@@ -74,13 +77,13 @@ class Asked:
         return [measure for measure in self.measures if "judgments" in measure.declaration.needs]
 
     def refuse_unsettled(self) -> None:
-        """Raises InputError where a measure would rest on one of several judgments that count alike."""
+        """Raise InputError if a measure rests on one of several judgments that count alike."""
         if self._of_judgments:
             schema, judgments = self.judged().schema, self.judged().judgments
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        """What the measures rest on: every criterion, or one each and what its rules need."""
+        """The criteria that the measures rest on: all, or one for each measure and those that its rules need."""
         schema = self.judged().schema
         own: set[str] = set()
         for measure in self._of_judgments:
@@ -90,7 +93,7 @@ class Asked:
         return own | {name for one in own for rule in schema[one].rules for name in rule.needs}
 
     def _set_opinions(self) -> list[Opinion]:
-        """Scores of sets of conversations, which are in pooled readings alone."""
+        """Scores of sets of conversations, which only pooled readings use."""
         if not any(measure.form is not None and measure.form.of_sets for measure in self._of_judgments):
             return []
         here = {(one.key.system, one.key.topic) for one in self.assessments}
@@ -102,7 +105,7 @@ class Asked:
         ]
 
     def notes(self) -> tuple[str, ...]:
-        """Sentences about whose judgments count, and about those that are in no score."""
+        """Sentences about whose judgments count, and about judgments that enter no score."""
         if not self._of_judgments:
             return ()
         schema, judgments = self.judged().schema, self.judged().judgments
@@ -129,7 +132,7 @@ class Asked:
         return (*self.coverage(), *self._judges(), *notes, *found)
 
     def with_scorers(self, rows: Iterable[ScoreRow], topics: Sequence[Topic]) -> Iterator[ScoreRow]:
-        """The rows, those of a SWAN or a WAN with the kinds of its scorers."""
+        """Yield the rows; those of SWAN, WAN and forms of them name the kinds of their scorers."""
         made_of = {
             name: self._criterion(measure)
             for measure in self.measures
@@ -156,7 +159,10 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """The row, corrected by people if it is a weighted mean that models scored, and people enough of it."""
+        """Correct a row by the judgments of people, if models scored it and people judged enough of it.
+
+        Only weighted means over all topics, or all topics of a type, and all trials are corrected.
+        """
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
         weighting = measure.declaration.weighting if measure is not None else None
         if measure is None or weighting is None:
@@ -195,12 +201,12 @@ class Asked:
         )
 
     def _criterion(self, measure: Measure) -> str:
-        """The one that the measure rests on, as the schema names it; "" for all of them."""
+        """The criterion that the measure rests on, as the schema names it; "" for all of them."""
         criterion = measure.declaration.criterion
         return "" if criterion is None else criterion(measure, self.judged().schema)
 
     def _judges(self) -> tuple[str, ...]:
-        """Whose judgments, other than those of rules, SWAN and WAN rest on."""
+        """Sentences about the people and models whose judgments SWAN and WAN rest on."""
         names = self._criteria()
         votes: list[tuple[Sequence[tuple[Source, object]], bool]] = [
             (entry.votes or ((entry.by, entry.value),), entry.disputed)
@@ -242,23 +248,25 @@ class Asked:
         )
 
     def _resting(self) -> str:
-        """What is said to rest on judgments."""
+        """The subject of the sentence about what rests on judgments."""
         shares = [measure.declaration.of_values for measure in self._of_judgments]
         if all(shares):
             return "Shares of values"
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
-        """What SWAN and WAN are made of: criteria that do not compare, and judges that are mixed."""
+        """Sentences about the criteria in SWAN and WAN: which they are, which do not compare, and where judges are
+        mixed.
+        """
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
     def _asked_criteria(self) -> set[str]:
-        """The criteria whose scores were asked for by themselves."""
+        """The criteria whose own scores were asked for."""
         alone = (one for one in self.measures if one.declaration.scored and one.declaration.criterion is not None)
         return {self._criterion(one) for one in alone}
 
     def _mixed_sources(self) -> Iterator[str]:
-        """The criteria of each system that sources of several kinds scored, each some of the items."""
+        """Sentences about criteria of one system that were scored by several kinds of sources."""
         asked = self._asked_criteria()
         for system in dict.fromkeys(one.key.system for one in self.assessments):
             own = [one for one in self.assessments if one.key.system == system]
@@ -274,10 +282,10 @@ class Asked:
                     )
 
     def _unlike(self) -> Iterator[str]:
-        """The criteria that other people, or sources of another kind, scored for one system than for another."""
+        """Sentences about criteria that were scored by different people, or kinds of sources, for different systems."""
         asked = self._asked_criteria()
         names = asked | {name for found in self.covered.values() for name in found.scored}
-        for name in (one.name for one in self.judged().schema if one.name in names):
+        for name in (one.name for one in self.judged().schema if one.name in names) if names else ():
             whose: dict[str, set[str]] = {}
             for one in self.assessments:
                 for entry in one.scored.get(name, ()):
@@ -290,7 +298,9 @@ class Asked:
                 yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
     def _coverage_notes(self) -> tuple[str, ...]:
-        """Which criteria the SWAN of each system covers, and where; two over different ones do not compare."""
+        """Sentences about the criteria that the SWAN of each system covers; SWANs over different criteria do not
+        compare.
+        """
         if not any(measure.declaration.swan for measure in self.measures):
             return ()
         said = []
@@ -310,7 +320,7 @@ class Asked:
         return tuple(said)
 
     def figures(self, material: Material, default: Collection[str] = ()) -> tuple[Figure, ...]:
-        """The figures of one conversation, each once, but for those that are scored by default."""
+        """The figures of one conversation, each once, without those in `default`, which are computed anyway."""
         have = set(default)
         told = False
         found: list[Figure] = []
@@ -339,7 +349,6 @@ class Asked:
         return tuple(found)
 
     def _keep_scorers(self, material: Material, name: str, criteria: Sequence[str]) -> None:
-        """Keep who scored these criteria of the conversation."""
         key, sources = material.conversation.key, material.assessment.sources
         kinds = {one.kind for criterion in criteria for one in sources.get(criterion, ())}
         self.scorers.add(name, key.system, key.topic, material.topic.type.name, key.trial, kinds)

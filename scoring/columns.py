@@ -1,7 +1,7 @@
-"""The figures of many conversations at once, a column a measure: what figures over conversations are made of.
+"""The figures of many conversations at once, one column for each measure.
 
-A measure is declared by a function of one conversation; a second one (`Declaration.columns`) may give the same figures,
-to the last bit, of many conversations of one topic type together, many times faster.
+A measure is declared by a function of one conversation. A second function (`Declaration.columns`) may compute the same
+figures, to the last bit, for many conversations of one topic type together, many times faster.
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ from topics.gold import GoldEntry
 if TYPE_CHECKING:  # which stands on measures
     from scoring.material import Material
 
+
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
 Counts = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure of conversations, each field (conversations,) as in `scoring.figure.Figure`. at: which ones."""
+    """One measure over conversations. at: the numbers of the conversations; the other fields, of the same length, are
+    those of `scoring.figure.Figure`.
+    """
 
     measure: str
     at: Counts
@@ -42,7 +48,7 @@ class Column:
 
 
 def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
-    """The column of figures of single conversations, at least one, each with the number of its conversation."""
+    """Make a column of figures of single conversations (at least one), each with the number of its conversation."""
     value, worst, best = np.array([(one.value, one.worst, one.best) for _, one in figures]).T
     at, unjudged, unknown = np.array([(at, one.unjudged, one.unknown) for at, one in figures], dtype=np.int64).T
     return Column(measure, at, value, worst, best, unjudged, unknown)
@@ -50,13 +56,12 @@ def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Conversations of judged topics of one type (it is known what a good answer contains), under the same settings,
-    with their relevant nuggets in one sequence.
+    """Conversations on judged topics of one type, under the same settings, with their relevant nuggets in one sequence.
 
-    at: (n,) the number of each conversation. unjudged: (n,) entities that the gold table says nothing of. limit: (n,)
-    L in the unit of each. The others are (nuggets,), conversation by conversation, in reading order. of: the place of
-    the conversation. turn: another number for each turn of each conversation. entry: what the gold table says, a place
-    in `entries`. made: what `once` has computed so far.
+    at: (n,) the number of each conversation. unjudged: (n,) entities that are not in the gold table. limit: (n,) L in
+    the unit of each conversation. The other arrays are (nuggets,), conversation by conversation, in reading order. of:
+    index of the conversation. turn: a number that differs for each turn of each conversation. entry: index of the gold
+    entry in `entries`. made: results of `once` so far.
     """
 
     grounds: Sequence[Material]
@@ -73,7 +78,7 @@ class Conversations:
 
     @classmethod
     def gather(cls, grounds: Sequence[Material], at: Sequence[int]) -> Conversations:
-        """grounds: at least one. at: the number of each."""
+        """Gather at least one conversation. at: the number of each."""
         gold, told = grounds[0].gold, ((one.conversation, one.topic) for one in grounds)
         assert gold is not None, "it is known what a good answer contains"
         named = named_entities(told, gold, grounds[0].attributes, grounds[0].settings)
@@ -97,22 +102,22 @@ class Conversations:
 
     @property
     def counts(self) -> Counts:
-        """(n,) relevant nuggets."""
+        """(n,) numbers of relevant nuggets."""
         return np.bincount(self.of, minlength=len(self))
 
     def memberships(self, attribute: str) -> Floats:
-        """(nuggets, groups) of an attribute set; where the gold table gives no group, the same share for each."""
+        """(nuggets, groups) shares in an attribute set; the uniform distribution if the gold table gives no group."""
         size = len(self.grounds[0].attributes[attribute].groups)
         even = (1.0 / size,) * size
         every = [entry.groups.get(attribute, even) for entry in self.entries]
         return np.array(every, dtype=np.float64).reshape(-1, size)[self.entry]
 
     def unknown(self, attribute: str) -> npt.NDArray[np.bool_]:
-        """(nuggets,) whether the gold table gives no group of an attribute set."""
+        """(nuggets,) True if the gold table gives no group in an attribute set."""
         return np.array([attribute not in entry.groups for entry in self.entries], dtype=bool)[self.entry]
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """The value of `make()`, computed at most once. what: its key."""
+        """Return `make()`, computed at most once. what: the key of the result."""
         if what not in self.made:
             self.made[what] = make()
         found: T = self.made[what]
@@ -121,7 +126,7 @@ class Conversations:
     def column(
         self, measure: str, value: Floats, worst: Floats | None = None, best: Floats | None = None, unknown: Any = 0
     ) -> Column:
-        """The column of a measure that has no bounds, or these."""
+        """Make the column of a measure, with bounds if it has any."""
         none = np.full(len(self), math.nan)
         counts = np.broadcast_to(np.asarray(unknown, dtype=np.int64), len(self))
         return Column(
@@ -134,9 +139,8 @@ class Conversations:
 class Columns:
     """The conversations of one system and their figures.
 
-    keys: (n,) of the conversations. columns: in the order in which any of their conversations has its figures. order:
-    the measures, in the order of tables. nuggets: figures of the nuggets of the conversation of that number, made when
-    they are looked at.
+    keys: (n,) of the conversations. columns: in the order in which they were computed. order: the measures in the order
+    of tables. nuggets: returns the figures of the nuggets of a conversation, given its number.
     """
 
     system: str
@@ -147,14 +151,14 @@ class Columns:
 
     @cached_property
     def parts(self) -> Mapping[str, Sequence[Column]]:
-        """The columns of each measure, which are of different conversations."""
+        """The columns of each measure; they are over different conversations."""
         found: dict[str, list[Column]] = {name: [] for name in self.order}
         for column in self.columns:
             found[column.measure].append(column)
         return found
 
     def values(self, measure: str) -> tuple[Counts, Floats]:
-        """(found,) the numbers of the conversations that have the measure, ascending, and (found,) its values."""
+        """(found,) numbers of the conversations that have the measure, ascending, and (found,) its values."""
         parts = self.parts.get(measure, ())
         at = np.concatenate([np.zeros(0, dtype=np.int64), *(one.at for one in parts)])
         value = np.concatenate([np.zeros(0), *(one.value for one in parts)])
@@ -162,9 +166,54 @@ class Columns:
         return at[order], value[order]
 
     def only(self, names: Collection[str]) -> Columns:
-        """Without other measures."""
+        """The same with only the measures in `names`."""
         return replace(
             self,
             columns=[one for one in self.columns if one.measure in names],
             order=[name for name in self.order if name in names],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The labels of one system's answers, over topics, trials and turns.
+
+    turns: (topics,) how many turns each topic can have. useful: (topics, trials, turns) 1.0 for a useful answer, 0.0
+    for another, NaN if nothing was asked or labelled. recovered, failed: (topics, trials) 1.0 if the second answer was
+    useful after a first that was not, and if the first was not useful. invalid: (topics, trials) True if every attempt
+    of the trial failed for reasons of infrastructure.
+    """
+
+    turns: npt.NDArray[np.int64]
+    useful: Floats
+    recovered: Floats
+    failed: Floats
+    invalid: Flags
+
+    @classmethod
+    def empty(cls, turns: npt.NDArray[np.int64], trials: int) -> Answers:
+        """Answers without any conversation. turns: (topics,)."""
+        shape = (len(turns), trials)
+        useful = np.full((*shape, int(turns.max(initial=0))), np.nan)
+        return cls(turns, useful, np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The two sides of a share, and what was lost of it. turn: the turn it is of, from 1; None for all turns.
+
+    above, below: (topics, trials) answers that count, and all answers, NaN if there is none. lost: (topics, trials)
+    trials that would have had it and never became valid. whole: (topics,) the most answers that are lost with one
+    trial. there: (topics,) True for topics that can have it. pooled: it is one ratio of sums, not a mean of shares.
+    fewest: how many units its interval needs, and what the units must have, in words.
+    """
+
+    measure: str
+    turn: int | None
+    above: Floats
+    below: Floats
+    lost: Flags
+    whole: Floats
+    there: Flags
+    pooled: bool = False
+    fewest: tuple[int, str] = (0, "")

@@ -1,4 +1,4 @@
-"""The figures of single conversations, one by one or many at once: those of every run, and those that are asked for."""
+"""The figures of single conversations, computed one by one or for many conversations at once."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,10 +20,11 @@ Ranked = tuple[tuple[int, int, int], Column]
 
 
 def default_figures(material: Material) -> tuple[Figure, ...]:
-    """What a run is scored by where nothing is asked for: figures of the whole first, then by turn, then by nugget.
+    """Compute the figures that every run is scored by: of the whole conversation first, then by turn, then by nugget.
 
-    Undefined (NaN with n = 0) where the topic has no entry in the gold table or names no kind of URL: it is then
-    unknown what a good answer contains. A conversation without relevant nuggets on a judged topic has R = 0, GF = 0.
+    They are undefined (NaN with n = 0) if the topic has no entry in the gold table or its type names no kind of URL: it
+    is then unknown what a good answer contains. A conversation without relevant nuggets on a judged topic has R = 0 and
+    GF = 0.
     """
     found = [figure for one in _shown(gold=material.gold is not None) for figure in _figures(one, material)]
     whole = [one for one in found if one.whole]
@@ -32,7 +33,7 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 
 
 def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
-    """What `default_figures` gives of whole conversations, of all of them at once. grounds: of one run."""
+    """Compute the figures of whole conversations in `default_figures` for all conversations of a run at once."""
     return [
         ((int(column.at[0]), 0, place), column)
         for places, many in _alike(grounds)
@@ -41,8 +42,11 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """The columns, under their base names, of those of these measures that can be taken of many conversations at once,
-    of the conversations of which they can. grounds: of one run, under the settings by which the measures are wanted."""
+    """Compute the measures that can be computed for many conversations at once, as columns under their base names.
+
+    grounds: conversations of one run, under the settings of the measures. Conversations for which it is unknown what a
+    good answer contains are left out.
+    """
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # of those each value is checked
     for one in wanted:
@@ -60,13 +64,14 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
 
 
 def in_order(columns: Iterable[Ranked]) -> list[str]:
-    """The measures, in the order in which the conversations, one after the other, first have them."""
+    """The names of the measures, in the order in which they first occur from one conversation to the next."""
     return list(dict.fromkeys(column.measure for _, column in sorted(columns, key=lambda one: one[0])))
 
 
 def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """The places of conversations on topics of one type, and what they are together; None where it is not known what a
-    good answer contains."""
+    """Group conversations by topic type. Yields the places of each group in `grounds`, and its conversations prepared
+    for columns; None if it is unknown what a good answer contains.
+    """
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):
@@ -78,7 +83,7 @@ def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Convers
 
 
 def _columns(grounds: Sequence[Material], places: Sequence[int], many: Conversations | None) -> Iterator[Column]:
-    """Of conversations on topics of one type, as `_alike` gives them."""
+    """The columns of one group of `_alike`."""
     for one in _shown(gold=grounds[0].gold is not None):
         if one.of != "conversation":
             continue
@@ -97,7 +102,7 @@ def _columns(grounds: Sequence[Material], places: Sequence[int], many: Conversat
 
 
 def _shown(*, gold: bool) -> Iterator[Declaration]:
-    """The measures that a run is scored by, one of each family. gold: whether there is a gold table."""
+    """The measures that every run is scored by, one of each family. gold: True if there is a gold table."""
     families = set()
     for one in measures():
         if one.shown == "asked" or (not gold and "gold" in one.needs) or (one.family or one.score) is None:
@@ -108,7 +113,9 @@ def _shown(*, gold: bool) -> Iterator[Declaration]:
 
 
 def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
-    """Those of a family, or the one of a measure; that of another distribution is asked once."""
+    """The figures of a family, or that of a measure, computed once: a measure of another distribution is called only
+    once.
+    """
 
     def make() -> tuple[Figure, ...]:
         if declaration.family is not None:
@@ -121,13 +128,12 @@ def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
 
 
 def nugget_figures(material: Material) -> Sequence[Figure]:
-    """The figures of the nuggets of a conversation."""
     found = (one for one in _shown(gold=material.gold is not None) if one.of == "nugget")
     return [figure for one in found for figure in _figures(one, material)]
 
 
 def figure(material: Material, measure: Measure) -> Figure | None:
-    """The value of a measure; None where the topic can have none."""
+    """The value of a measure; None if the topic cannot have one."""
     declaration, name = measure.declaration, measure.base_name
     if "gold" in declaration.needs and material.gold is None:
         return Figure(name, math.nan, 0, note=material.unscorable)
@@ -162,7 +168,6 @@ def _plug_in_error(declaration: Declaration, material: Material, what: str) -> I
 
 
 def rows(conversation: Conversation, topic: Topic, figures: Sequence[Figure]) -> Iterator[ScoreRow]:
-    """The figures of one conversation as rows."""
     key = conversation.key
     for figure in figures:
         nugget = figure.nugget

@@ -1,15 +1,15 @@
-"""How far an achieved distribution over groups is from the gold one, and how alike the two are.
+"""Divergences between an achieved distribution over groups and the gold one, and DistrSim.
 
-Every function takes p: (..., C) what was achieved, q: (..., C) the gold, C >= 2 groups, rows of probabilities;
-leading axes broadcast. It returns (...) divergences in [0, 1]: 0 where p equals q. A row that is not a distribution
-(NaN, a negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is no value on no
-data: the caller decides what an empty turn means.
+Every function takes p: (..., C) what was achieved, q: (..., C) the gold, C >= 2 groups, rows of probabilities; leading
+axes broadcast. It returns (...) divergences in [0, 1]: 0 if p equals q. A row that is not a distribution (NaN, a
+negative weight, a sum off 1 by more than 1e-6) raises ValueError naming the row. There is no value for no data: the
+caller decides what an empty turn means.
 
 Nominal groups: `jsd`, `rnss`, `variational`. Ordinal groups: `nmd`, `rnod`, `rsnod` and the forms behind them.
 
-The order-aware divergences (`od`, `rnod` and `nod`) average over the groups the gold gives any weight at all. That
-test is sharp: a gold weight that rises from 0 to 1e-9 lets its group into the average and makes the value jump. It is
-the definition, so it stands; a gold distribution should hold exact zeros or none.
+The order-aware divergences (`od`, `rnod` and `nod`) average over the groups to which the gold gives any weight at all.
+By definition they jump when a gold weight rises from 0 to 1e-9, because its group then enters the average. A gold
+distribution should contain exact zeros, or no weights near zero.
 
 Sources: [GFRC] §3.1 for JSD, NMD and RNOD; [STC3] (Sakai, EVIA 2017) Eq. 1-10 for RNSS, JSD, OD, SOD, NOD and SNOD.
 """
@@ -42,7 +42,7 @@ def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Normalised match distance: sum of |cumulated p - cumulated q| over the groups, over C - 1.
 
-    Ordinal groups, symmetric: how far probability must be carried, as a share of the longest way.
+    Ordinal groups, symmetric: how far probability must be moved, as a share of the longest distance.
     """
     return _in_parts(_match_distance, *_pair(p, q))
 
@@ -50,8 +50,8 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)².
 
-    Ordinal groups, not symmetric: the average runs over the gold's support. In [0, C - 1], the one form here
-    that is not normalised.
+    Ordinal groups, not symmetric: the average runs over the gold's support. In [0, C - 1]: `od` and `sod` are not
+    normalised.
     """
     return _in_parts(_order_aware, *_pair(p, q))
 
@@ -78,8 +78,8 @@ def rnod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 def snod(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Symmetric normalised order-aware divergence ([STC3] Eq. 10): SOD / (C - 1). Ordinal groups, symmetric.
 
-    [STC3] Fig. 4 prints .0380 for its second example; Eq. 10 with its five levels gives .0285, and .0380 comes
-    out only with the divisor 3. The formula is followed, as the official tools do.
+    [STC3] Fig. 4 prints .0380 for its second example; Eq. 10 with its five levels gives .0285, and .0380 results only
+    with the divisor 3. This function follows the formula, as the official tools do.
     """
     p, q = _pair(p, q)
     symmetric = (_in_parts(_order_aware, p, q) + _in_parts(_order_aware, q, p)) / 2
@@ -112,12 +112,12 @@ DIVERGENCES: Mapping[str, Divergence] = MappingProxyType(
 
 
 def distr_sim(p: npt.ArrayLike, q: npt.ArrayLike, divergence: Divergence) -> Floats:
-    """Distribution similarity: 1 - divergence(p, q), in [0, 1], 1 where p equals q ([GFRC] §3.1)."""
+    """Distribution similarity: 1 - divergence(p, q), in [0, 1], 1 if p equals q ([GFRC] §3.1)."""
     return 1.0 - divergence(p, q)
 
 
 def _in_parts(divergence: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
-    """The divergences of many rows, some rows after the others: to the last bit what they are all at once."""
+    """Compute the divergences of many rows in blocks, with the same bits as all at once."""
     if p.ndim != 2 or len(p) <= _AT_ONCE:
         return divergence(p, q)
     parts = [slice(start, start + _AT_ONCE) for start in range(0, len(p), _AT_ONCE)]
@@ -162,8 +162,9 @@ def _distances(groups: int) -> Floats:
 
 
 def _row_sums(rows: Floats) -> Floats:
-    """The sum over the last axis. Few groups of many rows are added one after the other, as numpy adds fewer than
-    eight numbers, but a column at a time, which is several times faster."""
+    """The sum over the last axis. For few groups in many rows the columns are added one by one, several times faster:
+    numpy adds fewer than eight numbers in the same order.
+    """
     if rows.shape[-1] >= 8 or rows.size < _MANY:
         sums: Floats = rows.sum(axis=-1)
         return sums
@@ -181,13 +182,12 @@ def _weighted_log(p: Floats, middle: Floats) -> Floats:
 
 
 def _within(values: Floats, highest: float) -> Floats:
-    """Values that rounding pushed past 0 or `highest`, put back."""
+    """Clip values that rounding pushed below 0 or above `highest`."""
     kept: Floats = np.minimum(np.maximum(values, 0.0), highest)
     return kept
 
 
 def _pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Both as float arrays of one shape, checked."""
     achieved, gold = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     for name, rows in (("p", achieved), ("q", gold)):
         if rows.ndim == 0 or rows.shape[-1] < 2:

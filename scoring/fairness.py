@@ -1,8 +1,8 @@
 """GF: group fairness of a conversation, and GFR(C), its summary with R ([GFRC] Eq. 4, 5, 9, 10).
 
-Each system turn that holds a relevant entity has an achieved distribution over the groups of an attribute set: the
-mean membership of the turn's relevant nuggets (*independent*) or of all relevant nuggets so far (*cumulative*, GF_cum).
-Its similarity to the gold distribution is DistrSim; GF of the set is the mean of DistrSim over those turns.
+Each system turn with a relevant entity has an achieved distribution over the groups of an attribute set: the mean
+membership of the turn's relevant nuggets (*independent*) or of all relevant nuggets so far (*cumulative*, GF_cum). Its
+similarity to the gold distribution is DistrSim; GF of the set is the mean of DistrSim over those turns.
 """
 
 import math
@@ -25,8 +25,7 @@ Shares = tuple[float, ...]
 class TurnFairness:
     """One turn that counts. achieved: (C,) distribution over the groups. similarity: DistrSim in [0, 1].
 
-    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 where the uniform one is used
-    instead.
+    weight: PW(S). nuggets: how many relevant nuggets the distribution is the mean of; 0 if it is the uniform one.
     """
 
     turn: int
@@ -42,7 +41,7 @@ _Turn = tuple[TurnFairness, float, float]
 
 @dataclass(frozen=True, slots=True)
 class GroupFairness:
-    """GF of one attribute set. value: in [0, 1]; 0 where no turn counts ([GFRC] under Eq. 10), see `turns`.
+    """GF of one attribute set. value: in [0, 1]; 0 if no turn counts ([GFRC] under Eq. 10), see `turns`.
 
     worst, best: bounds on the value, whatever groups the entities of unknown group belong to. For cumulative
     distributions, which share entities, they are wider than necessary.
@@ -57,7 +56,7 @@ class GroupFairness:
 
 
 def divergence_names(attribute: AttributeSet, settings: Settings) -> tuple[str, ...]:
-    """The divergences a set is measured by, the one that enters GF first: JSD for nominal groups; RNOD and NMD."""
+    """The divergences of a set: JSD for nominal groups; RNOD and NMD for ordinal ones, the one that enters GF first."""
     if attribute.scale == "nominal":
         return ("JSD",)
     return (settings.ordinal, "NMD" if settings.ordinal == "RNOD" else "RNOD")
@@ -74,11 +73,11 @@ def group_fairness(
 ) -> tuple[GroupFairness, ...]:
     """GF^m, Eq. 10 with turn weights: one value for each of `divergence_names`.
 
-    nuggets: of one conversation, in reading order. turns: the system turns, number -> position of the first word.
-    limit: L in the unit of the positions; None: they count words.
-    A turn without relevant nuggets is left out, or with `irrelevant="uniform"` counts as a uniform distribution
-    under both methods; with `turn_weight="largest-pw"` its weight is then that of its first word, the largest any
-    nugget in it could have had. Value 0 where no turn counts, or where every turn that counts weighs 0.
+    nuggets: of one conversation, in reading order. turns: number of each system turn -> position of its first word.
+    limit: L in the unit of the positions; None for words. Turns without relevant nuggets are left out, or with
+    `irrelevant="uniform"` count as a uniform distribution under both methods; with `turn_weight="largest-pw"` their
+    weight is that of their first word, the largest that any nugget in them could have had. The value is 0 if no turn
+    counts, or if all turns that count weigh 0.
     """
     name, size = attribute.name, len(attribute.groups)
     names = divergence_names(attribute, settings)
@@ -135,7 +134,7 @@ def _turn(
     names: tuple[str, ...],
 ) -> tuple[_Turn, ...]:
     """A turn that counts, by each of the divergences. here, known: (C,) sums over all its relevant nuggets, and over
-    those of known group. count: how many they are; 0 stands for the uniform distribution.
+    those of known group. count: how many relevant nuggets there are; 0 stands for the uniform distribution.
     """
     size = len(attribute.groups)
     row = tuple([one / count for one in here]) if count else (1.0 / size,) * size
@@ -161,7 +160,7 @@ def _bounds(known: Shares, gold: Shares, name: str) -> tuple[float, float]:
 
 
 def _sum(shares: Iterable[Shares], size: int) -> Shares:
-    """The sum by group, in their order: `sum` adds in another way from one Python to the next."""
+    """Sum by group, one after the other: the order in which `sum` adds floats differs between Python versions."""
     whole = [0.0] * size
     for one in shares:
         whole = list(map(operator.add, whole, one))
@@ -171,8 +170,8 @@ def _sum(shares: Iterable[Shares], size: int) -> Shares:
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """GF(C) = sum of w_m·GF^m over the M attribute sets, weights scaled to sum 1; Eq. 9, where 1/m is read as 1/M.
 
-    values: GF^m by set, each in [0, 1]. weights: by set, 1 where a set is not named. NaN where M is 0 or all
-    weights are 0: there is nothing to be fair about.
+    values: GF^m by set, each in [0, 1]. weights: by set, 1 for sets that are not named. NaN if M is 0 or all weights
+    are 0.
     """
     scale = [weights.get(name, 1.0) for name in values]
     if math.fsum(scale) <= 0:
@@ -181,5 +180,5 @@ def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
 
 
 def summary(relevance: float, fairness: float, alpha: float) -> float:
-    """GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5: a quick summary, in [0, 1]; NaN where either part is."""
+    """GFR(C) = alpha·R + (1 - alpha)·GF, Eq. 5: a quick summary, in [0, 1]; NaN if either part is NaN."""
     return alpha * relevance + (1 - alpha) * fairness

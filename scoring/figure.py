@@ -14,8 +14,8 @@ Good = Literal["high", "low", "neither"]
 class Figure:
     """The value of one measure for one conversation.
 
-    measure: its name as printed. value: NaN where undefined. turn: of one system turn, from 1; None for the whole
-    conversation. nugget: of one nugget; None for all of them. n, unjudged, unknown, note, worst, best: as in
+    measure: its name as printed. value: NaN if undefined. turn: the system turn it is of, from 1; None for the whole
+    conversation. nugget: the nugget it is of; None for all nuggets. n, unjudged, unknown, note, worst, best: see
     `scoring.ScoreRow`.
     """
 
@@ -32,5 +32,5 @@ class Figure:
 
     @property
     def whole(self) -> bool:
-        """Whether it is of the whole conversation, and so can be averaged over conversations."""
+        """True for a figure of the whole conversation, which can be averaged over conversations."""
         return self.turn is None

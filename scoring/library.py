@@ -1,13 +1,14 @@
-"""Every measure there is. A new one is one line here, or an entry point of another distribution:
+"""All measures. A new one is one line here, or an entry point of another distribution:
 
 [project.entry-points."harvest.measures"]
 Echo = "echo_measures.echo:ECHO"        # a Declaration of single conversations, by its own name
 
-declared(name)      the declaration of a name as tables print it, or None
-measures()          all of conversations and trials, in the order of tables and lists
+    declared(name)                               the declaration of a printed name, or None
+    measures()                                   all of conversations and trials, in the order of tables and lists
+    understand(term, settings, topics, schema)   the measures that a written form asks for
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 
@@ -15,7 +16,7 @@ from scoring.figure import Good
 from scoring.forms.chains import EXCESS, PERSISTENCE, TRANSITION
 from scoring.forms.readings import OF_POOLED, POOLED
 from scoring.forms.worst import CVAR, MAXIMUM, MINIMUM, QUANTILE, RATE
-from scoring.measure import Declaration
+from scoring.measure import Asking, Declaration, Measure, plainly, refuse_arguments
 from scoring.measures.breakdown import ACCURACY, DIVERGENCE, F1, LEVEL, PRECISION, RECALL, SQUARED_ERROR
 from scoring.measures.conversation_breakdown import BREAKDOWN
 from scoring.measures.dialogue_quality import QUALITY
@@ -46,7 +47,12 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.measures.value_share import SHARE
 from scoring.measures.wan import WAN
 from scoring.notation import Term, parse
+from scoring.settings import Settings
+from scoring.swan.schema import Schema
+from topics.errors import InputError
 from topics.plug_ins import found_in, load_entry
+from topics.suggestions import nearest
+from topics.topic import TopicSet
 
 # The group of entry points by which other distributions add measures of conversations.
 GROUP = "harvest.measures"
@@ -105,8 +111,7 @@ _OWN: Mapping[str, Declaration] = MappingProxyType({one.name: one for one in OF_
 
 @cache
 def plug_ins() -> tuple[Declaration, ...]:
-    """The measures that other distributions add. Raises InputError for an invalid measure, and for a name that is
-    taken."""
+    """The measures of other distributions. Raises InputError for an invalid measure, and for a name that is taken."""
     allowed = "a scoring.Declaration of that name, of a conversation, with score"
     others = found_in(GROUP, "measures", _OWN)
     return tuple(
@@ -128,19 +133,19 @@ def _check_declaration(name: str, one: Declaration) -> Declaration:
 
 
 def unasked_plug_ins() -> tuple[str, ...]:
-    """The names of those that are computed where nobody asks for them, sorted: what is made then depends on them."""
+    """The names of those that are computed by default, sorted: the rows of a run then depend on them."""
     return tuple(sorted(one.name for one in plug_ins() if one.shown != "asked"))
 
 
 def measures() -> tuple[Declaration, ...]:
-    """All measures of conversations, those of other distributions behind Harvest's own."""
+    """All measures of conversations: Harvest's own, then those of other distributions."""
     return (*OF_CONVERSATIONS, *plug_ins())
 
 
 def declared(name: str) -> Declaration | None:
     """The declaration of the measure that a printed name begins with: that of GF for `GF(RATINGS, by=NMD)`.
 
-    None where the name begins with no measure of conversations. Measures of other packages are found too.
+    None if the name begins with no measure of conversations. Measures of other distributions are found too.
     """
     own = _OWN.get(name.partition("(")[0])
     if own is not None:
@@ -149,8 +154,9 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """The range of a printed measure; of a form that gives a value of what it is taken of (not of a share), that of
-    this."""
+    """The range of a printed measure. A form whose values are values of its inner measure (not shares) has that one's
+    range.
+    """
     term, found = parse(name), declared(name)
     if found is None:
         return (0.0, 1.0)
@@ -159,8 +165,9 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """Which end of a measure's range is good, as it is written; of a form, what it is taken of decides. "high" for a
-    name that is no measure's."""
+    """The good end of a measure's range, as it is written; that of a form can depend on its inner measure. "high" for
+    an unknown name.
+    """
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
     inner = good_end(base) if isinstance(base, Term) else "high"
@@ -173,5 +180,53 @@ def single() -> tuple[Declaration, ...]:
 
 
 def list_forms(declarations: Iterable[Declaration]) -> str:
-    """How they are written, for messages that say what is allowed."""
+    """The written forms, for messages that say what is allowed."""
     return ", ".join(form for one in declarations for form in one.forms)
+
+
+# What a figure is of that has no value over conversations, so that nothing could be asked for.
+_PARTS = {"turn": "system turn", "nugget": "nugget"}
+
+
+def understand(
+    term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
+) -> tuple[Measure, ...]:
+    """Read a term: returns one measure, or all three readings of GF for each of the last two.
+
+    schema: of measures of judgments, or a function that loads it if one of them is asked for. Raises InputError for an
+    unknown measure or parameter and for values out of range.
+    """
+    declaration = find(term.name)
+    if declaration.of in _PARTS:
+        raise InputError(
+            f"{term}: {term.name} is of a single {_PARTS[declaration.of]}, and has no value over conversations",
+            advice="its rows are among those of `harvest score RUN --json`, where no --measure is asked for",
+        )
+    inner = partial(_inside, declaration=declaration, settings=settings, topics=topics, schema=schema)
+    criteria = schema if callable(schema) else lambda: schema
+    asking = Asking(settings, topics, criteria, inner)
+    return (declaration.read or plainly)(declaration, term, asking)
+
+
+def find(name: str) -> Declaration:
+    """The measure of that name. Raises InputError for an unknown name, with the nearest one and the list."""
+    known = {one.name: one for one in measures()}
+    if name not in known:
+        askable = [one.name for one in known.values() if one.of not in _PARTS]
+        meant = nearest(name, askable)
+        asked = f": did you mean {meant}?" if meant else ""
+        raise InputError(f"{name!r} is not a measure{asked}", allowed=", ".join(askable))
+    return known[name]
+
+
+def _inside(
+    term: Term, declaration: Declaration, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
+) -> Measure:
+    """The inner measure of a measure over many conversations."""
+    refuse_arguments(declaration, term)
+    inside = term.arguments[0]
+    found = find(inside.name) if isinstance(inside, Term) else None
+    if not isinstance(inside, Term) or found is None or found.of == "measure" or found.rows is not None:
+        known = [one.name for one in measures() if one.of == "conversation" and (declaration.event or not one.event)]
+        raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(known))
+    return understand(inside, settings, topics, schema)[0]

@@ -1,4 +1,4 @@
-"""One conversation as measures see it, with what is known about it; what several measures need is computed once."""
+"""One conversation as measures see it, with what is known about its topic; shared results are computed once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from recordings.conversations.conversation import Conversation
-from scoring.lengths import Unit
 from scoring.nuggets import Nugget, find_nuggets
 from scoring.settings import Settings
 from scoring.swan.assessment import Assessment, PageText, assess
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
-from scoring.words import Passage, passages
+from scoring.words import Passage, Unit, passages
 from topics.attributes import AttributeSet
 from topics.gold import GoldTable
 from topics.topic import Topic
@@ -23,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What SWAN is computed from: its criteria, and what people, rules and models said."""
+    """The basis of SWAN: the criteria, and the judgments of people, rules and models."""
 
     schema: Schema
     judgments: Judgments
@@ -31,11 +30,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """What a measure is computed from: a conversation, its topic, and what is known about good answers.
+    """All that a measure is computed from: a conversation, its topic, and what is known about good answers.
 
-    gold: None where nothing is judged. attributes: the attribute sets, by name. settings: those of this measure; see
-    `under`. judged: gives the judgments for SWAN; called only by measures that need them. base: the settings of the
-    whole run. made: what `once` has computed so far, by settings.
+    gold: None if nothing is judged. attributes: the attribute sets, by name. settings: of this measure, see `under`.
+    judged: loads the judgments for SWAN; called only by measures that need them. base: the settings of the whole run.
+    made: results of `once` so far, by settings.
     """
 
     conversation: Conversation
@@ -48,16 +47,16 @@ class Material:
     made: list[tuple[Settings, dict[Hashable, Any]]] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Material:
-        """The same conversation under other settings. Results of `once` are kept, so measures share costly ones."""
+        """The same conversation under other settings. Results of `once` are kept, so measures share expensive ones."""
         same = settings is self.settings or settings == self.settings
         return self if same else replace(self, settings=settings)
 
     def aside(self) -> Material:
-        """The same, which keeps for itself what is computed from it: it goes when this goes."""
+        """A copy with its own results of `once`, which are freed together with the copy."""
         return replace(self, made=[(settings, dict(made)) for settings, made in self.made])
 
     def once(self, what: Hashable, make: Callable[[], T]) -> T:
-        """The value of `make()`, computed at most once for this conversation and these settings. what: its key."""
+        """Return `make()`, computed at most once for this conversation and these settings, under the key `what`."""
         made = self._made()
         if what not in made:
             made[what] = make()
@@ -73,7 +72,7 @@ class Material:
 
     @property
     def unscorable(self) -> str:
-        """Why it is unknown what a good answer contains; "" where it is known."""
+        """Why it is unknown what a good answer contains; "" if it is known."""
         if self.gold is None:
             return "no gold table"
         if self.topic.type.url is None:
@@ -84,7 +83,7 @@ class Material:
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
-        """Every link to an entity of the topic's kind, in the order of reading."""
+        """Every link to an entity of the topic's kind, in reading order."""
         return self.once(
             "nuggets",
             lambda: find_nuggets(
@@ -94,12 +93,12 @@ class Material:
 
     @property
     def relevant(self) -> tuple[Nugget, ...]:
-        """Those that have a gain, each entity once."""
+        """The nuggets that have a gain, each entity once."""
         return self.once("relevant", lambda: tuple([nugget for nugget in self.nuggets if nugget.relevant]))
 
     @property
     def unjudged(self) -> int:
-        """Entities that the gold table says nothing of."""
+        """The number of entities that are not in the gold table."""
         return self.once("unjudged", lambda: sum(nugget.unjudged for nugget in self.nuggets))
 
     @property
@@ -109,12 +108,12 @@ class Material:
 
     @property
     def passages(self) -> tuple[Passage, ...]:
-        """What was exchanged, in order, with the positions of its words, or characters."""
+        """Everything that was exchanged, in order, with the positions of its words, or characters."""
         return self.once("passages", lambda: passages(self.conversation, self.settings.unit))
 
     @property
     def unit(self) -> Unit:
-        """What its positions and lengths count."""
+        """The unit of its positions and lengths."""
         return self.passages[0].unit if self.passages else "words"
 
     @property
@@ -124,14 +123,14 @@ class Material:
 
     @property
     def assessment(self) -> Assessment:
-        """Every criterion's items and scores, under the settings of the run: no measure has parameters that change
+        """The items and scores of every criterion, under the settings of the run: no measure has parameters that change
         what was judged.
         """
         return self.under(self.base).once("assessment", self._assess)
 
     @property
     def assessed(self) -> bool:
-        """Whether anything asked for the assessment."""
+        """True if any measure has used the assessment."""
         return any("assessment" in known for _, known in self.made)
 
     def _assess(self) -> Assessment:

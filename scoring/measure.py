@@ -2,18 +2,19 @@
 
     Declaration   one measure: its sentence, formula and source, what it needs, its parameters, its range, its function
     Measure       a declaration as it was asked for: `CVaR(R(L=600), beta=0.1)` under the settings of a run
+    plainly       reads a written form by the parameters and arguments that the measure declares
 
 A measure is one file with one declaration (`scoring.measures`, `scoring.forms`) and one line in `scoring.library`.
 Everything else reads the declaration: what can be asked for, tables and legends, thresholds, trees, `harvest measures`
-and the documentation. A measure of single conversations can come from another distribution, too.
+and the documentation. Other distributions can add measures of single conversations, too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from scoring.figure import Figure, Good
 from scoring.notation import Term, Value
@@ -23,13 +24,13 @@ from topics.topic import Topic, TopicSet
 
 if TYPE_CHECKING:  # each of these stands on measures
     from recordings.conversations.conversation import Conversation
-    from scoring.answers import Answers, Tally
-    from scoring.columns import Column, Conversations
+    from scoring.columns import Answers, Column, Conversations, Tally
     from scoring.material import Material
     from scoring.pool import Pool, Reading
     from scoring.swan.schema import Schema
     from scoring.swan.wan import Swan
     from scoring.swan.weighting import Weighting
+
 
 __all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
@@ -46,7 +47,7 @@ Shown = Literal["always", "all", "asked"]
 
 
 def a_number(value: Value) -> float:
-    """The value of a parameter that is a number."""
+    """The value of a parameter that must be a number. Raises InputError for another value."""
     if not isinstance(value, float):
         raise InputError(f"{value} is not a number")
     return value
@@ -56,9 +57,9 @@ def a_number(value: Value) -> float:
 class Parameter:
     """A parameter of a measure, written in brackets as name=value.
 
-    meaning: in one phrase. default: None where the parameter must be given, or where leaving it out means no value.
-    setting: the scoring setting that it replaces, and whose value is its default; "" for none. value: turns what is
-    written into a value, and raises InputError for anything it does not allow.
+    meaning: in one phrase. default: None if the parameter must be given, or if leaving it out means no value. setting:
+    the scoring setting that it replaces, whose value is its default; "" for none. value: converts what is written, and
+    raises InputError for a value that is not allowed.
     """
 
     name: str
@@ -74,34 +75,32 @@ Score: TypeAlias = "Callable[[Material, Measure], Figure]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """The declaration of one measure: everything that tables, docs, intervals and the command line know of it.
+    """The declaration of one measure: all that tables, docs, intervals and the command line know about it.
 
-    name: as it is written. sentence: what it says of a system, one sentence. of: what has a value. formula: one line.
-    source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n counts.
-    needs, parameters, range, good: see there; good may depend on what is asked for, and on the good end of what it is
-    taken of. written: the ways it is written,
-    where the name alone is not enough. arguments: how many things it is taken of, at least and at most.
+    name: as it is written. sentence: what it says about a system, in one sentence. of: what has a value. formula: one
+    line. source: paper and equation. undefined: when it is NaN. example: one that can be asked for. n: what its n
+    counts. needs, parameters, range, good: see their types; good may be a function of the term and of the good end of
+    its inner measure. written: its written forms, if the name alone is not enough. arguments: least and greatest number
+    of arguments.
 
-    legend: a few words in the legend of tables; "" where its name is enough. percentage: people read it in percent.
-    has_top: whether a topic's score can reach the end of the range; where it cannot, intervals use another top. called:
-    what its lowest and its highest values are called in a sentence, for example ("fastest", "slowest"); None: best and
-    worst. event: 1 where something happened and 0 where not, so that it is a share over conversations. shown: where its
-    rows are.
-    aside: which of its rows are in tables only with --all. aside_words: what these are called.
+    legend: a few words for the legend of tables; "" if its name is enough. percentage: shown in percent. has_top:
+    whether a topic's score can reach the end of the range; if not, intervals use another top. called: words for its
+    lowest and highest values in a sentence, for example ("fastest", "slowest"); None for best and worst. event: 1 if
+    something happened and 0 if not, so its mean is a share of conversations. shown: where its rows are. aside: True for
+    terms whose rows are in tables only with --all. aside_words: the name of these rows.
 
-    score: its value of one conversation; called where what it needs is there. applies: whether a topic can have it.
-    family: all figures of the measures that share this function, for a run that is scored without asking for any.
-    columns: what score, or family, gives of whole conversations, in its order and to the last bit, of many at once;
-    None where it is to be taken one by one, as every measure can be, and those of other distributions are. column: the
-    name of its column; None for its own.
-    read: what a written form of it asks for; None: its parameters and arguments, checked. rows: of a measure over many
-    conversations. tallies: of a share over trials, its two sides, made of the labels of a system's answers. notes:
-    sentences about the conversations of a run, printed where it is asked for.
+    score: its value for one conversation; called only if what it needs is known. applies: whether a topic can have it.
+    family: all figures of the measures that share this function, for runs that are scored by default. columns: computes
+    the figures of score, or family, of whole conversations for many conversations at once, in the same order and to the
+    last bit; None to compute them one by one, as is always done for measures of other distributions. column: the name
+    of its column; None for its own. read: reads a written form; None for `plainly`. rows: makes the rows of a measure
+    over many conversations. tallies: makes both sides of a share over trials from the labels of a system's answers.
+    notes: sentences about the conversations of a run, printed if the measure is asked for.
 
-    Of a measure that needs judgments. criterion: the one criterion it rests on, as the schema names it; None for all.
+    For measures of judgments: criterion: the one criterion it rests on, as the schema names it; None for all.
     of_values: it rests on the values that things were given, not on scores. weighting: that of a weighted mean of the
-    scores of its criterion, so that people's judgments can correct what models said. swan: of a mean over criteria,
-    which of them are in it. of_sets: of a form that also takes in criteria that are scored once for a topic.
+    scores of its criterion, so that people's judgments can correct those of models. swan: of a mean over criteria,
+    which of them enter it. of_sets: the form also includes criteria that are scored once for a topic.
     """
 
     name: str
@@ -142,7 +141,7 @@ class Declaration:
     of_sets: bool = False
 
     def better(self, term: Term, inner: Good = "high") -> Good:
-        """Which end of the measure's range is good, as it is written. inner: the good end of what it is taken of."""
+        """The good end of the measure's range, as it is written. inner: the good end of its inner measure."""
         return self.good(term, inner) if callable(self.good) else self.good
 
     @property
@@ -151,41 +150,49 @@ class Declaration:
         return self.written or (self.name,)
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name; None for one it does not take."""
+        """The parameter of that name; None if it has none."""
         return next((one for one in self.parameters if one.name == name), None)
 
     def stands_aside(self, term: Term) -> bool:
-        """Whether it is in tables only with --all."""
+        """True if its rows are in tables only with --all."""
         return self.shown == "all" or self.aside(term)
 
     @property
     def scored(self) -> bool:
-        """Whether it is made of scores by criteria, so that its rows name the kinds of sources that gave them."""
+        """True if it is made of scores by criteria, so that its rows name the kinds of sources that gave them."""
         return self.swan is not None or (self.criterion is not None and not self.of_values)
 
     @property
     def words(self) -> bool:
-        """Whether it counts the words that come before what it values, so that longer texts score lower."""
+        """True if it counts the words before what it values, so that longer texts score lower."""
         return any(one.setting == "patience" for one in self.parameters)
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What a written form is read against. inner: reads a measure that is written inside another one."""
+    """The context in which a written form is read.
+
+    criteria: loads the schema; called only for measures of judgments, because reading one takes a while. inner: reads a
+    measure that is written inside another one.
+    """
 
     settings: Settings
     topics: TopicSet
-    schema: Schema
+    criteria: Callable[[], Schema]
     inner: Callable[[Term], Measure]
+
+    @property
+    def schema(self) -> Schema:
+        return self.criteria()
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A measure as somebody asked for it, for example `CVaR(R)`.
 
-    term: as it is printed. base: the measure of one conversation (or of trials) in it (`R`), and declaration: of that.
-    form: what is taken over many conversations (`CVaR`); None for the mean. number: beta or the bound of a form; NaN
-    where it takes none. within: whether it is taken within topics. settings: with the parameters written in the term.
+    term: as it is printed. base: the measure of one conversation (or of trials) in it (`R`). declaration: of the base.
+    form: the measure over many conversations (`CVaR`); None for the mean. number: beta or the bound of a form; NaN if
+    it has none. within: whether the form is computed within topics. settings: with the parameters written in the term.
     base_name: `base` as it is printed.
     """
 
@@ -207,23 +214,23 @@ class Measure:
         return str(self.term)
 
     def __str__(self) -> str:
-        """As it is written, so that no message shows how it is stored."""
+        """The term, so that no message shows how the measure is stored."""
         return self.name
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the largest value there can be."""
+        """The least and the greatest possible value."""
         if self.form is not None and self.form.event:
             return self.form.range
         return self.declaration.range
 
     @property
     def turn(self) -> int | None:
-        """The one system turn that is wanted, from 1; None for all of them, or where it is of none."""
+        """The system turn that is asked for, from 1; None for all turns, or for a measure that is not of turns."""
         return self.term.turn
 
     def number_of(self, name: str) -> float:
-        """The number that is written for a parameter, or that of its setting, or its default."""
+        """The number written for a parameter; if there is none, that of its setting, or its default."""
         given = self.base.get(name)
         if given is not None:
             return a_number(given)
@@ -232,3 +239,48 @@ class Measure:
         default = getattr(self.settings, declared.setting) if declared.setting else declared.default
         assert default is not None, f"{name} of {self.declaration.name} has no default"
         return float(default)
+
+
+def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
+    """Read a term by what its measure declares: parameters that are settings or its own, and arguments. Raises
+    InputError.
+    """
+    refuse_parameters(term, [one.name for one in declaration.parameters])
+    settings = under_parameters(declaration, term, asking.settings)
+    refuse_arguments(declaration, term)
+    return (Measure(term, term, settings, declaration),)
+
+
+def under_parameters(declaration: Declaration, term: Term, settings: Settings) -> Settings:
+    """The settings with the parameters of a term. Raises InputError for a value out of range."""
+    for name, value in term.parameters:
+        declared = declaration.parameter(name)
+        if declared is None:
+            continue
+        try:
+            found: Any = declared.value(value)
+            settings = replace(settings, **{declared.setting: found}) if declared.setting else settings
+        except InputError as fault:
+            what = fault.what.removeprefix(f"scoring setting {declared.setting}: ")
+            raise InputError(f"{term}: {name}: {what}", allowed=fault.allowed) from None
+    return settings
+
+
+def refuse_parameters(term: Term, allowed: Collection[str]) -> None:
+    """Raise InputError for a parameter that is not `allowed`."""
+    for name, _ in term.parameters:
+        if name not in allowed:
+            raise InputError(f"{term}: {term.name} takes no {name}", allowed=", ".join(allowed) or "no parameters")
+
+
+def refuse_arguments(declaration: Declaration, term: Term) -> None:
+    """Raise InputError if a term has more or fewer arguments than its measure declares."""
+    least, most = declaration.arguments
+    if not least <= len(term.arguments) <= most:
+        wanted = {0: "nothing", 1: "one thing"}.get(most, f"{most} things")
+        wanted = f"nothing, or {wanted}" if least < most else wanted
+        stand = {0: "nothing stands", 1: "1 stands"}.get(len(term.arguments), f"{len(term.arguments)} stand")
+        raise InputError(
+            f"{term}: {term.name} is taken of {wanted}, and {stand} there",
+            advice=f"write {' or '.join(declaration.forms)}",
+        )

@@ -1,8 +1,8 @@
-"""The relevant entities that many conversations name, in columns: what `scoring.nuggets` finds one by one.
+"""The relevant entities in many conversations, as columns: a fast version of `scoring.nuggets`.
 
-Only what a value of a conversation is made of is kept: the turn, the position and the gain of each, and what the gold
-table says of its groups. Addresses that stand by themselves are read by `topics.links.url_ends`. The few answers that
-need more care, with pictures for example, are left to `find_nuggets`, which says the same of all of them.
+Only what values of conversations need is kept: turn, position and gain of each entity, and its groups in the gold
+table. Plain addresses are found by `topics.links.url_ends`. The few answers that need more care, with pictures for
+example, are read by `find_nuggets`, which gives the same result for every answer.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,12 +24,12 @@ _UNJUDGED = -1  # the grade of an entity that nobody judged, among grades from 0
 
 @dataclass(slots=True)
 class NamedEntities:
-    """Of C conversations with S system turns, the N relevant entities in the order of reading, without repetitions.
+    """The N relevant entities in C conversations with S system turns, in reading order, without repetitions.
 
     turns, named: (C + 1,) where the turns and the entities of each conversation begin, and where the last ones end.
-    unjudged: (C,) entities that the gold table says nothing of. limit: (C,) L in the unit of each. turn:
-    (N,) the turn that names an entity, of S. position: (N,) WC(n). gain: (N,) g(n). entry: (N,) what the gold table
-    says of it, a place in `entries`.
+    unjudged: (C,) entities that are not in the gold table. limit: (C,) L in the unit of each conversation. turn: (N,)
+    index of the turn with the entity, among S. position: (N,) WC(n). gain: (N,) g(n). entry: (N,) index of its gold
+    entry in `entries`.
     """
 
     turns: list[int] = field(default_factory=lambda: [0])
@@ -49,7 +49,7 @@ def named_entities(
     attributes: Mapping[str, AttributeSet],
     settings: Settings,
 ) -> NamedEntities:
-    """The relevant entities of conversations, each given with its topic, which names a kind of URL.
+    """Find the relevant entities of conversations, each given with its topic, whose type must name a kind of URL.
 
     Raises InputError for a grade that has no gain.
     """
@@ -67,7 +67,6 @@ class _Reader:
         self._judged: dict[str, dict[str, tuple[float, int]]] = {}
 
     def add(self, conversation: Conversation, topic: Topic) -> None:
-        """The next conversation."""
         found, self._turn = self.found, self.found.turns[-1]
         begun = len(found.turn)
         unit = conversation_unit(conversation, self._settings.unit)
@@ -83,7 +82,9 @@ class _Reader:
         found.limit.append(self._settings.limit(unit))
 
     def _read(self, conversation: Conversation, topic: Topic) -> int | None:
-        """How many entities are unjudged; None where an answer needs more care, with a part of the turns taken."""
+        """The number of unjudged entities; None if an answer needs more care, after only some of the turns have been
+        read.
+        """
         kind, unjudged = topic.type.url, 0
         assert kind is not None
         keys, judged = self._keys.setdefault(topic.id, {}), self._judged.setdefault(topic.id, {})
@@ -122,7 +123,7 @@ class _Reader:
         return unjudged
 
     def _take(self, position: int, gain: float, entry: int) -> None:
-        """An entity of the turn that is being read."""
+        """Add an entity of the current turn."""
         found = self.found
         found.turn.append(self._turn)
         found.position.append(position)
@@ -130,7 +131,7 @@ class _Reader:
         found.entry.append(entry)
 
     def _entry(self, topic: str, entity: str) -> tuple[float, int]:
-        """Its gain and its place in `entries`."""
+        """The gain of an entity and its index in `entries`."""
         entry = self._gold.get(topic, entity)
         if entry is None:
             return 0.0, _UNJUDGED
@@ -138,7 +139,7 @@ class _Reader:
         return self._settings.gain(entry.grade), len(self.found.entries) - 1
 
     def _look_again(self, conversation: Conversation, topic: Topic) -> int:
-        """How many entities are unjudged."""
+        """Read a conversation with `find_nuggets`; returns the number of unjudged entities."""
         begun, judged = self._turn, self._judged.setdefault(topic.id, {})
         places: dict[int, int] = {}
         for turn in conversation.turns:
@@ -156,8 +157,10 @@ class _Reader:
 
 
 def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -> list[tuple[int, str]] | None:
-    """Where each mention of an entity ends, and the entity: those in the text in order, then those outside of it, which
-    end at -1. None where the answer needs more care. keys: what addresses are known to name, and added to."""
+    """Each mention of an entity as (end, entity): those in the text in order, then those outside of it, with end -1.
+
+    None if the answer needs more care. keys: the entity of each address seen so far; new ones are added.
+    """
     if "![" in answer.text:
         return None  # the address of a picture names nothing
     if any(source.start >= 0 for source in answer.sources):
@@ -187,7 +190,7 @@ def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -
 
 
 def _words_between(text: str, start: int, end: int) -> int:
-    """How many words are touched up to `end` and not up to `start`."""
+    """The number of words that a text up to `end` touches in addition to those up to `start`."""
     words = len(text[start:end].split())
     goes_on = 0 < start < end and not (text[start - 1].isspace() or text[start].isspace())
     return words - 1 if goes_on else words

@@ -1,12 +1,12 @@
 """How a measure is written: `R`, `GF(RATINGS, by=RNOD)`, `SWAN(weights=linear(L=1250))`, `CVaR(R, beta=0.25)`.
 
-    parse(text)   the term that a text says; InputError with the column where it says none
-    str(term)     the one way a term is written: parse(str(term)) == term, and equal terms are written alike
+    parse(text)   the term in a text; InputError with the column of a fault
+    str(term)     the canonical form: parse(str(term)) == term, and equal terms are written alike
 
-A term is a name, and in brackets what it is taken of, then its parameters as name=value. A value is a number or a term,
-or a product of terms (`linear(L=1250)*last_turn`), which is a term of the name `*`. `%useful S1` is how
-`%useful(turn=1)` is written.
-Tables print measures so, and the command line takes them so: what was printed can be asked for again.
+A term is a name, followed in brackets by its arguments and then its parameters as name=value. A value is a number, a
+term, or a product of terms (`linear(L=1250)*last_turn`), which is a term called `*`. `%useful S1` is short for
+`%useful(turn=1)`. Tables print measures in this notation, and the command line reads it: every printed measure can be
+asked for.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A name with what it is taken of and its parameters.
+    """A name with its arguments and parameters.
 
     name: letters, digits, `_`, `-` and `%`, before `,` and `)` also with a `*` at its end, or `*` for a product.
-    arguments: what stands without a name, in order. parameters: (name, value) pairs in the order of their names, each
-    name once; equal terms are equal whatever order they were written in.
+    arguments: in order. parameters: (name, value) pairs in the order of their names, each name once, so terms are equal
+    whatever order their parameters were written in.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Term:
         object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
 
     def get(self, name: str) -> Value | None:
-        """The parameter's value; None where it is not given."""
+        """The parameter's value; None if it is not given."""
         return dict(self.parameters).get(name)
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Term:
 
     @property
     def turn(self) -> int | None:
-        """The system turn it is of, from 1; None for a term that names none."""
+        """The number of the system turn, from 1; None if the term names none."""
         turn = self.get("turn")
         return int(turn) if isinstance(turn, float) and turn.is_integer() and 1 <= turn < 1e9 else None
 
@@ -76,7 +76,7 @@ Value: TypeAlias = float | Term
 
 
 def parse(text: str) -> Term:
-    """The term that `text` says. Raises InputError that names the column, counted from 1."""
+    """Parse a term. Raises InputError with the column, counted from 1."""
     found = list(parse_all(text))
     if len(found) != 1:
         what = "nothing stands here" if not found else f"{len(found)} measures stand here"
@@ -85,7 +85,7 @@ def parse(text: str) -> Term:
 
 
 def parse_all(text: str) -> tuple[Term, ...]:
-    """Every term of a list separated by commas; () for an empty text. Raises InputError as `parse` does."""
+    """Parse a list of terms separated by commas; () for an empty text. Raises InputError as `parse` does."""
     reader = _Reader(text)
     found: list[Term] = []
     while not reader.done:
@@ -119,7 +119,6 @@ class _Reader:
         self._at += 1
 
     def value(self, depth: int) -> Value:
-        """A number, a term, or a product of terms."""
         found = self.single(depth)
         if not self.peek(PRODUCT):
             return found
@@ -168,7 +167,7 @@ class _Reader:
         return Term(text, tuple(arguments), tuple(parameters.items()))
 
     def _turn(self) -> tuple[tuple[str, Value], ...]:
-        """`S1` behind a term, as the parameter it stands for."""
+        """Read `S1` after a term, as the parameter it stands for."""
         written = "" if self.done else self._tokens[self._at][1]
         found = _TURN.fullmatch(written)
         if found is None:

@@ -1,10 +1,11 @@
-"""Entity nuggets of a conversation: the URLs of the topic's kind in the system's answers, with what is known of them.
+"""Entity nuggets of a conversation: the URLs of the topic's kind in the system's answers, with their gold entries.
 
-    find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in the order of reading
-    position_weight(position, patience)      how much a nugget there still counts
+    find_nuggets(conversation, topic, ...)   one Nugget for each link to an entity, in reading order
+    position_weight(position, patience)      the weight of a nugget at that position
 
-An entity is known by its canonical URL, never by its title. From its second occurrence on, within and across turns,
-it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not two.
+An entity is identified by its canonical URL, never by its title. From its second occurrence on, within and across
+turns, it still costs words and earns nothing ([GFRC] §5). A link whose anchor is its own address is one occurrence, not
+two.
 """
 
 import re
@@ -37,13 +38,13 @@ _NONE: Mapping[str, tuple[float, ...]] = MappingProxyType({})
 class Nugget:
     """One link to an entity in a system turn.
 
-    turn: number from 1. start, end: characters of the answer's text (end exclusive), of a link beside it those that it
-    is a source of; both -1 where the link stands outside the text, on a card or a footnote, and the system does not say
-    what it supports; it then has the position of the turn's last word.
+    turn: number from 1. start, end: characters of the answer's text (end exclusive); for a link outside the text they
+    are the characters it is given as a source of, or both -1 if the system does not say what it supports (a card, a
+    footnote); its position is then that of the turn's last word.
     position: WC(n), from 1, of its last word, or character, in the whole conversation. entity: canonical key. url: as
-    written. grade: relevance in the gold table; None where the entity is not judged. gain: g(n) in [0, 1]; 0 for
-    unjudged entities and for duplicates. memberships: group distribution by attribute set, for relevant nuggets only.
-    unknown: attribute sets in which the gold table gives no group; the uniform distribution is used instead.
+    written. grade: relevance in the gold table; None if the entity is not judged. gain: g(n) in [0, 1]; 0 for unjudged
+    entities and duplicates. memberships: group distribution by attribute set, for relevant nuggets only. unknown:
+    attribute sets for which the gold table gives no group; the uniform distribution is used instead.
     """
 
     turn: int
@@ -61,12 +62,12 @@ class Nugget:
 
     @property
     def relevant(self) -> bool:
-        """Whether it has a gain: judged, with a grade whose gain is above 0, and not a repetition."""
+        """True for a nugget with a gain: judged, with a grade whose gain is above 0, and not a repetition."""
         return self.gain > 0
 
     @property
     def unjudged(self) -> bool:
-        """Whether the gold table says nothing of the entity; counted once for each entity of a conversation."""
+        """True if the entity is not in the gold table; counted once for each entity of a conversation."""
         return self.grade is None and not self.duplicate
 
     @property
@@ -82,10 +83,10 @@ def find_nuggets(
     settings: Settings,
     spoken: Sequence[Passage] | None = None,
 ) -> tuple[Nugget, ...]:
-    """Every link to an entity of the topic's kind, in reading order; () where the topic names no kind of URL.
+    """Find every link to an entity of the topic's kind, in reading order; () if the topic's type names no kind of URL.
 
-    gold: None scores nothing: every nugget is unjudged. spoken: `passages(conversation)`, where that is known already.
-    Raises InputError for a grade that has no gain.
+    gold: with None, every nugget is unjudged. spoken: `passages(conversation)`, if they are known already. Raises
+    InputError for a grade that has no gain.
     """
     kind = topic.type.url
     if kind is None:
@@ -121,8 +122,7 @@ def _memberships(
 
 
 def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tuple[str, str, int, int, int]]:
-    """(entity, url, start, end, position) for each link of one answer: those in the text or with a place in it, then
-    those outside it."""
+    """Yield (entity, url, start, end, position) of each link of one answer: links with a place in the text first."""
     spans: list[tuple[str, str, int, int]] = []
     pictures = {image.end() for image in _IMAGE.finditer(answer.text)} if "![" in answer.text else frozenset()
     for mention in find_urls(answer.text):
@@ -151,7 +151,9 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
 def _with_sources(
     answer: Answer, kind: UrlKind, spans: list[tuple[str, str, int, int]]
 ) -> list[tuple[str, str, int, int]]:
-    """The spans, and of each entity that they lack the first words that it is a source of, in order of reading."""
+    """Add the links beside the text that are sources of a part of it, if their entity is not linked in the text. Each
+    gets the first words that it is a source of; the result is in reading order.
+    """
     lacked: dict[str, tuple[str, str, int, int]] = {}
     inside = {entity for entity, *_ in spans}
     for source in sorted((one for one in answer.sources if one.start >= 0), key=lambda one: one.start):

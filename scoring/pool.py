@@ -1,4 +1,4 @@
-"""All conversations of a system together, and what a measure over many conversations makes of some topics."""
+"""All conversations of a system together, and the values of a measure over many conversations."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Scores(Protocol):
-    """What was measured of each conversation of a system, over topics and trials."""
+    """The values of all measures for one system, over topics and trials."""
 
     system: str
     topics: Sequence[Topic]
@@ -33,20 +33,22 @@ class Scores(Protocol):
     design: Design
 
     def values(self, measure: str) -> Floats:
-        """(topics, trials) of a measure of conversations, NaN where a trial has none."""
+        """(topics, trials) values of a measure of conversations, NaN where a trial has no value."""
         ...
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """(topics, trials) whether the infrastructure failed the trial in every attempt."""
+        """(topics, trials) True if every attempt of the trial failed for reasons of infrastructure."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """conversations: the valid ones of the system. assessments: of several systems, where judgments were asked for.
-    resampler: of the scores' design.
-    planned: trials of each topic that the run is to have; 0: as many as there are. seed: of what is drawn here.
+    """All that a measure over many conversations can use of one system.
+
+    conversations: the valid ones of the system. assessments: of the conversations of several systems, if judgments were
+    asked for. resampler: under the design of `scores`. seed: of the random numbers drawn here. planned: how many trials
+    of each topic the run is to have; 0 if that is unknown.
     """
 
     scores: Scores
@@ -62,7 +64,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows of the topics a figure is over, and what names it."""
+    """The rows of the topics that a figure is over, and the topic or topic type that they make up."""
 
     rows: Sequence[int]
     topic: str | None = None
@@ -70,7 +72,7 @@ class Part:
 
 
 def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
-    """Every topic type and everything; each: also every topic."""
+    """Yield each topic type, then all topics. each: also yield each single topic, before the types."""
     types: dict[str, list[int]] = {}
     for row, topic in enumerate(topics):
         types.setdefault(topic.type.name, []).append(row)
@@ -82,7 +84,9 @@ def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a measure gives of some topics. value: NaN where undefined. n: what it is over. topics: None within one."""
+    """A measure's value over some topics. value: NaN if undefined. n: how many things it is over. topics: None within
+    one topic.
+    """
 
     part: Part
     value: float

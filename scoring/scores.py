@@ -1,4 +1,4 @@
-"""`score`: from recorded conversations to the table of all figures, offline, again and again with the same result."""
+"""`score` makes the table of all figures from recorded conversations, offline and reproducibly."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,14 +10,13 @@ import numpy as np
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import missing_turns
 from scoring.asked import Asked
-from scoring.catalogue import understand
 from scoring.columns import Columns, column_of
 from scoring.conversations import Ranked, default_columns, default_figures, in_order, nugget_figures
 from scoring.conversations import rows as conversation_rows
 from scoring.figure import Figure
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import Design
-from scoring.lengths import Unit
+from scoring.library import understand
 from scoring.material import Judged, Material
 from scoring.measure import Measure
 from scoring.notation import Term
@@ -30,7 +29,7 @@ from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
 from scoring.table import Late, ScoreRow, ScoreTable, Single
-from scoring.words import conversation_unit, passages
+from scoring.words import Unit, conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.gold import GoldTable
@@ -55,25 +54,26 @@ def score(
     planned: Collection[TrialKey] = (),
     measures: Sequence[Term] = (),
     only: bool = False,
-    judged: Judged | None = None,
+    judged: Judged | Callable[[], Judged] | None = None,
     trial_intervals: bool = True,
     continued: Collection[str] = (),
 ) -> ScoreTable:
-    """Score finished conversations; returns every row, with intervals. An undefined value is NaN with its n.
+    """Score finished conversations. Returns every row, with intervals; an undefined value is NaN with its n.
 
-    conversations: one valid conversation for each finished trial, in any order. gold: None scores usefulness alone,
-    and a note says so. turns: how many user turns the protocol can take, for all or by (system, topic id). None: the
-    most that were recorded of each system, including missing ones. A topic with more recorded turns than that has as
-    many as were recorded. invalid: trials whose every attempt the infrastructure failed. planned: all trials of the
-    run; those that are neither finished nor invalid are named in a note and are in no figure. rng: two numbers are
-    drawn from it, so the same recording and seed give the same table. measures: what is computed besides the default
-    ones (see `scoring.catalogue`); only: it alone is kept in the table. judged: what SWAN is computed from; None: the
-    schema that comes with Harvest, and what rules say. trial_intervals: whether the figures over a single trial's
-    topics get intervals; without them a run of many trials is scored in two thirds of the time, all else alike.
-    continued: systems whose sessions go on from topic to topic, the i-th trial of every topic being of the i-th.
+    conversations: one valid conversation for each finished trial, in any order. gold: with None only usefulness is
+    scored, and a note says so. turns: how many user turns the protocol can take, for all topics or by (system, topic
+    id); None for the most that were recorded of each system, including missing ones. A topic with more recorded turns
+    has as many as were recorded. invalid: trials whose every attempt failed for reasons of infrastructure. planned: all
+    trials of the run; a note counts those that are neither finished nor invalid, and no figure includes them. rng: two
+    numbers are drawn from it, so the same recording and seed give the same table. measures: computed in addition to the
+    default ones (see `scoring.library`); only: keep nothing else in the table. judged: the basis of SWAN, or a function
+    that loads it if a measure needs it; None for the schema that comes with Harvest and the judgments of rules.
+    trial_intervals: whether the figures over a single trial's topics get intervals; without them a run of many trials
+    takes two thirds of the time. continued: systems whose sessions go on from topic to topic: the i-th trial of every
+    topic is of the i-th session.
 
-    Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is
-    not in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
+    Raises InputError for an unknown measure, a conversation that is not valid, a trial given twice, a topic that is not
+    in `topics`, a grade without a gain, and weights for attribute sets that do not exist.
     """
     known = {topic.id: place for place, topic in enumerate(topics.topics)}
     found = _by_trial(conversations, known, topics)
@@ -86,7 +86,7 @@ def score(
 
     @cache
     def by() -> Judged:
-        given = judged or _by_rules()
+        given = judged() if callable(judged) else judged or _by_rules()
 
         def sight(conversation: Conversation) -> Sight:
             ground = PageText(topics.topics[known[conversation.key.topic]], gold, topics.attributes, settings)
@@ -97,7 +97,7 @@ def score(
 
         return replace(given, judgments=judge_sets(given.judgments, found.values(), given.schema, sight))
 
-    wanted = {one.name: one for term in measures for one in understand(term, settings, topics, by().schema)}
+    wanted = {one.name: one for term in measures for one in understand(term, settings, topics, lambda: by().schema)}
     asked = Asked(tuple(wanted.values()), by)
     seed = int(rng.integers(2**63))
     by_trial = resampler if trial_intervals else None
@@ -179,8 +179,9 @@ def score(
 
 
 def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
-    """Rows of one system; the order of measures changes nothing. Raises InputError where a worst case within topics is
-    asked of a run that was to have too few trials.
+    """Yield the rows of measures over many conversations of one system.
+
+    Raises InputError if a worst case within topics is asked of a run that plans too few trials.
     """
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
@@ -216,21 +217,22 @@ def _of_sessions(systems: Sequence[str]) -> Iterator[str]:
 
 
 def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
-    """What positions and lengths count, for each system for which they do not count words, the default in English."""
+    """Sentences about the unit of positions and lengths, for systems that are not measured in words of English."""
     units: dict[str, Counter[tuple[Unit, Unit]]] = {}
     for one in conversations:
         units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
     for system, of in units.items():
         unblanked = sum(count for (_, script), count in of.items() if script == "characters")
-        many = pluralize(of.total(), "conversation")
         if settings.unit == "characters":
             yield f"{system}: positions and lengths count characters, as asked (L = {settings.patience_characters})."
         elif settings.unit == "words" and unblanked:
+            many = pluralize(of.total(), "conversation")
             yield (
                 f"{system}: positions and lengths count words, as asked (L = {settings.patience}); in {unblanked} of "
                 f"{many} answers have no blanks between words."
             )
         elif unblanked:
+            many = pluralize(of.total(), "conversation")
             rest = f"; in the others words (L = {settings.patience})" if unblanked < of.total() else ""
             yield (
                 f"{system}: positions and lengths count characters (L = {settings.patience_characters}) in {unblanked} "
@@ -245,7 +247,7 @@ def _late_rows(
 
 
 def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
-    """figures: of each conversation, those that were asked for."""
+    """Make columns of the figures that were asked for, given for each conversation."""
     found: dict[str, list[tuple[int, int, Figure]]] = {}
     for at, own in enumerate(figures):
         for place, one in enumerate(own):
@@ -262,21 +264,21 @@ def _nuggets(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
 def _single_rows(
     grounds: Sequence[Material], further: Sequence[Sequence[Figure]], resampler: Resampler | None
 ) -> Iterator[ScoreRow]:
-    """The rows of single conversations, which have no intervals. further: the figures that were asked for."""
+    """The rows of single conversations, which never have intervals. further: the figures that were asked for."""
     for ground, own in zip(grounds, further, strict=True):
         yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground.aside()), *own))
 
 
 @cache
 def _by_rules() -> Judged:
-    """Called only where a measure was asked for: to read the schema that is shipped takes a while."""
+    """Cached, and called only if a measure is asked for: reading the shipped schema takes a while."""
     return Judged(load_schema(SHIPPED), Judgments())
 
 
 def _by_trial(
     conversations: Iterable[Conversation], known: Mapping[str, int], topics: TopicSet
 ) -> dict[TrialKey, Conversation]:
-    """The conversations by trial: by system, then in the order of the topic set, then by trial."""
+    """The conversations by trial, sorted by system, by the order of the topic set, and by trial."""
     found: dict[TrialKey, Conversation] = {}
     for conversation in conversations:
         key = conversation.key
@@ -297,7 +299,7 @@ def _turns(
     system: str,
     topics: TopicSet,
 ) -> dict[str, int]:
-    """By topic, for the conversations `found` of one system: those of others change nothing."""
+    """The number of turns by topic. found: the conversations of one system; those of others have no effect."""
     if turns is None:
         turns = max((len(one.turns) + missing_turns(one) for one in found.values()), default=0)
     most = {
@@ -327,29 +329,28 @@ def _notes(
     missing: int,
     not_asked: int,
     unknown_ends: int,
-) -> tuple[str, ...]:
-    found = (
-        (gold is None, "No gold table: only usefulness is scored; R, GF and GFR need one."),
-        (
-            unjudged,
-            f"{pluralize(unjudged, 'link')} to entities that the gold table does not judge: they count as nonrelevant.",
-        ),
-        (unlabelled, f"{pluralize(unlabelled, 'reply')} without a label: in no %useful and no %recovery."),
-        (
-            invalid,
+) -> Iterator[str]:
+    if gold is None:
+        yield "No gold table: only usefulness is scored; R, GF and GFR need one."
+    if unjudged:
+        links = pluralize(unjudged, "link")
+        yield f"{links} to entities that the gold table does not judge: they count as nonrelevant."
+    if unlabelled:
+        yield f"{pluralize(unlabelled, 'reply')} without a label: in no %useful and no %recovery."
+    if invalid:
+        yield (
             f"{pluralize(invalid, 'trial')} without a valid attempt (failed by the infrastructure, interrupted, or "
-            "without an answer): in no figure.",
-        ),
-        (missing, f"{pluralize(missing, 'planned trial')} not played yet: in no figure."),
-        (
-            not_asked,
+            "without an answer): in no figure."
+        )
+    if missing:
+        yield f"{pluralize(missing, 'planned trial')} not played yet: in no figure."
+    if not_asked:
+        yield (
             f"{pluralize(not_asked, 'conversation')} ended before the protocol's last turn without breaking down: the "
-            "turns not asked count neither for nor against.",
-        ),
-        (
-            unknown_ends,
+            "turns not asked count neither for nor against."
+        )
+    if unknown_ends:
+        yield (
             f"{pluralize(unknown_ends, 'conversation')} whose end is not recorded: turns after the last recorded one "
-            "count neither for nor against.",
-        ),
-    )
-    return tuple(note for applies, note in found if applies)
+            "count neither for nor against."
+        )

@@ -1,18 +1,174 @@
-"""The scoring settings, each declared once: audit files, options of commands and messages are made from this class."""
+"""The scoring settings, each declared once: audit files, options of commands and messages are made from the class."""
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from scoring.lengths import Unit, UnitChoice
-from scoring.setting import ByGrade, ByName, Choice, Number, Setting, declared_settings, setting
+from scoring.words import Unit, UnitChoice
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.suggestions import did_you_mean
 from topics.topic import TopicSet
+
+_T = TypeVar("_T")
+_DECLARED = "setting"
+_GRADE = re.compile(r"L?([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several words. earlier: words that older audits and runs use, each with the current word for it."""
+
+    words: tuple[str, ...]
+    earlier: Mapping[str, str] = field(default_factory=dict)
+
+    def accept(self, name: str, value: Any) -> str:
+        """The current word for `value`. Raises InputError for an unknown word."""
+        found = self.earlier.get(value, value) if isinstance(value, str) else value
+        if found not in self.words:
+            close = did_you_mean(value, self.words) if isinstance(value, str) else ""
+            raise _refusal(name, value, ", ".join(self.words), close)
+        return str(found)
+
+    def as_json(self, value: Any) -> object:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number from `least` to `most`, both included. of: the unit, for messages. example: for messages."""
+
+    least: float
+    most: float
+    whole: bool = False
+    of: str = ""
+    example: str = ""
+
+    def __str__(self) -> str:
+        what = f"a whole number{f' of {self.of}' if self.of else ''}," if self.whole else "a number"
+        example = f", for example {self.example}" if self.example else ""
+        return f"{what} from {_number(self.least)} to {_number(self.most)}{example}"
+
+    def accept(self, name: str, value: Any) -> Any:
+        """The value unchanged. Raises InputError if it is not a number in the range (NaN is not)."""
+        if not self.holds(value):
+            raise _refusal(name, value, str(self))
+        return value
+
+    def holds(self, value: object) -> bool:
+        kind = int if self.whole else (int, float)
+        return isinstance(value, kind) and not isinstance(value, bool) and self.least <= value <= self.most
+
+    def as_json(self, value: Any) -> object:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class ByName:
+    """A number for each name; for other names the measure's own default holds. of: what the names refer to."""
+
+    number: Number
+    of: str
+
+    def accept(self, name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An immutable copy. Raises InputError for a number out of range."""
+        for key, number in value.items():
+            if not self.number.holds(number):
+                raise _refusal(name, f"{key}: {_shown(number)}", f"{self.number} for each {self.of}", quoted=False)
+        return MappingProxyType(dict(value))
+
+    def as_json(self, value: Mapping[str, Any]) -> object:
+        return {key: value[key] for key in sorted(value)}
+
+
+@dataclass(frozen=True, slots=True)
+class ByGrade:
+    """A number for each relevance grade, a whole number from 0 that may be written `L1`; grade 0 has 0."""
+
+    number: Number
+    of: str
+
+    def accept(self, name: str, value: Mapping[Any, Any]) -> Mapping[int, float]:
+        """An immutable copy with whole numbers as keys. Raises InputError for an invalid grade or number."""
+        found: dict[int, float] = {0: 0.0}
+        for written, number in value.items():
+            read = _GRADE.fullmatch(written) if isinstance(written, str) else None
+            grade = int(read[1]) if read else written
+            if isinstance(grade, bool) or not isinstance(grade, int) or grade < 0 or not self.number.holds(number):
+                bounds = f"{_number(self.number.least)} to {_number(self.number.most)}"
+                allowed = f"whole grades from 0, each with a {self.of} from {bounds}"
+                raise _refusal(name, f"{_shown(written)}: {_shown(number)}", allowed, quoted=False)
+            found[grade] = number
+        if found[0] != 0:
+            raise _refusal(name, f"0: {found[0]}", f"grade 0 is not relevant, so its {self.of} is 0", quoted=False)
+        return MappingProxyType(found)
+
+    def as_json(self, value: Mapping[int, float]) -> object:
+        return {str(grade): value[grade] for grade in sorted(value)}
+
+
+Kind: TypeAlias = Choice | Number | ByName | ByGrade
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. name: in audits and in Python. help: a few words. metavar: placeholder for the value; "" for the
+    default.
+    """
+
+    name: str
+    default: Any
+    kind: Kind
+    help: str
+    metavar: str = ""
+
+    @property
+    def option(self) -> str:
+        """The option of commands, for example `--turn-weight`; in the singular if it is given once for each name."""
+        plural = isinstance(self.kind, (ByName, ByGrade))
+        return f"--{(self.name.removesuffix('s') if plural else self.name).replace('_', '-')}"
+
+
+def setting(default: _T, kind: Kind, help: str, *, metavar: str = "") -> _T:  # noqa: A002  # as click calls it
+    """Declare a field of a frozen dataclass of settings, with its kind and help text."""
+    about = {_DECLARED: (kind, help, metavar)}
+    if isinstance(default, Mapping):
+        return cast(_T, field(default_factory=lambda: default, metadata=about))
+    return field(default=default, metadata=about)
+
+
+def declared_settings(settings: type) -> Mapping[str, Setting]:
+    """The settings that a dataclass declares, by name, in its order."""
+    found = {}
+    for one in dataclasses.fields(settings):
+        kind, words, metavar = one.metadata[_DECLARED]
+        default = one.default if one.default_factory is dataclasses.MISSING else one.default_factory()
+        found[one.name] = Setting(one.name, default, kind, words, metavar)
+    return MappingProxyType(found)
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:g}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to write out the longest ones
+        return "a number of more than 20 digits"
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _refusal(name: str, value: object, allowed: str, close: str = "", *, quoted: bool = True) -> InputError:
+    shown = repr(value) if quoted and isinstance(value, str) else _shown(value)
+    return InputError(f"scoring setting {name}: {shown} is not allowed{close}", allowed=allowed)
+
 
 Irrelevant = Literal["ignore", "uniform"]
 OrdinalDivergence = Literal["RNOD", "NMD"]
@@ -24,24 +180,24 @@ TurnWeight = Literal["one", "largest-pw"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The parameters of the measures, checked when they are made; the defaults are those of [GFRC] §3.2.
+    """The parameters of the measures, checked on construction; the defaults are those of [GFRC] §3.2.
 
-    patience: L in words: how far a user reads (5 minutes at 250 words a minute). patience_characters: L of
-    conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2). unit: which are: those whose
-    answers are written without blanks between words, see `scoring.lengths`; all; or none.
-    gains: gain of each relevance grade; a grade of the gold table that is missing here is refused.
-    An entity is relevant when its gain is above 0. alpha: weight of R in GFR(C).
-    weights: w_m by attribute set; sets that are not named weigh 1; only ratios matter.
-    ordinal: the divergence of ordinal attribute sets; the other one is printed beside it.
-    irrelevant: a turn without relevant entities is left out of GF, or counts as a uniform distribution.
+    patience: L in words: how far a user reads (5 minutes at 250 words a minute). patience_characters: L for
+    conversations that are measured in characters (2 minutes at 500 a minute, [GFRC] §2.2). unit: which conversations
+    are measured in characters: those whose answers are written without blanks between words (see `scoring.words`), all,
+    or none.
+    gains: gain of each relevance grade; a grade of the gold table that is missing here is an error. An entity is
+    relevant if its gain is above 0. alpha: weight of R in GFR(C).
+    weights: w_m by attribute set, 1 for sets that are not named; only ratios matter.
+    ordinal: the divergence of ordinal attribute sets in GF; the other one is printed next to it.
+    irrelevant: whether GF leaves out turns without relevant entities or counts them as a uniform distribution.
     turn_weight: PW(S) = 1, or the largest pw among the relevant nuggets of the turn.
     input_prices, output_prices: of a million tokens that a system reads and writes, by system, in any one currency.
-    level: confidence of every interval. replications: bootstrap draws.
-    estimand: what intervals over several topics speak of: topics like these, or these topics and their trials alone.
-    resample: how intervals over topics are made: see `scoring.inference.bootstrap`.
-    shares: how %useful, ave%useful and %recovery get their interval: `unseen-topic`, as in
-    `scoring.inference.unseen_topic` (`wilson` in audits and runs from before it was made so), or `bootstrap`, with
-    `resample` as for means.
+    level: confidence level of every interval. replications: number of bootstrap draws.
+    estimand: what intervals over several topics describe: topics like these, or these topics and their trials alone.
+    resample: how intervals over topics are made, see `scoring.inference.bootstrap`.
+    shares: the interval of %useful, ave%useful and %recovery: `unseen-topic`, as in `scoring.inference.unseen_topic`
+    (called `wilson` in older audits and runs), or `bootstrap`, with `resample` as for means.
     """
 
     patience: int = setting(
@@ -106,9 +262,10 @@ class Settings:
 
     @classmethod
     def of(cls, *given: Mapping[str, Any]) -> Settings:
-        """The settings with the values in `given`. Later mappings take precedence over earlier ones, and None counts as
-        not given. Gains of grades that are not named keep their default. Raises InputError for an unknown setting and
-        for a value that is not allowed.
+        """Make settings from the values in `given`; later mappings override earlier ones, and None counts as not given.
+
+        Grades that are not named keep their default gain. Raises InputError for an unknown setting or a value that is
+        not allowed.
         """
         values = {name: value for one in given for name, value in one.items() if value is not None}
         for name, value in values.items():
@@ -121,12 +278,14 @@ class Settings:
         return cls(**values)
 
     def limit(self, unit: Unit) -> int:
-        """L in a unit."""
+        """L in the given unit."""
         return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
-        """The gain of a relevance grade, in [0, 1]. Raises InputError, with the place of the grade where it is known,
-        for a grade without one."""
+        """The gain of a relevance grade, in [0, 1].
+
+        Raises InputError for a grade without a gain, with the place of the grade if it is known.
+        """
         try:
             return self.gains[grade]
         except KeyError:
@@ -138,7 +297,7 @@ class Settings:
             ) from None
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value that names every parameter, for the record beside the scores."""
+        """A JSON value that names every parameter, kept with the scores."""
         return {name: declared.kind.as_json(getattr(self, name)) for name, declared in SETTINGS.items()}
 
 
@@ -152,10 +311,10 @@ def scoring_settings(
     gold: GoldTable | None,
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings an audit gives (`scoring`), with `changes` over them; gains that are not named keep their default.
+    """The settings of an audit (`scoring`), overridden by `changes`; grades that are not named keep their default gain.
 
-    Raises InputError for a setting out of range, a weight of an attribute set that `topics` has not, and a grade in
-    `gold` that has no gain.
+    Raises InputError for a setting out of range, a weight of an attribute set that `topics` does not define, and a
+    grade in `gold` without a gain.
     """
     settings = Settings.of(scoring, changes or {})
     check_weights(settings, topics)

@@ -1,7 +1,7 @@
-"""Figures over many conversations of one system: by topic, by trial, by topic type, and over everything.
+"""Figures of one system over many conversations: by topic, by trial, by topic type, and over everything.
 
-A mean over trials is first taken within each topic, then over topics, so that a topic with an invalid trial weighs
-what the others weigh. Every interval has the topic as its unit, except within a single topic, where it is the trial.
+A mean over trials is first computed within each topic, then over topics, so a topic with an invalid trial weighs as
+much as the others. The unit of every interval is the topic, except within a single topic, where it is the trial.
 """
 
 import math
@@ -15,8 +15,7 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import says_how
 from recordings.files.times import moment
-from scoring.answers import Answers, Tally
-from scoring.columns import Columns
+from scoring.columns import Answers, Columns, Tally
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.in_time import trials_in_time
@@ -51,7 +50,7 @@ _Grid = tuple[Counts, Counts]
 
 
 class _Mean(NamedTuple):
-    """The mean of one part, and the figures that go with it. left_out: valid conversations without a value."""
+    """The mean of one part, with its bounds and counts. left_out: valid conversations without a value."""
 
     value: float
     worst: float
@@ -65,7 +64,7 @@ class _Mean(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """A measure over (topics, trials): NaN where there is no value, its bounds, and the counts that go with it."""
+    """The values of a measure over (topics, trials), NaN where there is none, with their bounds and counts."""
 
     values: Floats
     worst: Floats
@@ -74,7 +73,7 @@ class _Cells:
     unknown: Counts
 
     def means(self, at: _Grid, expected: npt.NDArray[np.bool_]) -> list[_Mean]:
-        """The mean of each part. expected: (parts, topics, trials) conversations that should have a value."""
+        """The mean of each part. expected: (parts, topics, trials) True for conversations that should have a value."""
         values, worst, best = (np.ascontiguousarray(one[at]) for one in (self.values, self.worst, self.best))
         seen = ~np.isnan(values)
         n = seen.sum(axis=(1, 2))
@@ -90,7 +89,7 @@ class _Cells:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some topics and trials of the system, and what the rows over them are of."""
+    """Some topics and trials of the system, and what identifies the rows over them."""
 
     topics: Sequence[int]
     trials: Sequence[int]
@@ -100,7 +99,7 @@ class Part:
 
     @property
     def one(self) -> bool:
-        """Whether it is over one topic, within which the trials are the units."""
+        """True for a part over one topic, whose units are its trials."""
         return len(self.topics) == 1
 
     @property
@@ -109,14 +108,15 @@ class Part:
 
 
 class SystemScores:
-    """Collects the conversations of one system and yields the rows over them.
+    """Collects the conversations of one system and makes the rows over them.
 
-    topics: in the order of the topic set. trials: numbers, ascending. turns: by topic, how many user turns the
-    protocol can take. design: what hangs together. `add` once for each valid conversation, `fill` once with their
-    figures, `lose` once for each trial that never became valid.
-    answers: the labels so far. valid: (topics, trials) so far. cells: by measure.
-    unlabelled: replies without a label so far, which are not counted. not_asked: conversations so far that ended well
-    before the protocol's last turn. unknown_ends: those whose recording does not say how they ended.
+    topics: in the order of the topic set. trials: numbers, ascending. turns: how many user turns the protocol can take,
+    by topic. design: how trials depend on each other. Call `add` once for each valid conversation, `fill` once with the
+    figures of all, and `lose` once for each trial that never became valid.
+
+    answers: the labels so far. valid: (topics, trials) valid trials so far. cells: by measure. unlabelled: replies
+    without a label so far, which are not counted. not_asked: conversations so far that ended well before the protocol's
+    last turn. unknown_ends: conversations so far whose recording does not say how they ended.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class SystemScores:
         self.times[at] = began if math.isfinite(began) else math.nan
 
     def fill(self, found: Columns) -> None:
-        """Take the figures of the conversations that were added, in the order in which they are to have rows."""
+        """Set the figures of the conversations that were added, in the order in which their rows are made."""
         places = [(self._row[key.topic], self._column[key.trial]) for key in found.keys]
         rows, columns = np.array(places, dtype=np.int64).reshape(-1, 2).T
         for measure, parts in found.parts.items():
@@ -176,9 +176,12 @@ class SystemScores:
         self.answers.invalid[self._row[topic], self._column[trial]] = True
 
     def heed_time(self) -> str:
-        """Widen the intervals of trials where trials near each other in time are alike, and say so in a sentence; "" if
-        they are not. Asked are shares of a conversation's answers and the first measures of conversations; each of
-        them counts in p."""
+        """Widen the intervals over trials if trials near each other in time are alike; return a sentence about it, or
+        "".
+
+        The test looks at the share of useful answers and the first measures of conversations; p is corrected for
+        their number.
+        """
         shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
         chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}
         known = [(name, values) for name, values in chosen.items() if not np.isnan(values).all()][:_IN_TIME]
@@ -192,32 +195,32 @@ class SystemScores:
         return f"{self.system}, {name}: {most.note}." if most.note else ""
 
     def values(self, measure: str) -> Floats:
-        """(topics, trials) of a measure of conversations, NaN where a trial has none."""
+        """(topics, trials) values of a measure of conversations, NaN where a trial has no value."""
         cells = self.cells.get(measure)
         return np.full(self._shape, np.nan) if cells is None else cells.values.copy()
 
     @property
     def invalid(self) -> npt.NDArray[np.bool_]:
-        """(topics, trials) whether the infrastructure failed the trial in every attempt."""
+        """(topics, trials) True if every attempt of the trial failed for reasons of infrastructure."""
         return self.answers.invalid.copy()
 
     def tallies(self) -> list[Tally]:
-        """Both sides of each share over trials, in the order of tables."""
+        """The two sides of each share over trials, in the order of tables."""
         return [one for made in measures() if made.tallies is not None for one in made.tallies(self.answers)]
 
     def rows(self, resampler: Resampler) -> Iterator[ScoreRow]:
-        """Rows by topic type, and over everything."""
+        """Yield the rows over each topic type and over everything, with intervals."""
         parts = [Part(members, range(len(self.trials)), None, name) for name, members in self._members()]
         return (row for part in parts for rows in self._part_rows([part], resampler) for row in rows)
 
     def topic_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
-        """Rows of each topic over its trials. Without a resampler they have no intervals."""
+        """Yield the rows of each topic over its trials, with intervals if there is a resampler."""
         trials = range(len(self.trials))
         parts = [Part([row], trials, topic.id, topic.type.name) for row, topic in enumerate(self.topics)]
         return (row for rows in self._part_rows(parts, resampler) for row in rows)
 
     def trial_rows(self, resampler: Resampler | None) -> Iterator[ScoreRow]:
-        """Rows of each trial over its topics: by topic type, and over everything. As `topic_rows`."""
+        """Yield the rows of each trial, by topic type and over all topics, with intervals if there is a resampler."""
         each = [
             [Part(members, [column], None, name, trial) for column, trial in enumerate(self.trials)]
             for name, members in self._members()
@@ -226,18 +229,17 @@ class SystemScores:
         return (row for parts in made for rows in parts for row in rows)
 
     def _members(self) -> list[tuple[str | None, Sequence[int]]]:
-        """The rows of the topics of each type, and of all."""
         return [*self.types().items(), (None, range(len(self.topics)))]
 
     def types(self) -> dict[str, list[int]]:
-        """The rows of the topics of each type, in the order in which types first occur."""
+        """The rows of the topics of each type; types are in the order in which they first occur."""
         types: dict[str, list[int]] = {}
         for row, topic in enumerate(self.topics):
             types.setdefault(topic.type.name, []).append(row)
         return types
 
     def _part_rows(self, parts: Sequence[Part], resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
-        """The rows of each part. All parts have the same number of topics, and of trials."""
+        """Yield the rows of each part. All parts must have the same number of topics, and of trials."""
         tried = [(self.valid | self.answers.invalid)[np.ix_(one.topics, one.trials)].any() for one in parts]
         parts = [one for one, some in zip(parts, tried, strict=True) if some]
         found: Iterator[tuple[list[ScoreRow], ...]] = iter(())
@@ -252,7 +254,7 @@ class SystemScores:
     def _shares(
         self, parts: Sequence[Part], at: _Grid, one: Tally, resampler: Resampler | None
     ) -> Iterator[list[ScoreRow]]:
-        """The row of each part, or none, over both sides of a share."""
+        """Yield a list for each part: the row of its share, or nothing if its topics cannot have one."""
         sides = [np.ascontiguousarray(side[at]) for side in (one.above, one.below, one.lost)]
         if parts[0].one:  # the trials are the units
             sides = [side.transpose(0, 2, 1) for side in sides]
@@ -312,7 +314,7 @@ class SystemScores:
         )
 
     def _means(self, parts: Sequence[Part], at: _Grid, resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
-        """The rows of each part by measure of conversations."""
+        """Yield the rows of each part, one for each measure of conversations."""
         valid, invalid = self.valid[at], self.answers.invalid[at].sum(axis=(1, 2)).tolist()
         columns: dict[str, list[_Mean]] = {}
         there: dict[str, list[bool]] = {}
@@ -332,7 +334,6 @@ class SystemScores:
             ]
 
     def _intervals(self, part: Part, measures: Sequence[str], resampler: Resampler | None) -> Mapping[str, Interval]:
-        """By measure; nothing is known of any without a resampler."""
         if resampler is None or not measures:
             return dict.fromkeys(measures, no_interval())
         grid = np.ix_(part.topics, part.trials)
@@ -370,7 +371,7 @@ class SystemScores:
         )
 
     def _event_row(self, measure: str, part: Part) -> ScoreRow:
-        """A share, with the interval of one: P(breakdown) is the same figure."""
+        """The row of a share of conversations, with the same interval as P(breakdown)."""
         grid = np.ix_(part.topics, part.trials)
         names, lost = [self.topics[row].id for row in part.topics], self.answers.invalid[grid]
         values, level = self.cells[measure].values[grid], self.settings.level
@@ -378,15 +379,14 @@ class SystemScores:
         return replace(self._share_row(measure, rate.share, part, int(lost.sum())), note=rate.note)
 
     def _is_event(self, measure: str) -> bool:
-        """Whether the measure is 1 where something happened and 0 where not."""
         found = declared(measure)
         return found is not None and found.event
 
 
 def means_over_topics(values: Floats) -> Floats:
-    """(parts,) the mean over topics of each topic's mean over its trials; NaN cells are in none.
+    """(parts,) the mean over topics of each topic's mean over its trials, without NaN cells.
 
-    values: (parts, topics, trials), the trials side by side in memory: a sum adds them in that order.
+    values: (parts, topics, trials). Trials must be contiguous in memory, because the order of a sum depends on that.
     """
     seen = ~np.isnan(values)
     counts = seen.sum(axis=2)

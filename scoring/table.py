@@ -1,4 +1,4 @@
-"""The figures of a scoring run in long form: one value a row, readable by every table tool."""
+"""The figures of a scored run in long form, one value per row, so that any table tool can read them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ _DIGITS = 12  # decimals in JSON: the last bits of a sum differ between processo
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One value and what explains it. A key that does not apply is None (for numbers that may be undefined, NaN).
+    """One value and what explains it. A key that does not apply is None (NaN for numbers that may be undefined).
 
-    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`.
-    system, topic, topic_type, trial, turn, entity: what the value is of; None means over all of them.
-    value: NaN where undefined; `%…` measures are shares in [0, 1].
-    n: how many things the value is computed from: relevant nuggets for R, turns that count for GF, answers in the
-    denominator for `%…` measures, conversations for means. topics: how many topics, for figures over several. low,
-    high, level: the interval, NaN where there is none. interval: its method. resampled: what was resampled for it:
-    `topics`, `topics+trials` or `nothing`. invalid: trials the infrastructure failed and that are in no number here.
-    worst, best: for `%…` measures, the value if all of them had been useless, or useful; for GF and GFR, the least and
-    the most it could be, whatever groups the entities of unknown group belong to.
-    unjudged: entities the gold table says nothing of, taken as nonrelevant. unknown: relevant nuggets whose group is
-    not known, taken as uniform. position, grade, gain: of one nugget. note: what else a reader must know. scorers: of
-    SWAN and WAN, who scored what it is made of, for example `people, rules`.
+    measure: its name as written, for example `R`, `GF(RATINGS, by=NMD)`, `%useful`, `DistrSim(ORIGIN)`, `pw`. system,
+    topic, topic_type, trial, turn, entity: what the value is of; None means over all of them. value: NaN if undefined;
+    `%…` measures are shares in [0, 1]. n: the number of things the value is computed from: relevant nuggets for R,
+    turns that count for GF, answers in the denominator for `%…` measures, conversations for means. topics: the number
+    of topics, for figures over several. low, high, level: the interval, NaN without one. interval: its method.
+    resampled: what was resampled for it: `topics`, `topics+trials` or `nothing`. invalid: trials that failed for
+    reasons of infrastructure and are in no number here. worst, best: for `%…` measures, the value if all of those had
+    been useless, or useful; for GF and GFR, the least and the greatest value possible, whatever groups the entities of
+    unknown group belong to. unjudged: entities that are not in the gold table, which count as nonrelevant. unknown:
+    relevant nuggets of unknown group, which count as uniform. position, grade, gain: of one nugget. note: what else a
+    reader must know. scorers: for SWAN and WAN, the kinds of sources that scored, for example `people, rules`.
     """
 
     measure: str
@@ -70,14 +69,15 @@ class ScoreRow:
 
     @property
     def label(self) -> str:
-        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`,
-        `WAN(Sufficiency, people, rules)`."""
+        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`, `WAN(Sufficiency,
+        people, rules)`.
+        """
         if self.scorers:
             return str(_with_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value with every key; NaN as null, floats to 12 decimals."""
+        """A JSON value with every key; NaN becomes null, and floats have 12 decimals."""
         value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
         for name in _FLOATS:
             value[name] = _plain(getattr(self, name))
@@ -85,26 +85,26 @@ class ScoreRow:
 
 
 def shown_value(measure: str, value: float) -> str:
-    """A value as people read the measure: percent for %-measures, four digits otherwise, `n/a` for undefined."""
+    """A value as people read the measure: percent for %-measures, four decimals otherwise, `n/a` if undefined."""
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if is_percentage(measure) else decimal(value, 4)
 
 
 def is_percentage(measure: str) -> bool:
-    """Whether people read values of the measure as percentages."""
+    """True if people read values of the measure as percentages."""
     found = declared(measure)
     return found is not None and found.percentage
 
 
 def has_top(measure: str) -> bool:
-    """Whether a topic's score can reach the end of the measure's range."""
+    """True if a topic's score can reach the end of the measure's range."""
     found = declared(measure)
     return found is None or found.has_top
 
 
 def _with_scorers(term: Term, scorers: str) -> Term:
-    """The term with who scored it, in the measure of judgments within."""
+    """Write the scorers into a term, in its measure of judgments."""
     found = declared(term.name)
     if found is not None and "judgments" not in found.needs and term.arguments and isinstance(term.arguments[0], Term):
         return replace(term, arguments=(_with_scorers(term.arguments[0], scorers), *term.arguments[1:]))
@@ -131,24 +131,25 @@ Single = Literal["conversation", "topic", "trial"]
 
 @dataclass(frozen=True)  # without slots, so that the rows are made once
 class Late:
-    """Rows that are made when somebody looks at them. of: what each of them is of. make: makes them, with intervals or
-    without, as it is told."""
+    """Rows that are made when they are first needed. of: what each row is of. make: makes them, with intervals if its
+    argument is True.
+    """
 
     of: Single
     make: Callable[[bool], Iterable[ScoreRow]]
 
     @cached_property
     def rows(self) -> tuple[ScoreRow, ...]:
-        """With all that is known of them."""
+        """The rows with intervals."""
         return tuple(self.make(True))
 
     def stream(self) -> Iterable[ScoreRow]:
-        """The same as `rows`, none of them kept."""
+        """The same rows without keeping them."""
         return vars(self).get("rows") or self.make(True)
 
     @cached_property
     def values(self) -> tuple[ScoreRow, ...]:
-        """The same without intervals, which are most of the work, and without what is noted of these."""
+        """The rows without intervals, which are most of the work, and without notes about intervals."""
         return self.rows if self.of == "conversation" else tuple(self.make(False))
 
 
@@ -156,10 +157,10 @@ class Late:
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 
-    parts: the rows over all topics (of a type) and trials, and what makes the others: those are most of a table and
-    most of the work, and tables that people read have few of them. notes: what is missing or was left out, in
-    sentences. coverage: those of the notes that say what the figures are over, and belong above them. each: by system,
-    the figures of single conversations once more, as columns.
+    parts: the rows over all trials and all topics (of a type), and makers of the others. The others are most of a table
+    and most of the work, and tables for people contain few of them. notes: sentences about what is missing or was left
+    out. coverage: the notes that say what the figures are over, and belong above them. each: the figures of single
+    conversations as columns, by system.
     """
 
     parts: Sequence[ScoreRow | Late]
@@ -170,21 +171,21 @@ class ScoreTable:
 
     @cached_property
     def rows(self) -> tuple[ScoreRow, ...]:
-        """Every row."""
+        """All rows."""
         return tuple(row for one in self.parts for row in ((one,) if isinstance(one, ScoreRow) else one.rows))
 
     def stream(self) -> Iterator[ScoreRow]:
-        """Every row, one after the other and none of them kept: a table has thirty of each conversation."""
+        """Yield all rows without keeping them: a table has about thirty of each conversation."""
         for one in self.parts:
             yield from (one,) if isinstance(one, ScoreRow) else one.stream()
 
     @cached_property
     def joint(self) -> tuple[ScoreRow, ...]:
-        """The rows over all trials, and over all topics or those of a type, without making any other."""
+        """The rows over all trials and over all topics, or all of a type; no other row is made."""
         return tuple(one for one in self.parts if isinstance(one, ScoreRow))
 
     def single(self, of: Single) -> Iterator[ScoreRow]:
-        """The rows of single conversations, topics or trials, without making any other, and without intervals."""
+        """Yield the rows of single conversations, topics or trials, without intervals; no other row is made."""
         return (row for one in self.parts if isinstance(one, Late) and one.of == of for row in one.values)
 
     def as_json(self) -> dict[str, object]:
@@ -192,11 +193,11 @@ class ScoreTable:
         return {**self.head_json(), "rows": [row.as_json() for row in self.rows]}
 
     def head_json(self) -> dict[str, object]:
-        """What the document has besides its rows."""
+        """The document without its rows."""
         return {"format": FORMAT, "settings": self.settings.as_json(), "notes": list(self.notes)}
 
     def only(self, names: Collection[str]) -> ScoreTable:
-        """The table without the rows of other measures. names: `%useful` for all turns of it, `%useful S1` for one."""
+        """The table with the rows of some measures. names: `%useful` for all turns of it, `%useful S1` for one."""
         kept = frozenset(names)
         return replace(
             self,
@@ -209,7 +210,7 @@ class ScoreTable:
         )
 
     def select(self, **wanted: Any) -> Iterator[ScoreRow]:
-        """Rows whose fields equal what is asked for: `select(measure="R", system="B1", trial=None)`."""
+        """Yield the rows with these field values: `select(measure="R", system="B1", trial=None)`."""
         for name in wanted:
             if name not in _NAMES:
                 raise TypeError(f"a score row has no {name!r}; it has {', '.join(_NAMES)}")

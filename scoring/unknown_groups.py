@@ -1,11 +1,10 @@
-"""What entities of an unknown group could make of a turn's fairness: the bounds of DistrSim.
+"""Bounds of a turn's DistrSim if the groups of some entities are unknown.
 
 A relevant entity of an unknown group counts as evenly spread over the groups. If the gold distribution is even too,
-that looks fair. So the bounds say what DistrSim would be if the unknown entities were spread in the worst way, and in
-the best.
+that looks fair. The bounds are DistrSim with the unknown entities spread in the worst way, and in the best.
 
 Worst: all of them in one group, because a divergence is convex. Best: the distribution nearest to the gold one that
-still holds what is known, which has a closed form for each divergence that GF uses.
+agrees with what is known, which has a closed form for each divergence that GF uses.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str) -> tuple[Floats, Floats]:
     """(...) worst and (...) best DistrSim in [0, 1] over all distributions that are at least `known` in every group.
 
-    known: (..., C) what the entities of known groups add to the achieved distribution; it sums to their share, at most
-    1. gold: (C,). divergence: `JSD`, `RNOD` or `NMD`. Both are DistrSim itself where nothing is unknown.
+    known: (..., C) what the entities of known groups add to the achieved distribution; each row sums to their share, at
+    most 1. gold: (C,). divergence: `JSD`, `RNOD` or `NMD`. If nothing is unknown, both bounds are DistrSim itself.
     """
     rows, wanted = np.asarray(known, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     least = rows.reshape(-1, rows.shape[-1])
@@ -73,7 +72,7 @@ def _grown(wanted: Sequence[float]) -> list[float]:
 
 
 def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
-    """`filled` at the level at which each row sums to 1, which it does somewhere from `low` to `high`, growing."""
+    """Return `filled(level)` for the level in [low, high] at which each row sums to 1; the sums grow with the level."""
     for _ in range(100):
         middle = (low + high) / 2
         between = middle != high  # else no number lies between the two

@@ -1,30 +1,111 @@
-"""Words, or characters, and their positions in a conversation.
+"""Lengths of texts and positions in a conversation, in words or in characters.
 
-A word is what `str.split()` gives: a run of characters between whitespace. A conversation whose answers are written
-without blanks between words is measured in characters instead, all of it ([GFRC] §2.2; see `scoring.lengths`).
-Positions count from 1 over everything that was exchanged, user turns included, because what a user types costs the user
-time too ([GFRC] §3.2).
+    unit_of(texts, choice)    the unit that a conversation, or one turn, is measured in
+    length(text, unit)        how long a text is
+    unit_starts(text)         where each character that counts begins
+    passages(conversation)    what was exchanged, with positions
+
+[GFRC] counts words of English (§3.2: L = 1,250 words, 250 a minute), and characters of Japanese (§2.2, after the 1CLICK
+tasks: L = 1,000 characters, 500 a minute). A word is a run of characters between whitespace, as in `str.split()`. A
+character is what a reader sees as one: combining marks, invisible characters and whitespace do not count, so a text has
+the same length in every normal form. An address counts as one character, as it is one word: nobody reads it letter by
+letter.
+
+*Which unit.* All of a conversation is measured in one unit. If its answers mix scripts with and without blanks between
+words, the unit is the one whose text takes longer to read: characters if there are more letters of scripts without
+blanks than twice as many words of other scripts (500 and 250 a minute). Addresses do not count in this. On a tie, words
+count.
+
+Positions count from 1 over everything that was exchanged, user turns included, because typing costs the user time too
+([GFRC] §3.2).
 """
 
+import re
+import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 
 from recordings.conversations.conversation import Conversation
-from scoring.lengths import Unit, UnitChoice, length, unit_of, unit_starts
+from topics.late_pattern import late_pattern
+from topics.links import find_urls
+
+Unit = Literal["words", "characters"]
+UnitChoice = Literal["by-script", "words", "characters"]
+
+# What is read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute.
+CHARACTERS_A_WORD = 2
+
+_WITHOUT_BLANKS = {
+    "Han": r"\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af",
+    "Hiragana and Katakana": r"\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f\U0001b000-\U0001b16f",
+    "Bopomofo": r"\u3105-\u312f\u31a0-\u31bf",
+    "Yi": r"\ua000-\ua48c",
+    "Thai": r"\u0e01-\u0e4e",
+    "Lao": r"\u0e81-\u0edf",
+    "Tibetan": r"\u0f40-\u0fbc",
+    "Myanmar": r"\u1000-\u109f\ua9e0-\ua9fe\uaa60-\uaa7f",
+    "Khmer": r"\u1780-\u17d3",
+    "Tai Le, New Tai Lue, Tai Tham and Tai Viet": r"\u1950-\u1974\u1980-\u19df\u1a20-\u1aad\uaa80-\uaadf",
+    "Javanese and Balinese": r"\ua980-\ua9df\u1b00-\u1b4c",
+}
+_BARE = late_pattern(f"[{''.join(_WITHOUT_BLANKS.values())}]+")
+_ADDRESS = late_pattern(r"(?:https?://|www\.)[!-~]+", re.IGNORECASE)
+_UNSEEN = frozenset({"Mn", "Mc", "Me", "Cc", "Cf", "Zs", "Zl", "Zp"})
+
+
+def unit_of(texts: Iterable[str], choice: UnitChoice = "by-script") -> Unit:
+    """The unit for these texts together: `choice`, or by script the unit whose text takes longer to read."""
+    if choice != "by-script":
+        return choice
+    several = tuple(texts)
+    if not any(not text.isascii() and _BARE.search(text) for text in several):
+        return "words"
+    letters = words = 0
+    for text in several:
+        told = _ADDRESS.sub(" ", text)
+        letters += sum(unicodedata.category(one)[0] == "L" for run in _BARE.findall(told) for one in run)
+        words += sum(any(map(str.isalnum, word)) for word in _BARE.sub(" ", told).split())
+    return "characters" if letters > CHARACTERS_A_WORD * words else "words"
+
+
+def length(text: str, unit: Unit) -> int:
+    """The length of a text in a unit; 0 if it has no word, or no visible character."""
+    return len(text.split()) if unit == "words" else len(unit_starts(text))
+
+
+def unit_starts(text: str) -> list[int]:
+    """The start of each character that counts, in order; an address is one character. The text up to `end` (exclusive)
+    has as many characters as there are starts before `end`.
+    """
+    found: list[int] = []
+    at = 0
+    for mention in find_urls(text):
+        found += [place for place in range(at, mention.start) if _is_visible(text[place])]
+        found.append(mention.start)
+        at = mention.end
+    found += [place for place in range(at, len(text)) if _is_visible(text[place])]
+    return found
+
+
+@lru_cache(maxsize=2**14)
+def _is_visible(character: str) -> bool:
+    return not character.isspace() and unicodedata.category(character) not in _UNSEEN
 
 
 def word_count(text: str) -> int:
-    """Number of words in `text`; 0 for an empty text."""
+    """The number of words in `text`; 0 for an empty text."""
     return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One side of one turn, and where its words, or characters, are in the conversation.
+    """One side of one turn, with the positions of its words, or characters, in the conversation.
 
-    turn: number from 1. speaker: `user` or `system`. unit: of the conversation. before: words, or characters, of the
-    conversation ahead of it. words: its own, in that unit.
+    turn: number from 1. speaker: `user` or `system`. unit: of the conversation. before: how many words, or characters,
+    of the conversation come before it. words: its own length in that unit.
     """
 
     turn: int
@@ -36,19 +117,19 @@ class Passage:
 
     @property
     def first_position(self) -> int:
-        """Position (from 1) of its first word; of the word ahead of it where it has none, and at least 1."""
+        """Position (from 1) of its first word; if it has none, of the word before it. At least 1."""
         return self.before + 1 if self.words else max(1, self.before)
 
     @property
     def last_position(self) -> int:
-        """Position (from 1) of its last word; of the word ahead of it where it has none, and at least 1."""
+        """Position (from 1) of its last word; if it has none, of the word before it. At least 1."""
         return max(1, self.before + self.words)
 
     def positions(self, ends: Sequence[int]) -> list[int]:
         """Positions in the conversation of the last word, or character, that each character span touches.
 
-        ends: (spans,) where each span ends in `text`, exclusive. Returns (spans,), each at least 1. A span of
-        whitespace alone touches no word and takes the position of the word ahead of it.
+        ends: (spans,) the end of each span in `text`, exclusive. Returns (spans,) positions, each at least 1. A span of
+        whitespace alone touches no word and gets the position of the word before it.
         """
         if self.unit == "characters":
             starts = unit_starts(self.text)
@@ -64,12 +145,12 @@ class Passage:
 
 
 def conversation_unit(conversation: Conversation, choice: UnitChoice = "by-script") -> Unit:
-    """The unit that a conversation is measured in: that of its answers, all together."""
+    """The unit that a conversation is measured in, chosen by all of its answers together."""
     return unit_of((turn.reply.answer.text for turn in conversation.turns if turn.reply is not None), choice)
 
 
 def passages(conversation: Conversation, choice: UnitChoice = "by-script") -> tuple[Passage, ...]:
-    """What was exchanged, in order: each user turn and, where one came, its reply."""
+    """Everything that was exchanged, in order: each user turn, followed by the reply if there was one."""
     unit = conversation_unit(conversation, choice)
     found: list[Passage] = []
     before = 0

@@ -8,8 +8,7 @@ from harvest.audits.arms import ArmEntry
 from harvest.audits.population import MemberEntry
 from harvest.audits.threshold import Threshold
 from harvest.systems.limits import BUSY_TIMEOUT
-from scoring.setting import ByGrade, ByName, Choice, Kind, Number
-from scoring.settings import SETTINGS
+from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Kind, Number
 from topics.document import StrictModel
 from topics.written_form import written_form
 

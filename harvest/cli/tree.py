@@ -22,7 +22,7 @@ from harvest.tables.study_form import FORMS
 from harvest.terminal import printable, tell
 from recordings.log.run_folder import read
 from recordings.log.shard import shard_note
-from scoring.catalogue import find
+from scoring.library import find
 from scoring.notation import parse
 from scoring.stochastic.transitions import IntervalName
 from scoring.swan.precedence import Precedence

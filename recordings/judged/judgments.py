@@ -10,6 +10,7 @@ Decisions that people make one at a time (`recordings.judged.decisions`) are rea
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ from recordings.files.inner_folder import inner_folder
 from recordings.files.json_text import Json, line, read_lines
 from recordings.files.leftovers import remove_leftovers
 from recordings.files.times import moment
+from recordings.judged.decisions import FOLDER as DECISIONS
 from recordings.judged.decisions import Decision, is_about, read_decisions
 from recordings.log.inventory import list_file
 from recordings.secrets.redaction import Redactor
@@ -188,7 +190,8 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
     inner_folder(Path(run), _FOLDER, _FOLDER)
     try:
         files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
-        decided = decided_layers(read_decisions(run).standing, files)
+        some = os.path.lexists(Path(run, DECISIONS))
+        decided = decided_layers(read_decisions(run).standing, files) if some else ()
     except RunError as fault:
         advice = fault.advice or "restore the file from a copy, or move it away: its judgments are then lost"
         raise RunError(fault.what, place=fault.place, allowed=fault.allowed, advice=advice) from None

@@ -7,12 +7,13 @@ with what it may go on.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from recordings.events.event_lines import check_format
 from recordings.files.errors import RunError
@@ -115,7 +116,7 @@ class Header:
         # late: brings pydantic, which reading a recording does not need
         from topics.topic_file import decode_topics, read_topics
 
-        return self._decode_part("topics", partial(decode_topics, self.topics, self.path), read_topics)
+        return self._decode_part("topics", self.topics, decode_topics, read_topics)
 
     def played_protocol(self) -> Protocol | None:
         """The protocol of the run; None if the header holds none. Raises InputError if it is invalid."""
@@ -124,16 +125,22 @@ class Header:
         from protocols.library import decode_protocol  # late, as above
         from protocols.reading import read_protocol
 
-        return self._decode_part("protocol", partial(decode_protocol, self.protocol, self.path), read_protocol)
+        return self._decode_part("protocol", self.protocol, decode_protocol, read_protocol)
 
-    def _decode_part(self, key: str, decode: Callable[[], _Part], read: Callable[[Document], _Part]) -> _Part:
+    def _decode_part(
+        self, key: str, value: Json, decode: Callable[..., _Part], read: Callable[[Document], _Part]
+    ) -> _Part:
         try:
-            return decode()
+            return cast(_Part, _decoded(decode, json.dumps(value)))
         except InputError:
             document = placed_part(self.path, key)
-            if document is None:
-                raise
-            return read(document)  # which raises the same, with its place
+            # Both raise the same error again, with its place.
+            return decode(value, self.path) if document is None else read(document)
+
+
+@lru_cache(maxsize=8)  # the runs of one audit, and several readers of one run, hold the same protocol and topics
+def _decoded(decode: Callable[[object], object], text: str) -> object:
+    return decode(json.loads(text))
 
 
 _CHANGED = "the file was changed after Harvest wrote it: take it from a copy of the run"

@@ -8,13 +8,12 @@ import numpy.typing as npt
 from protocols.labels import NOT_USEFUL, USEFUL
 from scoring.inference.dependence import MISSING, Dependence, dependence
 from scoring.inference.interval import no_interval
-from scoring.measure import Asking, Declaration, Measure
+from scoring.measure import Asking, Declaration, Measure, plainly
 from scoring.measures.usefulness import Share, labels
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.chain import ABSENT, STATES, TRANSITIONS, chain, codes
 from scoring.stochastic.persistence import persistence
-from scoring.understanding import plainly
 from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator

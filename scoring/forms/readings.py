@@ -12,7 +12,7 @@ from scoring.divergences import DIVERGENCES
 from scoring.fairness import TurnFairness, divergence_names, group_fairness
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval, no_interval
-from scoring.measure import Asking, Declaration, Measure
+from scoring.measure import Asking, Declaration, Measure, refuse_parameters
 from scoring.measures.group_fairness import FAIRNESS, attribute_of
 from scoring.measures.swan import SWAN
 from scoring.measures.wan import WAN, criterion_of, read_wan, weighted_schema
@@ -24,7 +24,6 @@ from scoring.swan.assessment import Assessment, every_wan, of_system
 from scoring.swan.judged import Judgments
 from scoring.swan.schema import Schema
 from scoring.swan.wan import Swan, Wan
-from scoring.understanding import refuse_parameters
 from scoring.words import passages
 from topics.errors import InputError
 from topics.topic import Topic

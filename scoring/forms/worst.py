@@ -15,11 +15,10 @@ from scoring.figure import Good
 from scoring.inference.design import Design, too_few_sessions
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.tails import ENDS, Tail, TailKind, Worst, pooled_tail, trials_needed, within_topics
-from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.measure import Asking, Declaration, Measure, Parameter, refuse_parameters
 from scoring.notation import Term
 from scoring.pool import Pool, Reading, parts
 from scoring.stochastic.failures import rate_below, rate_of
-from scoring.understanding import refuse_parameters
 from topics.errors import InputError
 from topics.identity import generator
 

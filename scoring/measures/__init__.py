@@ -1,1 +1,1 @@
-"""The measures, a file each: what a figure is, its source, its range, and its value where nothing can be measured."""
+"""The measures, one file each: definition, source, range, and value if nothing can be measured."""

@@ -1,20 +1,20 @@
-"""Dialogue breakdown detection: how well a predictor tells what annotators say of each system turn (DBDC3).
+"""Dialogue breakdown detection (DBDC3): how well a predictor predicts the annotators' labels of each system turn.
 
-Each annotator calls a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The
-gold of a turn is the distribution of its annotators, and its gold label is the most frequent one; ties go to O before
-T before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
+Each annotator calls a system turn O (not a breakdown, NB), T (a possible breakdown, PB) or X (a breakdown, B). The gold
+of a turn is the distribution of its annotators, and its gold label is the most frequent one; ties go to O before T
+before X. A predictor gives a distribution, and a label (or its argmax with the same ties).
 
     accuracy                share of turns whose label is the gold one                         1 is good
     P(B), R(B), F1(B)       precision, recall and F1 of the label X                            1 is good
-    P(PB+B) …               the same where T and X count as one                                1 is good
+    P(PB+B) …               the same with T and X as one label                                 1 is good
     JSD(O,T,X) …            mean over turns of the divergence, in bits                         0 is good
     MSE(O,T,X) …            mean over turns of the mean over bins of (p - q)²                  0 is good
     rate(B), rate(PB+B)     mean over turns of the predicted probability: a level, not a quality
 
 The distances exist for three groupings: (O,T,X), (O,T+X) and (O+T,X). MSE(O,T,X) lies in [0, 2/3], the two-bin forms in
-[0, 1]; all others lie in [0, 1]. Every figure is a ratio of sums over turns, so a turn weighs as much as another.
+[0, 1]; all others lie in [0, 1]. Every figure is a ratio of sums over turns, so all turns weigh the same.
 
-F1(PB+B) alone says nothing: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on its
+F1(PB+B) alone means little: calling every turn a breakdown reaches .79 on the development data of DBDC3, and .90 on its
 evaluation data. Print it together with baselines, as `harvest breakdown eval` does.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
@@ -48,8 +48,8 @@ _POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """One measure, still by turn. measure: as written, of: what it declares. above, below: (turns,); n: how many turns,
-    or labels, the value is taken over.
+    """One measure, by turn. measure: as written. of: its declaration. above, below: (turns,) both sides of the ratio.
+    n: how many turns, or labels, the value is over.
     """
 
     measure: str
@@ -60,13 +60,13 @@ class Figure:
 
     @property
     def value(self) -> float:
-        """Sum of `above` over sum of `below`; NaN where that is 0."""
+        """Sum of `above` over sum of `below`; NaN if that is 0."""
         whole = math.fsum(self.below.tolist())
         return math.fsum(self.above.tolist()) / whole if whole > 0 else math.nan
 
 
 def shares(counts: npt.ArrayLike) -> Floats:
-    """counts: (..., 3) annotators who said O, T, X, at least one in a row. Returns (..., 3), rows sum to 1."""
+    """(..., 3) distributions over O, T, X. counts: (..., 3) annotators who chose each, at least one in a row."""
     rows = np.asarray(counts, dtype=np.float64)
     whole = rows.sum(axis=-1, keepdims=True)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (whole > 0).all()):
@@ -76,7 +76,7 @@ def shares(counts: npt.ArrayLike) -> Floats:
 
 
 def labels_of(weights: npt.ArrayLike) -> Indices:
-    """weights: (..., 3) counts or probabilities. Returns (...) the index of the largest, ties O before T before X."""
+    """(...) indices of the largest weight, with ties O before T before X. weights: (..., 3) counts or probabilities."""
     found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax takes the first of equals
     return found
 
@@ -96,8 +96,8 @@ def figures(
     """All quality measures of one predictor, in the order of the module's table.
 
     predicted, gold: (turns, 3) probabilities of O, T, X. labels, gold_labels: (turns,) indices into `LABELS`; None
-    takes them from the distributions. On no turns, and for a precision without a predicted label, a recall without a
-    gold one, or an F1 without either: NaN with n = 0.
+    derives them from the distributions. NaN with n = 0 without turns, for a precision without a predicted label, a
+    recall without a gold one, or an F1 without either.
     """
     p, q = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
     said = labels_of(p) if labels is None else np.asarray(labels, dtype=np.int64)
@@ -130,7 +130,7 @@ def _squared_error(predicted: Floats, gold: Floats) -> Floats:
 
 
 def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
-    """rate(B) and rate(PB+B): the expected share of annotators who call a turn that. predicted: (turns, 3)."""
+    """rate(B) and rate(PB+B): the expected share of annotators who choose X, or T or X. predicted: (turns, 3)."""
     p = np.asarray(predicted, dtype=np.float64)
     one = np.ones(len(p))
     return tuple(
@@ -140,11 +140,11 @@ def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:
 
 
 def annotator_halves(counts: npt.ArrayLike, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Each turn's annotators dealt at random into two halves, to see how far people are from other people.
+    """Deal each turn's annotators at random into two halves, to see how well people predict other people.
 
     counts: (..., 3) whole numbers, at least two annotators a turn. Returns two arrays (..., 3) of probabilities; if the
-    number of annotators is odd, the first half has one fewer. Counts do not say which annotator said what in other
-    turns, so the annotators of each turn are dealt separately.
+    number of annotators is odd, the first half has one fewer. Counts do not identify an annotator across turns, so the
+    annotators of each turn are dealt separately.
     """
     rows = np.asarray(counts, dtype=np.int64)
     sizes = rows.sum(axis=-1)

@@ -1,21 +1,21 @@
-"""Signal detection over topics: d' and c where one topic gives several trials, which are alike.
+"""Signal detection over topics: d' and c if topics have several trials, which are alike.
 
 Point estimates are those of `scoring.measures.signal_detection`, from the counts of all topics together. The intervals
 do not assume that trials of one topic are independent:
 
     1. for each rate the interval of a share over topics (`scoring.measures.usefulness.share`);
-    2. its ends taken through z, and put together with the correlation r of the two rates, estimated from what each
-       topic adds to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
-                             b = z(high of F) - z(F), and so on; for c with -r.
+    2. its ends transformed by z, and combined with the correlation r of the two rates, estimated from what each topic
+       contributes to them:   lower end of z(H) - z(F):  d' - sqrt(a² + b² - 2 r a b),  a = z(H) - z(low of H),
+                              b = z(high of F) - z(F), and so on; for c with -r.
 
-r is needed because topics on which a system gives way more often move both rates together: that leaves d' as it is, and
-makes c uncertain. Where every topic gives one trial nothing is nested, and the intervals are those of
-`signal_detection`. With fewer than FEWEST topics there is no interval: r is then an accident (over two topics always -1
-or 1), and intervals that treat it as known cover as little as .72. Coverage of the nominal 95% in simulation:
+r is needed because topics on which a system gives way more often move both rates together: that leaves d' unchanged and
+makes c uncertain. If every topic has one trial, nothing is nested, and the intervals are those of `signal_detection`.
+With fewer than FEWEST topics there is no interval: r is then an accident (over two topics always -1 or 1), and
+intervals that treat it as known cover as little as .72. Coverage of the nominal 95% in simulation:
 docs/simulators/probe.md.
 
-Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). That it is
-used with intervals over topics is our own; the simulation is its ground.
+Source: G. Y. Zou, Psychological Methods 12 (2007), 399-413 (recovered variances of correlated estimates). Combining it
+with intervals over topics is our own; the simulation supports it.
 """
 
 import math
@@ -40,9 +40,9 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusteredDetection:
-    """detection: with intervals over units; NaN, with a note, where units with several trials are fewer than FEWEST.
-    correlation: of the two rates over units, in [-1, 1]; 0 where nothing is nested, NaN where units are too
-    few to tell. units: topics that gave a trial.
+    """detection: with intervals over units; NaN, with a note, if fewer than FEWEST units have several trials.
+    correlation: of the two rates over units, in [-1, 1]; 0 if nothing is nested, NaN for too few units. units:
+    topics with a trial.
     """
 
     detection: Detection
@@ -61,7 +61,7 @@ def detection_over(
 ) -> ClusteredDetection:
     """d' and c of one system over topics (or, within one topic, over its trials).
 
-    units: (U,) names. hits, signals, false_alarms, noises: (U,) counts of each. A kind without trials: d' and c are
+    units: (U,) names. hits, signals, false_alarms, noises: (U,) counts of each. Without trials of one kind d' and c are
     NaN, with both counts. Raises ValueError as `signal_detection`.
     """
     h, s, f, n = (np.asarray(part, dtype=np.float64) for part in (hits, signals, false_alarms, noises))
@@ -103,7 +103,7 @@ def detection_over(
 
 
 def _correlation(h: Floats, s: Floats, f: Floats, n: Floats) -> float:
-    """Of the errors of the two rates, from what each unit adds to each (its leverage); 0 where one has no spread."""
+    """Correlation of the errors of the two rates, from the leverage of each unit; 0 if one has no spread."""
     first = (h - h.sum() / s.sum() * s) / s.sum()
     second = (f - f.sum() / n.sum() * n) / n.sum()
     spread = float((first**2).sum() * (second**2).sum())

@@ -1,4 +1,4 @@
-"""breakdown: whether the protocol gave a conversation up."""
+"""breakdown: whether the protocol gave up on a conversation."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Dialogue quality (STC-3, DialEval): how well a predictor tells how annotators rate a whole dialogue.
+"""Dialogue quality (STC-3, DialEval): how well a predictor predicts the annotators' ratings of a whole dialogue.
 
 Annotators give a dialogue one of L ordered levels, for each of several questions (A: is the task accomplished, S: is
 the customer satisfied, E: is the exchange effective). Predicted and gold are distributions over the levels; the
 dialogue's score is their divergence, and a predictor's score is the plain mean over dialogues.
 
-    NMD, RSNOD          the measures of the evaluation campaigns; they know that levels are ordered
+    NMD, RSNOD          the measures of the evaluation campaigns, which respect the order of levels
     RNSS, JSD, SNOD     those of the task's design, [STC3] §3.2.3
 
 All lie in [0, 1] and 0 is good: they are divergences. Official tables print -log2 of the mean instead, for which more
-is better and which has no upper bound; `minus_log2` gives it, always under a name of its own.
+is better and which has no upper bound; `minus_log2` computes it, always under its own name.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, Eq. 3-10.
 """
@@ -59,7 +59,7 @@ QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by f
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:
-    """predicted, gold: (..., L) distributions over the ordered levels, L >= 2. Returns (...) for each measure.
+    """The divergences (...) of each measure. predicted, gold: (..., L) distributions over the ordered levels, L >= 2.
 
     The levels may be in ascending or descending order: the values are the same. Raises ValueError for a row that is not
     a distribution.

@@ -1,4 +1,8 @@
-"""GF of many conversations at once: to the last bit what `scoring.fairness` gives of each of them."""
+"""GF of many conversations at once, with the same bits as `scoring.fairness` computes for each of them.
+
+Both exist for good reason: for one conversation numpy takes many times as long as the cached functions there, which
+also compute single turns, notes, and settings that are not `taken_alike`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ _SURE = 4e-10
 
 @dataclass(frozen=True, slots=True)
 class FairnessColumns:
-    """GF of one attribute set by one divergence; each (conversations,), as in `scoring.fairness`."""
+    """GF of one attribute set by one divergence; all arrays are (conversations,), as in `scoring.fairness`."""
 
     divergence: str
     value: Floats
@@ -34,15 +38,16 @@ class FairnessColumns:
 
 
 def taken_alike(settings: Settings) -> bool:
-    """Whether all turns that count weigh the same and hold a relevant nugget: other settings are rare, and their
-    conversations are taken one by one."""
+    """True if all turns that count weigh the same and contain a relevant nugget. Under other settings, which are rare,
+    conversations are scored one by one.
+    """
     return settings.irrelevant != "uniform" and settings.turn_weight == "one"
 
 
 def fairness_columns(
     many: Conversations, attribute: AttributeSet, settings: Settings, *, cumulative: bool = False
 ) -> tuple[FairnessColumns, ...]:
-    """`group_fairness` of many conversations, under settings that are `taken_alike`; by each of its divergences."""
+    """`group_fairness` of many conversations, under settings that are `taken_alike`, by each of its divergences."""
     slots = _Slots.of(many)
     shares, sure = many.memberships(attribute.name), ~many.unknown(attribute.name)
     here, count = slots.sums(shares), slots.count.astype(np.float64)
@@ -69,7 +74,7 @@ def fairness_columns(
 
 
 def _unsure(certain: Floats) -> Counts:
-    """The rows whose sum differs from 1 in nine decimals: something is left to be of another group."""
+    """The rows whose sum differs from 1 in nine decimals: some of their entities are of unknown group."""
     near = np.flatnonzero(np.abs(1.0 - certain.sum(axis=1)) > _SURE)
     kept = [round(1.0 - math.fsum(row), 9) != 0 for row in certain[near].tolist()]
     unsure: Counts = near[np.array(kept, dtype=bool)]
@@ -92,8 +97,9 @@ def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int)
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The turns that hold a relevant nugget. slot: (nuggets,) the turn of each. count: (turns,) nuggets. sizes: (n,)
-    such turns of each conversation; starts: (n,) the first of them."""
+    """The turns that contain a relevant nugget. slot: (nuggets,) the turn of each. count: (turns,) numbers of nuggets.
+    sizes: (n,) numbers of such turns in each conversation. starts: (n,) the first of them.
+    """
 
     slot: Counts
     count: Counts
@@ -113,14 +119,16 @@ class _Slots:
         return cls(slot, np.bincount(slot, minlength=0), sizes, np.cumsum(sizes) - sizes)
 
     def sums(self, shares: Floats, only: npt.NDArray[np.bool_] | None = None) -> Floats:
-        """(turns, groups) sums over the nuggets, or some of them, one after the other."""
+        """(turns, groups) sums over the nuggets, or over some of them, added one after the other."""
         slot = self.slot if only is None else self.slot[only]
         rows = shares if only is None else shares[only]
         each = [np.bincount(slot, weights=column, minlength=len(self.count)) for column in rows.T]
         return np.stack(each, axis=1)
 
     def cumulated(self, rows: Floats) -> Floats:
-        """(turns, columns) each row with those of the earlier turns of its conversation, one after the other."""
+        """(turns, columns) sums of each row and the rows of the earlier turns of its conversation, added one after the
+        other.
+        """
         found = rows.copy()
         place = np.arange(len(rows)) - np.repeat(self.starts, self.sizes)
         for further in range(1, int(place.max(initial=0)) + 1):
@@ -129,7 +137,7 @@ class _Slots:
         return found
 
     def means(self, values: Floats) -> Floats:
-        """(n,) the mean over the turns of each conversation, of their exact sum; 0 without one."""
+        """(n,) mean over the turns of each conversation, of their exact sum; 0 without turns."""
         found = np.zeros(len(self.sizes))
         one, two, more = self.sizes == 1, self.sizes == 2, np.flatnonzero(self.sizes > 2)
         found[one] = values[self.starts[one]]

@@ -1,11 +1,11 @@
-"""GF and GFR of a ranked list: group fairness weighed by where users stop, and its mean with a utility.
+"""GF and GFR of a ranked list: group fairness weighted by where users stop, and its mean with a utility.
 
     GF-X = sum over k of decay_k · (1 - X(achieved at k, gold)),   X one of JSD, NMD, RNOD
     GFR  = unweighted mean of one utility (ERR or iRBU) and one GF for each attribute set
 
-achieved at k is the mean membership of *all* the top k documents, relevant or not; a document whose groups are not
-known is uniform. The GF of a conversation (`scoring.fairness`) takes relevant nuggets only: the two are not
-on one scale, and must not be compared as if they were.
+achieved at k is the mean membership of *all* the top k documents, relevant or not; a document of unknown groups is
+uniform. The GF of a conversation (`scoring.fairness`) uses relevant nuggets only: the two are not on one scale and must
+not be compared.
 
 Source: Sakai, Kim and Kang, TOIS 2023 (arXiv 2204.00280); [GFRC] Eq. 1 with equal weights; NTCIREVAL's GFRcompute.
 """
@@ -42,7 +42,7 @@ def list_fairness(
     gains: (..., K) of the documents from the top, in [0, highest]. memberships: (..., K, C), rows of probabilities.
     gold: (C,). highest: gmax of the collection. divergence: X, JSD for nominal groups, NMD or RNOD for ordinal ones.
     Returns (...) in [0, 1). A list that is empty or has no relevant document has GF 0, since no user stops in it:
-    fairness counts only where users are served. Raises ValueError for what is not a distribution.
+    fairness counts only where users are served. Raises ValueError for a row that is not a distribution.
     """
     shares = decay(gains, highest)
     if shares.shape[-1] == 0:
@@ -55,8 +55,8 @@ def list_fairness(
 def gfr(utility: float, fairness: Sequence[float]) -> float:
     """GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1).
 
-    utility: ERR or iRBU. fairness: one GF a set, NMD or RNOD where it is ordinal, JSD where it is nominal. NaN where M
-    is 0 or a part is NaN: a utility alone says nothing of groups.
+    utility: ERR or iRBU. fairness: one GF for each set, by NMD or RNOD for ordinal sets and by JSD for nominal ones.
+    NaN if M is 0 or a part is NaN: a utility alone does not measure fairness.
     """
     if not fairness:
         return math.nan

@@ -1,6 +1,6 @@
 """The fairness measures of a conversation: GF of each attribute set and of all, by both methods, GFR(C), DistrSim.
 
-They are made together, because they share what is costly (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
+They are computed together, because they share expensive steps (`scoring.fairness`). [GFRC] Eq. 4, 5, 9, 10.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import numpy.typing as npt
 from scoring.columns import Column, Conversations
 from scoring.fairness import GroupFairness, combine, divergence_names, group_fairness, summary
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, Parameter, a_number
+from scoring.measure import Asking, Declaration, Measure, Parameter, a_number, plainly
 from scoring.measures.fairness_columns import FairnessColumns, combined, fairness_columns, taken_alike
 from scoring.measures.relevance import LIMITS, RELEVANCE, relevance, relevances
 from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
-from scoring.understanding import plainly
 from topics.errors import InputError
 from topics.topic import Topic
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def attribute_of(term: Term) -> str:
-    """The attribute set that a GF is of; "" for that of all sets."""
+    """The attribute set of a GF; "" for GF over all sets."""
     return str(term.arguments[0]) if term.arguments else ""
 
 
@@ -65,8 +64,8 @@ def _applies(measure: Measure, topic: Topic) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """The figures that are made together, by their names. cumulative: each turn counts with all relevant entities up to
-    it. where_relevant: "" if the family has no such measure.
+    """The names of the figures that are computed together. cumulative: each turn counts with all relevant entities up
+    to it. where_relevant: "" if the family has no such measure.
     """
 
     cumulative: bool
@@ -76,17 +75,16 @@ class _Family:
     where_relevant: str = ""
 
     def column(self, measure: Measure) -> str:
-        """The name of a measure's figure among those that are made together."""
+        """The name of a measure's figure in the family."""
         if measure.declaration.name == self.summary:
             return self._summary_name(measure.settings)
         return str(Term(measure.base.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
 
     def score(self, material: Material, measure: Measure) -> Figure:
-        """One of the figures that are made together."""
         return self._whole(material)[self.column(measure)]
 
     def figures(self, material: Material) -> Sequence[Figure]:
-        """Those of the whole conversation, and DistrSim of each turn."""
+        """The figures of the whole conversation, and DistrSim of each turn."""
         found = [*self._whole(material).values()]
         if not material.unscorable:
             for label, fairness in self._made(material):
@@ -95,7 +93,7 @@ class _Family:
         return found
 
     def columns(self, many: Conversations) -> Sequence[Column] | None:
-        """What `_figures` gives of each conversation."""
+        """The columns of `_figures`; None under settings for which conversations are scored one by one."""
         settings, earning = many.grounds[0].settings, many.counts > 0
         if not taken_alike(settings):
             return None
@@ -129,11 +127,11 @@ class _Family:
         return found
 
     def _whole(self, material: Material) -> Mapping[str, Figure]:
-        """By name, the figures of the whole conversation."""
+        """The figures of the whole conversation by name."""
         return material.once((Figure, self.fairness), lambda: {one.measure: one for one in self._figures(material)})
 
     def _made(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
-        """Of each set by each of its divergences, with what it is called."""
+        """Each set by each of its divergences, with its label."""
 
         def make() -> Sequence[tuple[str, GroupFairness]]:
             turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
@@ -149,7 +147,7 @@ class _Family:
         return material.once((GroupFairness, self.cumulative), make)
 
     def _figures(self, material: Material) -> Iterator[Figure]:
-        """GF of each set, of all sets, and its summary with R."""
+        """Yield GF of each set, GF of all sets, and the summary with R."""
         settings, unjudged, sets = material.settings, material.unjudged, material.sets
         if material.unscorable:
             yield from self._undefined_figures(material)
@@ -190,7 +188,7 @@ class _Family:
         yield from (Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names)
 
     def _of_relevant(self, fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Iterator[Figure]:
-        """The same if any nugget is relevant; undefined if nothing is, so that nothing was fair or unfair."""
+        """Yield the same figure, undefined if no nugget is relevant: then nothing was fair or unfair."""
         if self.where_relevant:
             one = replace(fairness, measure=f"{self.where_relevant}{label}")
             yield one if relevant else replace(one, value=math.nan, n=0, worst=math.nan, best=math.nan)
@@ -200,7 +198,7 @@ class _Family:
 
 
 def _combine_sets(sets: Mapping[str, GroupFairness], settings: Settings) -> tuple[float, float, float]:
-    """(value, worst, best) of all sets; the bounds are looked at only where a group is unknown."""
+    """(value, worst, best) over all sets; the bounds are computed only if a group is unknown."""
     value = combine({name: one.value for name, one in sets.items()}, settings.weights)
     if all(one.worst == one.value == one.best for one in sets.values()):
         return value, value, value

@@ -1,4 +1,4 @@
-"""TTFT and latency: how long a user waits until an answer begins, and until it is whole."""
+"""TTFT and latency: how long a user waits until an answer begins, and until it is complete."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ _MIDDLE = (0.05, 0.95)  # of the turns, so that the beginning and the end of a r
 
 
 def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
-    """The mean over the turns that were answered and whose times are known."""
+    """The mean over the answered turns whose times are known."""
     replies = (turn.reply for turn in material.conversation.turns)
     known = [waited for reply in replies if reply is not None and (waited := seconds(reply)) is not None]
     return Figure(measure.name, math.fsum(known) / len(known) if known else math.nan, len(known))
 
 
 def load_notes(conversations: Iterable[Conversation]) -> Iterator[str]:
-    """A sentence for each system that answered several turns at a time, by the times of its answered turns:
-    what an answer takes depends on how many the system works on."""
+    """A sentence for each system that answered several turns at the same time, judged by the times of its answered
+    turns: the load on a system changes how long its answers take.
+    """
     times: dict[str, list[tuple[float, float]]] = {}
     for one in conversations:
         for turn in one.turns:

@@ -1,10 +1,10 @@
 """M-measure of a two-layered summary: the expected U over the ways users may read it.
 
-The first layer tells some things and holds links; each link stands for an intent and opens a text of the second layer.
-A user who has the intent i reads the first layer up to the end of the link to i, then the text behind it, then goes on
-with the first layer: that is the trailtext of i, and the intent's probability is the trailtext's.
+The first layer contains text and links; each link stands for an intent and opens a text of the second layer. A user
+with intent i reads the first layer up to the end of the link to i, then the text behind it, then the rest of the first
+layer: that is the trailtext of i, and the intent's probability is the trailtext's.
 
-Source: Kato et al., NTCIR-11 MobileClick, 2014; [GFRC] §2.2; [SWAN] §3 names it beside U-IA.
+Source: Kato et al., NTCIR-11 MobileClick, 2014; [GFRC] §2.2; [SWAN] §3 names it together with U-IA.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,9 +15,9 @@ from scoring.measures.u_measure import Piece, expected_utility
 
 
 def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
-    """What a user with this intent reads, in order.
+    """The pieces that a user with this intent reads, in order.
 
-    first: the first layer; pieces with a `link` open `second[link]`. A user without an intent (None), or with one that
+    first: the first layer; pieces with a `link` open `second[link]`. A user without an intent (None), or whose intent
     has no link, reads the first layer only. A link is followed once. Raises ValueError for a link that opens nothing.
     """
     return tuple(_reading(first, second, intent))
@@ -40,7 +40,7 @@ def m_measure(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
     """M = sum over the trailtexts t of P(t)·U(t).
 
     probabilities: (T,) of the trailtexts, sum 1. utilities: (T,) U of each, all with the same normaliser. Between the
-    smallest and the largest U. NaN for T = 0 and where a trailtext that can be read has no U.
-    With one normaliser the mean of the scores is the score of the mean: M is both the expected and the pooled reading.
+    smallest and the largest U. NaN for T = 0, and if a possible trailtext has no U. With one normaliser the mean of the
+    scores is the score of the mean: M is both the expected and the pooled reading.
     """
     return expected_utility(probabilities, utilities)

@@ -1,4 +1,4 @@
-"""Nugget detection (STC-3, DialEval): how well a predictor tells what annotators find in each block of a dialogue.
+"""Nugget detection (STC-3, DialEval): how well a predictor predicts the annotators' nugget types in a dialogue.
 
 A block is all that one side says before the other side speaks. Annotators give it one type of its side; predicted and
 gold are distributions over the types, which have no order, so RNSS and JSD compare them.
@@ -7,8 +7,8 @@ gold are distributions over the types, which have no order, so RNSS and JSD comp
     helpdesk    HNUG useful to the customer · HNUG* gives the solution · HNaN none
 
 A dialogue's score is alpha times the mean over customer blocks plus (1 - alpha) times the mean over helpdesk blocks
-([STC3] Eq. 12), so that a talkative side weighs no more; a dialogue without one side takes the other's mean as it is.
-A predictor's score is the plain mean over dialogues (Eq. 13). In [0, 1], 0 is good.
+([STC3] Eq. 12), so a talkative side weighs no more than the other; if one side says nothing, it is the mean of the
+other. A predictor's score is the plain mean over dialogues (Eq. 13). In [0, 1], 0 is good.
 
 Source: [STC3] T. Sakai, "Towards Automatic Evaluation of Multi-Turn Dialogues", EVIA 2017, §3.2.4.
 """
@@ -52,7 +52,7 @@ NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by fo
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
-    """Mean divergence over the blocks of one side of one dialogue; NaN where there are none.
+    """Mean divergence over the blocks of one side of one dialogue; NaN without blocks.
 
     predicted, gold: (blocks, T) distributions over the side's types.
     """
@@ -68,7 +68,7 @@ def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> floa
     """Eq. 12 from the means of the two sides. alpha: weight of the customer's side, in [0, 1].
 
     A side without blocks is NaN, and the score is then the mean of the other side, even if alpha gives that side no
-    weight. NaN where neither side has blocks.
+    weight. NaN if neither side has blocks.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1], not {alpha}")

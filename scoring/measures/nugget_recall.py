@@ -1,10 +1,10 @@
-"""Recall and W-recall of a text: how many of the known nuggets it holds, plainly and by weight.
+"""Recall and W-recall of a text: the share of the known nuggets that it contains, unweighted and weighted.
 
 The known nuggets of a conversation are the entities that the gold table calls relevant to its topic, weighted by their
-gains. The vital string of an entity is its address, which is one word, and one character where these are counted;
-offsets are in the unit of the conversation, see `scoring.lengths`.
+gains. The vital string of an entity is its address, which is one word (or one character); offsets are in the unit of
+the conversation, see `scoring.words`. Position has no effect.
 
-Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them. Position plays no part.
+Source: the 1CLICK tasks of NTCIR (Sakai, Kato and Song, CIKM 2011), as NTCIREVAL prints them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
-    """Where each gold nugget first occurs: (N,) offsets in characters, NaN for a nugget that is not in the text.
+    """The first occurrence of each gold nugget: (N,) offsets in characters, NaN for a nugget that is not in the text.
 
     nuggets: (N,) names. matches: (name, offset from 0) in any order. Only the first match of a nugget earns. Raises
     ValueError for an offset below 0 and for a match of a nugget that is not gold.
@@ -47,7 +47,9 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
 
 
 def recall(offsets: npt.ArrayLike) -> float:
-    """The share of gold nuggets that are in the text. offsets: (N,), NaN where not. In [0, 1]; NaN for N = 0."""
+    """The share of gold nuggets that are in the text. offsets: (N,), NaN if not in the text. In [0, 1]; NaN
+    for N = 0.
+    """
     places = np.asarray(offsets, dtype=np.float64)
     return float((~np.isnan(places)).mean()) if places.size else math.nan
 
@@ -55,7 +57,7 @@ def recall(offsets: npt.ArrayLike) -> float:
 def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
     """W-recall: the weight of the nuggets in the text over the weight of all gold nuggets.
 
-    weights: (N,) at least 0. offsets: (N,), NaN where not in the text. In [0, 1]; NaN where the weights sum to 0.
+    weights: (N,) at least 0. offsets: (N,), NaN if not in the text. In [0, 1]; NaN if the weights sum to 0.
     """
     shares, places = np.asarray(weights, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if shares.shape != places.shape:
@@ -69,7 +71,7 @@ def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownNuggets:
     """The relevant entities of a topic. weights: (N,) gains. lengths: (N,) of their vital strings, 1 each. offsets:
-    (N,) words, or characters, read up to the end of the first link to each; NaN where it is not in the conversation.
+    (N,) words, or characters, read up to the end of the first link to each; NaN if it is not in the conversation.
     """
 
     weights: Floats
@@ -82,8 +84,6 @@ class KnownNuggets:
 
 
 def known_nuggets(material: Material) -> KnownNuggets:
-    """The known nuggets of a conversation, made once of it."""
-
     def make() -> KnownNuggets:
         assert material.gold is not None
         gains = {one.entity: material.settings.gain(one.grade) for one in material.gold.entries(material.topic.id)}
@@ -96,7 +96,7 @@ def known_nuggets(material: Material) -> KnownNuggets:
 
 
 def figure_of_named(material: Material, measure: Measure, value: float, note: str = "") -> Figure:
-    """The figure of a value over the relevant entities that the conversation names."""
+    """The figure of a value over the relevant entities in the conversation."""
     return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged, note=note)
 
 

@@ -1,7 +1,7 @@
-"""R(C): relevance of a conversation, discounted by how many words it takes to get there ([GFRC] Eq. 3, 6-8).
+"""R(C): relevance of a conversation, discounted by the number of words read ([GFRC] Eq. 3, 6-8).
 
-Where words have no blanks between them, positions and L count characters, as in Eq. 2 ([GFRC] §2.2: L = 1,000); see
-`scoring.lengths`.
+In scripts without blanks between words, positions and L count characters, as in Eq. 2 ([GFRC] §2.2: L = 1,000); see
+`scoring.words`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def hard_normaliser(patience: int) -> float:
-    """N = (L + 1)/2, Eq. 7: the sum of pw over L words, every one of them a relevant nugget."""
+    """N = (L + 1)/2, Eq. 7: the sum of pw over L words, all of them relevant nuggets."""
     return (patience + 1) / 2
 
 
@@ -31,8 +31,7 @@ def relevance(nuggets: Iterable[Nugget], patience: int) -> float:
     """R(C) = (1/N) · sum over the nuggets of pw(n)·g(n), Eq. 3.
 
     patience: L in the unit of their positions. In [0, 1]; 1 is out of reach in practice, so values are small: compare
-    them, and print four digits or more. On a conversation without relevant nuggets: 0, which is its value and not a
-    gap.
+    them, and print four digits or more. 0 (not NaN) for a conversation without relevant nuggets.
     """
     earning = [nugget for nugget in nuggets if nugget.relevant]
     if not earning:
@@ -59,7 +58,7 @@ def relevances(many: Conversations) -> npt.NDArray[np.float64]:
 
 
 def _whole(value: Value) -> float:
-    """A number of words or characters; one with a fraction is left for the settings to refuse."""
+    """A number of words or characters. Fractions are returned as they are, and the settings refuse them."""
     number = a_number(value)
     return int(number) if number.is_integer() else number
 
@@ -73,7 +72,7 @@ LIMITS = (
 
 
 def in_characters(material: Material) -> str:
-    """The note of a figure that counts lengths: its unit and L, unless these are words."""
+    """A note with the unit and L, for figures that count characters instead of words."""
     return f"in characters, L = {material.patience}" if material.unit == "characters" else ""
 
 

@@ -2,8 +2,8 @@
 
     S-measure = sum over the nuggets found of w·max(0, L - offset) / the same sum over the pseudo-minimal output
 
-The pseudo-minimal output is the shortest text one could hope for: nothing but the vital strings of all gold nuggets,
-the heaviest first, the shortest of equal ones first. It is what the ideal list is to nDCG.
+The pseudo-minimal output is the shortest possible text: the vital strings of all gold nuggets and no more, the heaviest
+first, the shortest of equal ones first. It corresponds to the ideal list of nDCG.
 
 Source: Sakai, Kato and Song, CIKM 2011; [GFRC] Eq. 2. NTCIREVAL's `1click` gives the same values (tests).
 """
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
-    """Where each gold nugget ends in the pseudo-minimal output, in characters.
+    """The end of each gold nugget in the pseudo-minimal output, in characters.
 
     weights, lengths: (N,) weight and vital string length, from 0. Returns (N,) in the order of the nuggets.
     """
@@ -42,11 +42,12 @@ def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Fl
 def s_measure(weights: npt.ArrayLike, lengths: npt.ArrayLike, offsets: npt.ArrayLike, patience: float) -> float:
     """S-measure of one text for one question.
 
-    weights, lengths: (N,) of the gold nuggets. offsets: (N,) where each is met first, in characters, NaN where it is
-    not; an offset at or past the patience earns nothing. patience: L in characters, above 0 (1CLICK: 1000, two minutes
-    of reading Japanese).
-    At least 0; it may exceed 1 where a text is denser than the vital strings, which S-flat cuts. NaN where there is
-    no gold nugget, or none that a reader with this patience could reach. Raises ValueError for values out of range.
+    weights, lengths: (N,) of the gold nuggets. offsets: (N,) of the first occurrence of each, in characters, NaN if it
+    does not occur; an offset at or past the patience earns nothing. patience: L in characters, above 0 (1CLICK: 1000,
+    two minutes of reading Japanese).
+
+    At least 0; it may exceed 1 if a text is denser than the vital strings, which S-flat cuts off. NaN without a gold
+    nugget, or without one that a reader with this patience could reach. Raises ValueError for values out of range.
     """
     heavy, long = _nuggets(weights, lengths)
     places = np.asarray(offsets, dtype=np.float64)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure
+from scoring.measure import Asking, Declaration, Measure, refuse_arguments, refuse_parameters
 from scoring.measures.wan import WEIGHTS, weighted_schema, with_weights, without_scorers
 from scoring.notation import Term
 from scoring.swan.wan import Swan
-from scoring.understanding import refuse_arguments, refuse_parameters
 
 if TYPE_CHECKING:
     from scoring.material import Material
 
 
 def swan_of(material: Material, measure: Measure) -> Swan:
-    """SWAN of the conversation by the weighting that is asked for, with the criteria it covers."""
+    """SWAN of a conversation under the weighting that is asked for, with the criteria it covers."""
     schema = weighted_schema(material.judged().schema, measure.base)
     return material.once((SWAN, measure.base), lambda: material.assessment.swan(schema))
 

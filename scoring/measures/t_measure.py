@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 
 
 def t_measure(lengths: npt.ArrayLike, offsets: npt.ArrayLike, text_length: float) -> float:
-    """T-measure: vital string lengths of the nuggets found, over the length of the text.
+    """T-measure: the sum of the vital string lengths of the nuggets found, over the length of the text.
 
-    lengths: (N,) vital string lengths of the gold nuggets, from 0. offsets: (N,), NaN where a nugget is not in the
-    text. text_length: characters of the text. At least 0; it may exceed 1 where a text says a nugget in fewer
-    characters than its vital string, which T-flat cuts. NaN for an empty text: it says nothing, neither densely nor
-    thinly.
+    lengths: (N,) vital string lengths of the gold nuggets, from 0. offsets: (N,), NaN for a nugget that is not in the
+    text. text_length: characters of the text. At least 0; it may exceed 1 if a text expresses a nugget in fewer
+    characters than its vital string, which T-flat cuts off. NaN for an empty text.
     """
     long, places = np.asarray(lengths, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if long.shape != places.shape:
@@ -42,8 +41,10 @@ def t_flat(value: float) -> float:
 
 
 def of_conversation(material: Material) -> float:
-    """T-measure of a conversation over the relevant entities of its topic, in words or, where these have
-    no blanks between them, in characters, the user's own included; an entity has the length 1 in either unit."""
+    """T-measure of a conversation over the relevant entities of its topic, in words or characters.
+
+    Both sides of the conversation count, the user's too. An entity has the length 1 in either unit.
+    """
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 

@@ -1,4 +1,4 @@
-"""tokens_in, tokens_out and cost: how many tokens a conversation takes, and what they cost.
+"""tokens_in, tokens_out and cost: how many tokens a conversation takes, and how much they cost.
 
 Counts are those that the system reports. If it reports none for some turn, the figure is undefined: the sum over the
 other turns alone would be too small.

@@ -1,6 +1,7 @@
 """U-IA: intent-aware U-measure, for a query that different users mean differently.
 
-The intent is latent: one branch at the root of what can happen, after which the same trailtext earns different gains.
+The intent is latent: one branch at the root of all possible paths, after which the same trailtext earns different
+gains.
 
 Source: Sakai and Dou, SIGIR 2013; [SWAN] §3 names it as one of the two ancestors of stochastic SWAN.
 """

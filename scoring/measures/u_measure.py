@@ -3,9 +3,9 @@
     U = (1/N) · sum over the pieces of g · max(0, 1 - pos/L)
 
 A *trailtext* is everything a user read, in the order of reading: a list's snippets and the pages that were clicked, a
-conversation, a summary with what lay behind its links. U knows neither ranks nor turns, so it makes all of these
-comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; where words have no blanks
-between them, both count characters, with L = 1000 ([GFRC] §2.2).
+conversation, a summary and the pages behind its links. U uses neither ranks nor turns, so it makes all of these
+comparable. R of a conversation is U with pos = WC - 1 words, L = 1250 and N = (L + 1)/2; for scripts without blanks
+between words, both count characters, with L = 1000 ([GFRC] §2.2).
 
 Source: Sakai and Dou, SIGIR 2013 (U with N = 1); [GFRC] Eq. 2 for the same discount.
 """
@@ -32,9 +32,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text. length: in characters or words, one unit throughout. nugget: what it tells, None if nothing.
+    """A stretch of text. length: in characters or words, one unit throughout. nugget: the one it expresses; None for
+    none.
 
-    link: the intent whose second layer opens where the piece ends (M-measure), None if it is not a link.
+    link: the intent whose second layer opens where the piece ends (M-measure); None if it is not a link.
     """
 
     length: float
@@ -54,9 +55,9 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
 
 
 def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
-    """By nugget, the length read up to the end of the piece that tells it first.
+    """For each nugget, the length read up to the end of the first piece that expresses it.
 
-    A nugget that is told again costs its length and earns nothing. {} for a trailtext without nuggets.
+    A repeated nugget costs its length and earns nothing. {} for a trailtext without nuggets.
     """
     found: dict[str, float] = {}
     position = 0.0
@@ -72,9 +73,9 @@ def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
 def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *, normaliser: float = 1.0) -> float:
     """U of one trailtext.
 
-    gains: (n,) from 0. positions: (n,) how much is read when each is gained. patience: L, in the unit of the positions.
-    normaliser: N above 0. N = 1 gives the U of the paper, which grows with the number of gains; with N the largest sum
-    that can be reached, U lies in [0, 1]. 0 for a trailtext without gains: it was read, and contained nothing.
+    gains: (n,) from 0. positions: (n,) how much was read before each gain. patience: L, in the unit of the positions.
+    normaliser: N above 0. N = 1 gives the U of the paper, which grows with the number of gains; with N the largest
+    possible sum, U lies in [0, 1]. 0 for a trailtext without gains: it was read, and contained nothing.
     """
     worth, discount = np.asarray(gains, dtype=np.float64), linear_discount(positions, patience)
     if worth.shape != discount.shape:
@@ -90,7 +91,7 @@ def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> 
     """Sum of P·U over the cases a user may be in.
 
     probabilities: (n,) that sum to 1 within 1e-6. utilities: (n,). Between the smallest and the largest utility. NaN
-    for n = 0, and where a case that can happen has no utility. Raises ValueError for what is not a distribution.
+    for n = 0, and if a possible case has no utility. Raises ValueError if the probabilities are not a distribution.
     """
     shares, values = np.asarray(probabilities, dtype=np.float64), np.asarray(utilities, dtype=np.float64)
     if shares.shape != values.shape:

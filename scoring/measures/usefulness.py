@@ -5,20 +5,19 @@
     %recovery           conversations with `x` in turn 1 and `o` in turn 2 / conversations with `x` in turn 1
 
 These are figures of one trial. Over several, %useful and ave%useful are means over topics of each topic's mean over its
-conversations, and %recovery is one ratio of sums over topics and trials.
+conversations, and %recovery is one ratio of sums over topics and trials. If every conversation has the same number of
+turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
 
-Where every conversation has the same number of turns, as in [GFRC], ave%useful is the mean of %useful over the turns.
+A turn is `-` if the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have had
+this turn: `recordings.conversations.endings` counts them. It is `·` if nothing was asked and nothing is missing: such a
+turn is in no numerator and no denominator, as if the protocol were shorter there.
 
-A turn is `-` where the conversation ended badly (a breakdown, an end by the system) and would otherwise certainly have
-had this turn: `recordings.conversations.endings` counts them. It is `·` where nothing was asked and nothing is missing:
-such a turn is in no numerator and no denominator, as if the protocol were shorter there.
+All are shares in [0, 1], shown as percentages, and NaN with n = 0 if nothing was observed. A trial that failed for
+reasons of infrastructure is invalid: it is in no numerator and no denominator, is counted next to the value, and
+`Share.worst` and `Share.best` are the values if every invalid trial had been useless, or useful.
 
-All are shares in [0, 1], shown as percentages. A trial that failed for reasons of infrastructure is invalid: it is in
-no numerator and no denominator, is counted next to the value, and `Share.worst` and `Share.best` say what the value
-would be if every invalid trial had been useless, or useful. NaN with n = 0 where nothing was observed.
-
-Units: trials of one topic are alike, so topics are the units. They are weighted at random, with part of one that was
-not asked (`scoring.inference.unseen_topic`).
+Units: trials of one topic are alike, so topics are the units. They are weighted at random, together with part of an
+unseen topic (`scoring.inference.unseen_topic`).
 """
 
 import math
@@ -33,16 +32,15 @@ from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
-from scoring.answers import Answers, Tally
+from scoring.columns import Answers, Tally
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
 from scoring.inference.proportions import FEW, clopper_pearson
 from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import answer_ends, share_ends
-from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.measure import Asking, Declaration, Measure, Parameter, plainly
 from scoring.notation import Term
-from scoring.understanding import plainly
 from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -57,10 +55,11 @@ NOT_ASKED = "·"
 @dataclass(frozen=True, slots=True)
 class Share:
     """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from. units:
-    how many independent units the interval is over: topics, clusters, sessions or trials; of topics and sessions, the
-    fewer.
+    how many independent units the interval is over: topics, clusters, sessions or trials; for topics and sessions
+    together, the smaller number.
 
-    worst, best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then `o`).
+    worst, best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then
+    `o`).
     """
 
     value: float
@@ -73,9 +72,10 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for no label or another.
+    """(turns,) labels: `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for any other or
+    no label.
 
-    A last user turn without an answer is `-` where the conversation ended badly, and `·` where it did not.
+    A last user turn without an answer is `-` if the conversation ended badly, else `·`.
     """
     unanswered = MISSING if ended_badly(conversation.outcome) else NOT_ASKED
     row = [
@@ -94,13 +94,13 @@ def useful_cells(row: Sequence[str]) -> tuple[float, ...]:
 
 
 def useful_share(row: Sequence[str]) -> tuple[float, int]:
-    """(ave%useful of one conversation's labels in [0, 1], turns it is over); (NaN, 0) without a turn that counts."""
+    """(ave%useful of one conversation's labels in [0, 1], number of turns that count); (NaN, 0) without such a turn."""
     cells = [cell for cell in useful_cells(row) if not math.isnan(cell)]
     return (math.fsum(cells) / len(cells) if cells else math.nan), len(cells)
 
 
 def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
-    """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN where a label is missing.
+    """(recovered, failed first) of one conversation's labels, each 0.0 or 1.0; both NaN if a label is missing.
 
     Any first label but `o` is a failure. A conversation that broke down after it did not recover. One that could not
     recover, because no second turn was asked or the protocol has only one, counts in neither.
@@ -125,8 +125,8 @@ def present_means(values: Floats) -> Floats:
 def shares(
     above: npt.ArrayLike, below: npt.ArrayLike, invalid: npt.ArrayLike, whole: npt.ArrayLike, *, pooled: bool
 ) -> list[Share]:
-    """Shares of many parts at once, without intervals. The arguments are those of `share`, each with a first axis of
-    parts.
+    """Shares of many parts at once, without intervals. The arguments are those of `share` with parts as their first
+    axis.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(top) | np.isnan(bottom))
@@ -162,12 +162,13 @@ def share(
 ) -> Share:
     """A share over topics and trials, with its interval and its bounds.
 
-    topics: (topics,) names. above, below: (topics, trials) useful answers and answers, NaN where no valid trial
-    or no label is. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each.
-    pooled: the ratio of the sums (%recovery); else each trial's share is averaged over the trials of a topic, and then
-    over topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer
-    turns weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are,
-    where they are trials of one topic. design: what hangs together; the bootstrap is for independent topics alone.
+    topics: (topics,) names. above, below: (topics, trials) useful answers and answers, NaN without a valid trial or
+    label. invalid: (topics, trials) bool, trials that never became valid; `whole` answers were lost in each. pooled:
+    compute the ratio of the sums (%recovery); else average each trial's share over the trials of a topic, and then over
+    topics (%useful, ave%useful), so that neither a topic with fewer valid trials nor a conversation with fewer turns
+    weighs less. resampler: bootstrap instead of random weights with an unseen topic. unit: what the rows are, if they
+    are trials of one topic. design: how topics and trials depend on each other; the bootstrap is for independent topics
+    only.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     (found,) = shares(top[None], bottom[None], np.asarray(invalid)[None], whole, pooled=pooled)
@@ -218,7 +219,7 @@ def _under(
     pooled: bool,
     level: float,
 ) -> tuple[Interval, int]:
-    """The interval, and how many units it is over, where topics are not all there is to be drawn."""
+    """The interval and the number of its units, under a design with clusters, sessions, or these topics only."""
     above, below = _cells(top, bottom, seen, pooled)
     if design.these and not design.continued:
         units = int((bottom > 0).sum())
@@ -248,8 +249,10 @@ def _under(
 
 
 def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: bool) -> tuple[Floats, Floats]:
-    """(topics, trials) numerators and denominators whose sums have the ratio that is the share, NaN where no trial is:
-    answers if pooled, else shares of trials and 1 over how many of them a topic has."""
+    """(topics, trials) numerators and denominators whose sums have the share as their ratio, NaN without a trial.
+
+    Pooled, they are answers; else shares of trials, and 1 over the number of trials of a topic.
+    """
     if pooled:
         return np.where(seen, top, np.nan), np.where(seen, bottom, np.nan)
     there = bottom > 0
@@ -281,8 +284,7 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
 def _of_units(
     above: Floats, below: Floats, value: float, answers: float, pooled: bool, level: float, unit: str
 ) -> Interval:
-    """That of units that are independent of each other. above, below: (units,) sums, and answers the sum of all that
-    was answered."""
+    """The interval over independent units. above, below: (units,) sums. answers: the total number of answers."""
     seen = below > 0
     if answers == seen.sum():
         useful = float(np.round(above.sum(), 9))
@@ -318,9 +320,9 @@ def _exact(useful: float, answers: float, level: float) -> tuple[float, float]:
 
 
 def _effective(parts: Floats, weights: Floats, value: float, answers: float) -> float:
-    """How many independent answers vary as much as these do: p(1-p)/Var, with Var from the spread between topics.
+    """How many independent answers vary as much as these: p(1-p)/Var, with Var from the spread between topics.
 
-    At least the number of topics and at most that of answers; the number of topics where every answer is the same.
+    At least the number of topics and at most that of answers; the number of topics if all answers are the same.
     """
     units = len(parts)
     if units == 1 or not 0 < value < 1:

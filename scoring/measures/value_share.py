@@ -1,8 +1,8 @@
-"""share_of(Criterion, VALUE): which share of the turns, nuggets or dialogues of a conversation its judges give a value,
-by a criterion that has values in place of scores, such as the nugget types of DialEval.
+"""share_of(Criterion, VALUE): the share of the turns, nuggets or dialogues of a conversation that get a value by a
+criterion with values instead of scores, such as the nugget types of DialEval.
 
-Where several people judged one thing, each vote counts alike, so that the shares of all values are the mean of the
-annotators' distributions; `--judgments` chooses otherwise.
+If several people judged one thing, all votes count alike, so the shares of all values are the mean of the annotators'
+distributions; `--judgments` chooses otherwise.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import math
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure
+from scoring.measure import Asking, Declaration, Measure, refuse_arguments, refuse_parameters
 from scoring.measures.wan import criterion_of
 from scoring.notation import Term, number_text
-from scoring.understanding import refuse_arguments, refuse_parameters
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """The share of one value, or without one of each value that the criterion has."""
+    """The share of the value that is written, or that of each value that the criterion has."""
     refuse_parameters(term, ())
     refuse_arguments(declaration, term)
     inside, schema = term.arguments[0], asking.schema

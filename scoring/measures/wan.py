@@ -1,4 +1,4 @@
-"""WAN(Criterion): the weighted average of the scores that the nuggets of a conversation have by one criterion."""
+"""WAN(Criterion): the weighted mean score of the nuggets of a conversation by one criterion."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scoring.figure import Figure
-from scoring.measure import Asking, Declaration, Measure, Parameter
+from scoring.measure import Asking, Declaration, Measure, Parameter, refuse_arguments, refuse_parameters
 from scoring.notation import Term, number_text, parse
 from scoring.swan.schema import PLACELESS, Schema
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED
 from scoring.swan.weighting import Weighting, parse_weighting
-from scoring.understanding import refuse_arguments, refuse_parameters
 from topics.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def criterion_of(measure: Measure, schema: Schema) -> str:
-    """The criterion that a measure is written with, as the schema names it."""
+    """The measure's criterion, as the schema names it."""
     return schema[str(measure.base.arguments[0])].name
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with the weighting, if any, that a SWAN or WAN is written with. Criteria of dialogues and
-    sets, which have no position, keep theirs.
+    """The schema with the weighting written in a SWAN or WAN, if any. Criteria of dialogues and sets, which have no
+    position, keep their own.
     """
     weights = term.get("weights")
     if weights is None:
@@ -37,14 +36,14 @@ def weighted_schema(schema: Schema, term: Term) -> Schema:
 
 
 def with_weights(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """The measure with its weighting in its one written form. Raises InputError for an invalid weighting."""
+    """The measure with its weighting in canonical form. Raises InputError for an invalid weighting."""
     if term.get("weights") is not None:
         term = Term(term.name, term.arguments, (("weights", parse(str(_weighting(term)))),))
     return (Measure(term, term, asking.settings, declaration),)
 
 
 def without_scorers(term: Term, own: int) -> Term:
-    """The term as it is asked for: tables print who scored it, which is found out. own: what it is taken of."""
+    """The term without its scorers, which tables print but nobody asks for. own: the number of its arguments."""
     if all(str(value) in (*SCORERS.values(), CORRECTED, UNCHECKED) for value in term.arguments[own:]):
         return Term(term.name, term.arguments[:own], term.parameters)
     return term
@@ -59,7 +58,7 @@ def _weighting(term: Term) -> Weighting:
 
 
 def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool = False) -> tuple[Measure, ...]:
-    """The measure that a term names. sets: criteria of sets are accepted. Raises InputError."""
+    """The measure that a term names. sets: accept criteria of sets. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
     term, schema = without_scorers(term, 1), asking.schema
     refuse_arguments(declaration, term)

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from recordings.conversations.conversation import Conversation
-from scoring.lengths import UnitChoice
 from scoring.nuggets import Nugget as Entity
 from scoring.swan.acts import Found, act, plain
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
 from scoring.swan.openings import opening
-from scoring.words import Passage, passages
+from scoring.words import Passage, UnitChoice, passages
 from topics.late_pattern import late_pattern
 from topics.sentences import Sentence, has_word, sentences
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from recordings.conversations.conversation import Conversation
-from scoring.lengths import UnitChoice
 from scoring.swan.nugget import Nugget
-from scoring.words import conversation_unit, passages
+from scoring.words import UnitChoice, conversation_unit, passages
 
 
 @dataclass(frozen=True, slots=True)

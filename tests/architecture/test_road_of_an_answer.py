@@ -18,7 +18,7 @@ import harvest
 from tests.support.checkout import ROOT
 
 PACKAGES = ("topics/", "protocols/", "simulators/", "recordings/", "scoring/", "harvest/")
-MOST = 142
+MOST = 110
 AUDIT = """\
 format: harvest-audit/1
 name: one

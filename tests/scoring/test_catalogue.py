@@ -16,9 +16,8 @@ import pytest
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
 from recordings.log.run_folder import read
-from scoring.catalogue import understand
 from scoring.inference.tails import cvar, lower_quantile
-from scoring.library import OF_CONVERSATIONS
+from scoring.library import OF_CONVERSATIONS, understand
 from scoring.notation import parse, parse_all
 from scoring.settings import Settings
 from scoring.swan.schema import load_schema

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scoring.catalogue import understand
 from scoring.conversations import default_columns, default_figures, figure
-from scoring.lengths import length, unit_of
+from scoring.library import understand
 from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse
 from scoring.scores import SHIPPED, score
@@ -24,7 +23,7 @@ from scoring.swan.rules.brevity import brevity
 from scoring.swan.rules.padding import PADDING
 from scoring.swan.schema import load_schema
 from scoring.swan.weighting import Linear, Places, parse_weighting
-from scoring.words import passages, word_count
+from scoring.words import length, passages, unit_of, word_count
 from tests.support.scoring_examples import M002, conversation, movie, paper_gold, seen, topic_set
 
 QUESTION = "駅の近くに映画館はありますか教えて"  # 17 characters

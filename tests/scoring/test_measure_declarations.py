@@ -10,8 +10,7 @@ from click.testing import CliRunner, Result
 
 from harvest.cli.measures import command
 from harvest.studies.scores.measure_tables import every_measure, markdown
-from scoring.catalogue import understand
-from scoring.library import OF_CONVERSATIONS, good_end, range_of
+from scoring.library import OF_CONVERSATIONS, good_end, range_of, understand
 from scoring.measure import Declaration
 from scoring.measures.value_share import SHARE
 from scoring.notation import parse

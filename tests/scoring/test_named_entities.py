@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recordings.conversations.conversation import Conversation
-from scoring.catalogue import understand
 from scoring.conversations import figure, together
+from scoring.library import understand
 from scoring.named_entities import named_entities
 from scoring.notation import parse
 from scoring.nuggets import find_nuggets

@@ -23,10 +23,10 @@ from protocols.answer import Answer
 from protocols.reading import read_protocol
 from protocols.route import Stop
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
-from scoring.catalogue import understand
 from scoring.comparison.result import Pair
 from scoring.inference.aligned import align
 from scoring.inference.paired import Estimand
+from scoring.library import understand
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import parse
 from scoring.scores import SHIPPED

@@ -33,9 +33,9 @@ from harvest.studies.watch import baseline as blessing
 from harvest.studies.watch import watch as watching
 from harvest.studies.watch.watch import Watched
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.matched import Difference
+from scoring.library import understand
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import Term
 from scoring.scores import SHIPPED

@@ -23,11 +23,10 @@ from protocols.protocol import Protocol
 from recordings.files.json_text import Json
 from recordings.log.header import plain
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.inference.attribution import Attribution, Side, Told, attribute
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import WithLost, need_bounds
-from scoring.library import list_forms, single
+from scoring.library import list_forms, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse

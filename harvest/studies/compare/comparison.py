@@ -31,13 +31,12 @@ from harvest.studies.validity.user_card import UserDifference
 from recordings.files.json_text import Json
 from recordings.files.times import moment
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.comparison.pairs import compare_pairs
 from scoring.comparison.result import MeasureComparison
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import Lost, with_losses
 from scoring.inference.paired import Estimand, Guard
-from scoring.library import declared, list_forms, measures, single
+from scoring.library import declared, list_forms, measures, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term

@@ -18,11 +18,9 @@ from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Key, row_values, share_values
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.inference.losses import End, Lost, WithLost
 from scoring.inference.matched import Difference, compare, difference, within_bounds
-from scoring.lengths import Unit, length
-from scoring.library import list_forms, single
+from scoring.library import list_forms, single, understand
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -31,7 +29,7 @@ from scoring.scores import SHIPPED
 from scoring.settings import Settings, scoring_settings
 from scoring.swan.schema import load_schema
 from scoring.table import ScoreRow, ScoreTable, has_top
-from scoring.words import conversation_unit
+from scoring.words import Unit, conversation_unit, length
 from topics.errors import InputError, Place
 from topics.identity import generator
 

@@ -11,10 +11,9 @@ from harvest.audits.audit import Audit
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, key_name, measure_values, refuse_turn, share_values
-from scoring.catalogue import understand
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
-from scoring.library import list_forms, single
+from scoring.library import list_forms, single, understand
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse

@@ -30,11 +30,11 @@ from harvest.studies.plan.pilot import assumed_components, pilot_cells
 from harvest.studies.plan.words import Words, cheapest, error_words, in_percent, share_cell, simulated
 from harvest.terminal import printable
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.forms.worst import CVAR, QUANTILE, tail_kind, tail_words, worst_end
 from scoring.inference.interval import FEWEST
 from scoring.inference.tail_power import NO_TOP, TailModel, TailPower, simulate_tail, stated_tail_model, tail_model
 from scoring.inference.tails import tail_share, units_needed
+from scoring.library import understand
 from scoring.measure import Measure
 from scoring.notation import Term
 from scoring.scores import SHIPPED

@@ -11,8 +11,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
-from scoring.library import list_forms, single
+from scoring.library import list_forms, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term

@@ -11,9 +11,9 @@ from harvest.audits.threshold import Threshold
 from harvest.studies.scores.lost_bounds import LostBounds
 from harvest.studies.scores.trial_values import SHARES
 from recordings.files.json_text import Json
-from scoring.catalogue import understand
 from scoring.forms.worst import tail_kind
 from scoring.inference.tails import tail_share, trials_needed
+from scoring.library import understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse

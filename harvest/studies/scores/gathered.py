@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from harvest.studies.runs.readings import reread_sentence
 from harvest.studies.runs.recorded_audit import recorded_scoring, recorded_thresholds
 from harvest.studies.runs.side_by_side import SideBySide, refuse_twice, run_names, set_apart
 from harvest.studies.runs.sources import sources
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
 from harvest.studies.validity.worded_turns import models_of
 from recordings.files.json_text import Json
@@ -19,10 +20,12 @@ from recordings.formats.lengths import most_turns, with_missing_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
 from recordings.log.header import topic_value
-from recordings.log.run_folder import Run
+from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, refuse_shard
 from scoring.inference.design import Design
+from scoring.notation import parse_all
 from scoring.settings import Settings, scoring_settings
+from scoring.table import ScoreTable
 from simulators.probing.recorded import holds_probe
 from topics.clusters import joined_clusters, with_clusters
 from topics.errors import InputError, Place
@@ -54,10 +57,11 @@ class Gathered:
     def names(self) -> tuple[Mapping[str, str], ...]:
         """Of each run, by the name of a system there, the one it goes by: a system that several runs recorded, as two
         audits of one assistant at different dates do, is told apart as `system@run`."""
+        places = run_names(self.runs) if len(self.runs) > 1 else [""]
         recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
         return tuple(
             {system: f"{system}@{place}" if recorded[system] > 1 else system for system in _systems(run)}
-            for run, place in zip(self.runs, run_names(self.runs), strict=True)
+            for run, place in zip(self.runs, places, strict=True)
         )
 
     @cached_property
@@ -105,7 +109,7 @@ class Gathered:
         each = list(zip(self.runs, self.names, strict=True))
         alone = len(each) == 1  # then everything is called what its run calls it
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
-        gold = gold_table(layers, topics)
+        gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
         return Material(
             topics=topics,
             systems=self._systems(),
@@ -131,7 +135,7 @@ class Gathered:
                 for key in planned_trials(run.header)
                 if key.topic not in left_out
             ),
-            gold=gold if len(gold) else None,
+            gold=gold or None,
             scoring=recorded_scoring(self.runs[0]),
             thresholds=recorded_thresholds(self.runs[0]) if alone else (),
             damage=tuple(sentence for run in self.runs for sentence in run.damage),
@@ -172,8 +176,29 @@ def gather_runs(
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(runs)
-    refuse_twice(given)
+    if len(given) > 1:
+        refuse_twice(given)
     return Gathered(given, changes or {}, judged, whole)
+
+
+def score_runs(
+    *runs: Run | str | PathLike[str],
+    measures: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> ScoreTable:
+    """The table that `harvest score RUN…` prints, with one row per value.
+
+    runs: run folders, or runs that were read. Several are scored side by side over the topics that all of them tried; a
+    system that several of them recorded is told apart as `system@run`. measures: computed besides the default ones, as
+    tables write them, for example `["CVaR(R)"]`. settings: scoring settings that replace those of the audit
+    (`scoring.Settings`). seed: of the bootstrap; the same runs, settings and seed give the same table.
+
+    Raises InputError for a measure or a setting that is none, and where the runs cannot be compared.
+    """
+    read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
+    terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
+    return score_material(gather_runs(read_runs, settings).material, settings, seed=seed, measures=terms)
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:

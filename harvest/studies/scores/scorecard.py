@@ -24,14 +24,13 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.conversations.endings import is_cut_short
 from recordings.judged.judgments import Layer
 from recordings.log.run_folder import first_valid
-from scoring.catalogue import understand
 from scoring.inference.turn_events import EventTable
+from scoring.library import understand
 from scoring.material import Judged
 from scoring.measures.usefulness import labels
 from scoring.notation import Term
 from scoring.scores import SHIPPED, score
-from scoring.setting import ByName
-from scoring.settings import SETTINGS, Settings, scoring_settings
+from scoring.settings import SETTINGS, ByName, Settings, scoring_settings
 from scoring.swan.judged import Judgments
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import Schema, load_schema
@@ -171,11 +170,13 @@ def score_material(
     get intervals.
     """
     truth = material.gold if gold is None else gold
-    judged = None
-    if measures:
-        chosen = schema or load_schema(SHIPPED)
+    if measures and judges is not None:
         refuse_unknown(judges, material.layers)
-        judged = Judged(chosen, Judgments.of(material.layers, chosen, judges))
+
+    def judged() -> Judged:
+        chosen = schema or load_schema(SHIPPED)
+        return Judged(chosen, Judgments.of(material.layers, chosen, judges))
+
     table = score(
         material.finished,
         material.topics,
@@ -187,7 +188,7 @@ def score_material(
         planned=material.planned,
         measures=measures,
         only=only,
-        judged=judged,
+        judged=judged if measures else None,
         trial_intervals=trial_intervals,
         continued=material.continued,
     )

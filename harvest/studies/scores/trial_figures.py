@@ -13,9 +13,8 @@ from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values
 from recordings.conversations.endings import is_cut_short
-from scoring.catalogue import understand
 from scoring.figure import Good
-from scoring.library import list_forms, measures, single
+from scoring.library import list_forms, measures, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term

@@ -11,11 +11,10 @@ from harvest.studies.scores.scorecard import Material, score_material
 from recordings.conversations.conversation import TrialKey
 from recordings.trees.preorder import depths
 from recordings.trees.tree import ConversationTree
-from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.interval import Interval
-from scoring.library import declared, list_forms, single
+from scoring.library import declared, list_forms, single, understand
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings

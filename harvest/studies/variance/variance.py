@@ -24,7 +24,6 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn
 from harvest.studies.variance.facets import Facets, Group, facets, groups
 from recordings.log.run_folder import Run
-from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
@@ -34,7 +33,7 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import why_withheld
 from scoring.inference.passes import all_pass, disagree, pairs_that_differ
 from scoring.inference.spreads import Range
-from scoring.library import list_forms, single
+from scoring.library import list_forms, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from scoring.lengths import CHARACTERS_A_WORD, length, unit_of
 from scoring.swan.rules.rule import Rule, Sight, Verdict
+from scoring.words import CHARACTERS_A_WORD, length, unit_of
 
 
 def judge(words: int, sight: Sight) -> Iterator[Verdict]:
@@ -23,7 +23,7 @@ def brevity(words: int = 250) -> Rule:
     """1 up to so many words, then exp(1 - n/words): the shape of BLEU's brevity penalty, turned round.
 
     words: at least 1; 250 is what a reader takes in within a minute ([GFRC] §3.2). A turn in a script without blanks
-    between words is measured in characters, two for a word: 500 a minute ([GFRC] §2.2; see `scoring.lengths`). Silent
+    between words is measured in characters, two for a word: 500 a minute ([GFRC] §2.2; see `scoring.words`). Silent
     on a turn without words.
     """
     if words < 1:

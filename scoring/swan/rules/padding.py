@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from protocols.rules.repetition import same_text
-from scoring.lengths import CHARACTERS_A_WORD, Unit, length, unit_of
 from scoring.swan.nugget import Nugget
 from scoring.swan.rules.rule import Rule, Sight, Verdict
+from scoring.words import CHARACTERS_A_WORD, Unit, length, unit_of
 from topics.late_pattern import late_pattern
 
 _PLEASANTRY = late_pattern(
@@ -26,7 +26,7 @@ _SHORT = 3  # words that may be said again: a refrain, "Yes."
 def judge(sight: Sight) -> Iterator[Verdict]:
     """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets said in it before.
 
-    Where words have no blanks between them, characters are counted, two for a word (see `scoring.lengths`).
+    Where words have no blanks between them, characters are counted, two for a word (see `scoring.words`).
     """
     found: dict[int, list[Nugget]] = {}
     said: set[tuple[int, str]] = set()

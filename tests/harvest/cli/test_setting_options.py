@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from harvest.audits.audit_file import AuditFile
 from harvest.cli.score import command as score_command
 from harvest.cli.setting_options import resampling_options, setting_options
-from scoring.setting import Choice, Number
-from scoring.settings import SETTINGS
+from scoring.settings import SETTINGS, Choice, Number
 from topics.document import parse_document
 from topics.errors import InputError
 

@@ -18,7 +18,7 @@ from harvest.report.document import Report, make_report
 from harvest.report.page import chunk_file, page
 from harvest.report.transcripts import MOST_TEXT, bounded
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.scores.gathered import score_runs
 from harvest.tables.figures import shown_with_interval
 from recordings.log.run_folder import read
 from tests.support.checkout import ROOT

@@ -9,9 +9,9 @@ from types import MappingProxyType
 import pytest
 
 from recordings.conversations.conversation import Conversation
-from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.figure import Figure
+from scoring.library import understand
 from scoring.measures.m_measure import m_measure
 from scoring.measures.relevance import hard_normaliser
 from scoring.notation import parse

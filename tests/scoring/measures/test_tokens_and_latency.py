@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from recordings.conversations.conversation import Conversation
-from scoring.catalogue import understand
 from scoring.conversations import figure
 from scoring.figure import Figure
+from scoring.library import understand
 from scoring.measures.latency import load_notes
 from scoring.notation import parse
 from scoring.scores import score

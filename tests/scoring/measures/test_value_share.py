@@ -14,7 +14,7 @@ from recordings.files.errors import RunError
 from recordings.formats.dialeval import read_helpdesk
 from recordings.formats.importers import made_of
 from recordings.judged.judgments import Judgment, Layer, Target
-from scoring.catalogue import understand
+from scoring.library import understand
 from scoring.material import Judged
 from scoring.notation import parse, parse_all
 from scoring.scores import score

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harvest.studies.compare.comparison import compare_runs
-from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.scores.gathered import score_runs
 from harvest.studies.trees.parting_figures import COMMAND
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Outcome

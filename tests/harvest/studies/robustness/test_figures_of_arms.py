@@ -13,7 +13,7 @@ from harvest.audits.audit import load_audit
 from harvest.playing.play import play
 from harvest.studies.robustness.robustness import MeasureOverArms, robustness
 from harvest.studies.scores.arms import gather_arms
-from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.scores.gathered import score_runs
 from recordings.log.run_folder import Run
 from scoring.notation import parse
 from tests.harvest.audits.test_arms import audit_file

@@ -22,9 +22,9 @@ from harvest.studies.watch import watch as watching
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.words import system_sentence
 from recordings.conversations.conversation import Conversation, Outcome
-from scoring.catalogue import understand
 from scoring.inference.losses import WITHIN, End, Lost, WithLost, why_withheld
 from scoring.inference.matched import Difference, compare, difference, within_bounds
+from scoring.library import understand
 from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings

@@ -19,8 +19,8 @@ from protocols.answer import Answer, Exchange
 from protocols.reading import read_protocol
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, TrialKey
 from recordings.log.run_folder import read
-from scoring.catalogue import understand
 from scoring.inference.bootstrap import Resampler
+from scoring.library import understand
 from scoring.measures.usefulness import MEAN_USEFUL
 from scoring.notation import parse
 from scoring.scores import SHIPPED

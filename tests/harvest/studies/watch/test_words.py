@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harvest.studies.scores.scored_runs import score_runs
+from harvest.studies.scores.gathered import score_runs
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.document import watch_rows
 from harvest.studies.watch.figures import watch_tables
