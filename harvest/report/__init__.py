@@ -1,1 +1,1 @@
-"""One HTML page about recorded runs, to be opened by a double click: what is in it, and how it is written."""
+"""The HTML page about recorded runs: what it contains and how it is written."""

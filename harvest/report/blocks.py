@@ -1,7 +1,7 @@
-"""What a section of a report is made of: plain values, of which a page is written.
+"""Blocks, the plain values that make up a section of a report.
 
-A block is a dict with one of the keys `text`, `table`, `picture`, `details`, `grid`, `tree` or `heat`. Tables and
-sentences for the terminal become blocks as they are, so that a report says no figure otherwise than the commands do.
+A block is a dict with one of the keys `text`, `table`, `picture`, `details`, `command`, `grid`, `tree` or `heat`.
+Tables and sentences for the terminal become blocks unchanged, so that a report shows the same figures as the commands.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,12 +21,12 @@ _TONES = {"dim": "dim", "yellow": "warn", "bold": "strong", "bold red": "warn"}
 
 
 def text(words: str, tone: str = "") -> Block:
-    """A paragraph. tone: `dim` explains, `warn` must not be missed, `strong` is a heading; "" for all else."""
+    """Return a paragraph. The tone is `dim` (explains), `warn` (must not be missed), `strong` (a heading) or ""."""
     return {"text": words, "tone": tone}
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], right: Sequence[bool] = (), caption: str = "") -> Block:
-    """rows: of texts, or `{"text": …, "href": …}` for a link within the page. right: which columns hold numbers."""
+    """Return a table of texts and of links (`{"text": …, "href": …}`). `right` marks the columns of numbers."""
     flags = list(right) or [False] * len(head)
     return {"table": {"head": list(head), "rows": [list(row) for row in rows], "right": flags, "caption": caption}}
 
@@ -36,12 +36,12 @@ def picture(svg: str) -> Block:
 
 
 def details(summary: str, blocks: Iterable[Block]) -> Block:
-    """What is shown on demand."""
+    """Return blocks that are shown on demand."""
     return {"details": summary, "blocks": list(blocks)}
 
 
 def as_blocks(parts: Iterable[RenderableType], caption: str = "") -> list[Block]:
-    """What a table module prints, as blocks. caption: of each table among it, for readers of screens."""
+    """Convert what a table module prints to blocks. Screen readers get `caption` as the name of each table."""
     return [block for part in parts for block in _as_block(part, caption)]
 
 

@@ -1,4 +1,4 @@
-"""Conversation trees as a page shows them: what was said, how often it came next, and the way to who said it."""
+"""Conversation trees on a page: what was said, how often it came next, and links to the conversations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,15 +23,21 @@ _MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """blocks: of the section. index: for each tree that is shown, which node each of its conversations ends at, and
-    how many nodes there are below each node that is shown: what a page needs to find the conversations of a branch."""
+    """The section of trees, and what a page needs to find the conversations of a branch.
+
+    blocks: the blocks of the section.
+    index: for each tree shown, the node where each conversation ends and the number of nodes below each node shown.
+    """
 
     blocks: tuple[Block, ...]
     index: tuple[Mapping[str, Any], ...]
 
 
 def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
-    """The trees of all runs, each as `harvest tree` folds it. places: of conversations, by system, topic and trial."""
+    """Return the trees of all runs, as `harvest tree` folds them.
+
+    `places` is the position of each conversation in the index, by system, topic and trial.
+    """
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
     drawn: list[TreeFigures] = []
@@ -91,7 +97,7 @@ class _Drawn:
         }
 
     def segment(self, node: int, depth: int) -> dict[str, Any]:
-        """Turns that follow one another without a branch, how conversations end after them, and what parts there."""
+        """Return turns that follow one another without a branch, the ends after them, and the branches."""
         tree, chosen = self.figures.tree, self.chosen
         chain = [node]
         while len(chosen.branches[chain[-1]]) == 1 and not tree.stops[chain[-1]] and chain[-1] not in chosen.folded:

@@ -1,4 +1,4 @@
-"""What is in a report: one plain value, made from recorded runs by the studies that the commands show."""
+"""The content of a report: one plain value, made from recorded runs by the studies behind the commands."""
 
 import os
 import shlex
@@ -10,7 +10,8 @@ from typing import Any
 from harvest.report import sections
 from harvest.report.blocks import Block, as_blocks, details, table, text
 from harvest.report.branches import Branches, branches
-from harvest.report.finding import Finding, compared, main_measure, single
+from harvest.report.compared_finding import compared
+from harvest.report.finding import Finding, main_measure, single
 from harvest.report.grid import grid_blocks
 from harvest.report.judged import judged_blocks, judged_sentence
 from harvest.report.opening import Bar, bars_of_comparison, bars_of_scores, bars_of_watch, drawn_first, left_out
@@ -45,8 +46,11 @@ FORMAT = "harvest-report/1"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """document: a JSON value; what stands in it is plain text, and pictures of ours. chunks: JSON texts of lists of
-    conversations, as `document["index"]["chunks"]` counts them."""
+    """The content of a report.
+
+    document: a JSON value of plain texts and of pictures that Harvest drew.
+    chunks: JSON texts of lists of conversations, in the order of `document["index"]["chunks"]`.
+    """
 
     document: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -65,12 +69,16 @@ def make_report(
     made: str = "",
     command: Sequence[str] = (),
 ) -> Report:
-    """Everything there is to say of `runs`. beside: the folder that the report will stand in. baseline, history: of a
-    watched audit, which is judged by the rules that the history has for it. matters: the smallest difference of shares
-    that matters; None takes that of these rules. seed: of resampling and permutations.
-    made: when the report is made. command: what makes it again.
+    """Make a report on `runs`.
 
-    Raises InputError where runs cannot be set side by side, and for files that are no baseline or history.
+    beside: the folder that will contain the report.
+    baseline, history: files of a watched audit, which is judged by the rules recorded in the history.
+    matters: the smallest difference of shares that matters; None means the value in these rules.
+    seed: the seed of resampling and permutations.
+    made: when the report is made.
+    command: the command that makes it again.
+
+    Raises InputError for runs that cannot be compared, and for files that are not a baseline or a history.
     """
     gathered = gather_runs(runs)
     material = gathered.material
@@ -82,7 +90,11 @@ def make_report(
     )
     lost = selection(material, scores, lambda of, terms: score_material(of, seed=seed, measures=terms, only=True))
     found = _compare_runs(gathered, scores, seed)
-    study = _study_variance(gathered, seed)
+    study: VarianceStudy | str
+    try:
+        study = study_variance(gathered, seed=seed)
+    except InputError as refused:
+        study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
     said = _finding(gathered, scores, found, study, watched, matters)
@@ -91,6 +103,8 @@ def make_report(
     kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
     level = scores.settings.level
     trees = branches(gathered, kept.places, level) if material.finished else Branches((), ())
+    key = (MEAN_USEFUL.name, None)
+    useful = {name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in material.systems}
     parts = [
         ("figures", "Figures", sections.figure_blocks(material, scores, gathered.beside.contrasts, lost)),
         ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
@@ -101,7 +115,7 @@ def make_report(
         ("trees", "Conversation trees", trees.blocks),
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
         ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
-        ("spread", "Distributions", sections.distribution_blocks(scores, _mean_useful(gathered))),
+        ("spread", "Distributions", sections.distribution_blocks(scores, useful)),
         ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
         ("made", "How this was made", _made_of(gathered, scores, seed, made, command)),
@@ -125,45 +139,42 @@ def make_report(
         "software": software(),
         **({"measures": others} if (others := unasked_plug_ins()) else {}),
     }
+    # By system, the beginning of the command that prints one of its conversations.
+    commands = [
+        f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)}"
+        for folder, own in (gathered.recorded[name] for name in material.systems)
+    ]
+    names = list(dict.fromkeys(run.path.resolve().name for run in runs))
     document = {
         "format": FORMAT,
         "from": made_from,
-        "title": _title(runs),
+        "title": ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else ""),
         "finding": asdict(said),
         "bars": [bar.as_block() for bar in _bars(material, scores, found, watched, matters)],
         "undrawn": "" if watched is not None else left_out(found, len({one.key.system for one in material.finished})),
         "sections": [one for one in shown if one["blocks"]],
-        "index": {**kept.index, "trees": list(trees.index), "shown": _show(gathered)},
+        "index": {**kept.index, "trees": list(trees.index), "shown": commands},
     }
     return Report(document, kept.chunks)
 
 
 def _from(beside: Path, path: Path) -> str:
-    """The way from the report's folder, so that both can be moved together."""
+    """Return the path relative to the report's folder, so that both can be moved together."""
     return Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
 
 
-def _title(runs: Sequence[Run]) -> str:
-    names = list(dict.fromkeys(run.path.resolve().name for run in runs))
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
 def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparison | str:
-    """What `harvest compare` would find; why it finds nothing. One system in several runs is asked about these topics,
-    because a run is played again to see whether it changed; systems are asked about topics like these."""
+    """Return the result of `harvest compare`, or the reason why there is none.
+
+    For one system in several runs the question is about these topics, because a run is played again to see whether the
+    system changed; for several systems it is about topics like these.
+    """
     played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""
     again = len({gathered.recorded[name][1] for name in played}) == 1
     try:
         return compare_runs(gathered, estimand="these" if again else "like-these", seed=seed, scored=scores)
-    except InputError as refused:
-        return refused.what
-
-
-def _study_variance(gathered: Gathered, seed: int) -> VarianceStudy | str:
-    try:
-        return study_variance(gathered, seed=seed)
     except InputError as refused:
         return refused.what
 
@@ -176,7 +187,7 @@ def _why(refused: str) -> Iterator[Block]:
 def _watch_runs(
     gathered: Gathered, baseline: Path | None, history: Path | None, matters: float | None
 ) -> tuple[Watched | None, Sequence[Look]]:
-    """What `harvest reaudit` said, and the looks up to it."""
+    """Return the result of `harvest reaudit` and the looks up to it."""
     past = read_history(history) if history is not None else ()
     if baseline is None:
         return None, past
@@ -217,7 +228,7 @@ def _finding(
 def _bars(
     material: Material, scores: ScoreTable, found: Comparison | str, watched: Watched | None, matters: float
 ) -> Iterator[Bar]:
-    """The picture of what is said first."""
+    """Yield the bars at the top of the page."""
     if not material.finished:
         return
     if watched is not None:
@@ -230,21 +241,8 @@ def _bars(
         yield from bars_of_comparison(found, matters)
 
 
-def _mean_useful(gathered: Gathered) -> Mapping[str, Sequence[float]]:
-    key = (MEAN_USEFUL.name, None)
-    return {
-        name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in gathered.material.systems
-    }
-
-
-def _show(gathered: Gathered) -> list[str]:
-    """By system, the beginning of the command that prints a conversation of it."""
-    each = [gathered.recorded[name] for name in gathered.material.systems]
-    return [f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)}" for folder, own in each]
-
-
 def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
-    """What somebody else needs to make the same figures."""
+    """Yield what others need to reproduce the figures."""
     if command:
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}

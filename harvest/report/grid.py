@@ -1,4 +1,4 @@
-"""The labels of all conversations by topic, system and turn: what was useful where, each cell a way to it."""
+"""The grid of labels by topic, system and turn, in which each cell links to its conversations."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,38 +33,39 @@ Cells = Mapping[tuple[str, str], list[str]]
 
 
 def address(**parts: object) -> str:
-    """The link within a report to the conversations that all parts hold of."""
+    """Return the link within a report to the conversations that match all of these parts."""
     return "#" + "&".join(f"{name}={quote(str(value), safe='')}" for name, value in parts.items() if value is not None)
 
 
 def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]:
-    """A grid for each type of topics; nothing where nobody labelled an answer."""
+    """Yield a grid for each type of topics, or a sentence if no answer has a label."""
     if not any(turn.label for one in material.finished for turn in one.turns):
         yield text("No answer of these runs has a label, so there is nothing to mark.", "dim")
         return
     last = last_turn_asked(material)
-    cells = _cells(material, last)
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for key in material.invalid:
+        lost = "!" * material.turns.get((key.system, key.topic), 1)
+        found.setdefault((key.system, key.topic), []).append((key.trial, lost.ljust(last)))
+    for key, own in material.labels.items():
+        found.setdefault((key.system, key.topic), []).append((key.trial, "".join(own).ljust(last)))
+    cells = {where: [marks for _, marks in sorted(trials)] for where, trials in found.items()}
     systems = [name for name in material.systems if any(system == name for system, _ in cells)]
     turns = range(1, max(1, min(last, _MOST_COLUMNS // max(1, len(systems)))) + 1)
     played = [topic for topic in material.topics.topics if any((name, topic.id) in cells for name in systems)]
     values = {(row.measure, row.system, row.topic_type, row.turn): row for row in rows if row.trial is None}
     for name, topics in by_type(played[:_MOST_TOPICS]).items():
         yield {"grid": _grid(name, topics, systems, turns, cells, values)}
-    yield text(_legend(material, cells), "dim")
+    marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
+    most = max(map(len, cells.values()), default=0)
+    if most > _MOST_MARKS:
+        yield text(f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them.", "dim")
+    else:
+        yield text(f"{marks}. Each mark is a trial, in their order; a cell opens its conversations.", "dim")
     if len(played) > _MOST_TOPICS:
         yield text(f"{len(played) - _MOST_TOPICS:,} further topics: choose one under “Conversations”.", "warn")
     if last > turns[-1]:
         yield text(f"Turns after S{turns[-1]} of {last} are not in the grid; conversations below are whole.", "warn")
-
-
-def _cells(material: Material, last: int) -> Cells:
-    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    for key in material.invalid:
-        marks = "!" * material.turns.get((key.system, key.topic), 1)
-        found.setdefault((key.system, key.topic), []).append((key.trial, marks.ljust(last)))
-    for key, own in material.labels.items():
-        found.setdefault((key.system, key.topic), []).append((key.trial, "".join(own).ljust(last)))
-    return {where: [marks for _, marks in sorted(trials)] for where, trials in found.items()}
 
 
 def _grid(
@@ -94,7 +95,7 @@ def _grid(
 
 
 def _cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
-    """Return a cell whose marks are pairs: of few trials the mark of each and "", of many each mark and its count."""
+    """Return one cell. Its marks are pairs: of few trials each mark and "", of many trials each mark and its count."""
     marks = [one[turn - 1] for one in trials]
     counts = Counter(mark for mark in marks if mark != " ")
     if not counts:
@@ -118,7 +119,7 @@ def _foot(
     turns: range,
     values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
 ) -> list[dict[str, Any]]:
-    """Shares under the columns, from the scores themselves."""
+    """Return the shares below the columns, taken from the scores."""
 
     def shown(measure: str, system: str, turn: int | None) -> str:
         row = values.get((measure, system, name, turn))
@@ -131,11 +132,3 @@ def _foot(
         each = [shown(measure, one, None) for one in systems]
         lines.append({"name": measure, "span": len(turns), "cells": each})
     return lines
-
-
-def _legend(material: Material, cells: Cells) -> str:
-    marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
-    most = max(map(len, cells.values()), default=0)
-    if most > _MOST_MARKS:
-        return f"{marks}. Each cell counts the {pluralize(most, 'trial')} of a topic, and opens them."
-    return f"{marks}. Each mark is a trial, in their order; a cell opens its conversations."

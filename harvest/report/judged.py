@@ -1,4 +1,4 @@
-"""What was judged, down to the nugget: a map of topics and criteria, and what scored lowest."""
+"""The section of judgments, down to single nuggets: a map of topics and criteria, and the lowest scores."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _STEPS, _MOST_SAID = 5, 3
 
 
 def judged_blocks(assessed: Assessed | str | None, material: Material, scores: ScoreTable) -> Iterator[Block]:
-    """A map for each system; nothing where nobody judged."""
+    """Yield a map for each system; nothing if nobody judged."""
     if assessed is None:
         return
     if isinstance(assessed, str):
@@ -42,15 +42,24 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
     )[:_LOWEST]
     if lowest:
         spoken = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
-        listed = [_row(key, one, spoken[key]) for key, one in lowest]
+        rows = []
+        for key, one in lowest:
+            system, topic, trial = key
+            href = address(topic=topic, system=system, trial=trial)
+            numbers = [f"{one.scored.value:.2f}", f"{one.weight:.2f}"]
+            link = {"text": f"{system} · {topic} · trial {trial}", "href": href}
+            rows.append([link, one.criterion, *numbers, judged_words(one, spoken[key]), _by(one)])
         head = ["conversation", "criterion", "score", "weight", "what", "by"]
         right = [False, False, True, True, False, False]
-        yield details(f"The {len(listed)} lowest scores", [table(head, listed, right, "What scored lowest")])
+        yield details(f"The {len(rows)} lowest scores", [table(head, rows, right, "What scored lowest")])
 
 
 def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
-    """What was judged, in one sentence for the beginning of a report; "" where nothing was, and where SWANs are of
-    different things. rows: over all trials. coverage: what is said of them (`ScoreTable.coverage`)."""
+    """Return the result of the judgments in one sentence for the top of a report.
+
+    It is "" if nothing was judged or if the SWANs cannot be compared. `rows` are scores over all trials, and
+    `coverage` is `ScoreTable.coverage`.
+    """
     if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
     whole = {
@@ -95,31 +104,15 @@ def _heat(
 
 
 def _cell(row: ScoreRow | None) -> dict[str, Any]:
-    """step: of five, from the lowest to the highest scores; None where nothing is scored."""
+    """Return one cell. `step` is one of five, from the lowest to the highest scores; None if nothing is scored."""
     if row is None or math.isnan(row.value):
         return {"shown": "–", "step": None, "said": "not scored"}
     step = min(_STEPS - 1, int(row.value * _STEPS))
     return {"shown": f"{row.value:.2f}", "step": step, "said": f"{row.value:.4f}, {pluralize(row.n, 'conversation')}"}
 
 
-def _row(key: tuple[str, str, int], one: Weighed, spoken: Conversation) -> list[Any]:
-    system, topic, trial = key
-    link = {
-        "text": f"{system} · {topic} · trial {trial}",
-        "href": address(topic=topic, system=system, trial=trial),
-    }
-    return [
-        link,
-        one.criterion,
-        f"{one.scored.value:.2f}",
-        f"{one.weight:.2f}",
-        judged_words(one, spoken),
-        _by(one),
-    ]
-
-
 def judged_words(one: Weighed, spoken: Conversation) -> str:
-    """What was judged: the words of a nugget, or which turn."""
+    """Return the words of a nugget, or the name of the turn that was judged."""
     item = one.scored.item
     turn = next((turn for turn in spoken.turns if turn.number == item.turn), None)
     if turn is None:
@@ -137,7 +130,7 @@ def _by(one: Weighed) -> str:
 
 
 def judged_items(assessed: Assessed, key: tuple[str, str, int], spoken: Conversation) -> dict[int, list[str]]:
-    """By turn (0: the conversation as a whole), a sentence for each score that counts."""
+    """Return a sentence for each score that counts, by turn (0: the whole conversation)."""
     found: dict[int, list[str]] = {}
     for one in assessed.weighed(key) if key in assessed.each else ():
         words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}, by {_by(one)}"

@@ -1,11 +1,12 @@
-"""The figures that a report says first, as bars: a value and its interval a row, and a difference around zero."""
+"""The bars at the top of a report: values with their intervals, and a difference around zero."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harvest.report.finding import MOST_SYSTEMS, compared_measure, difference_words, highest_first, is_turned
+from harvest.report.compared_finding import compared_measure, difference_words, highest_first, is_turned
+from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.watch_finding import said_of
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.watch.watch import Watched
@@ -18,9 +19,14 @@ _MOST_TYPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row. said: the figure in words. value, low, high: places on the track, from 0 to 1; NaN for none. zero: where
-    the line of no difference is, band: how far what does not matter lies to each side of it; NaN for none. level: 0, or
-    1 for a part of the row above."""
+    """One row of the picture. Positions on the track are from 0 to 1; NaN if there is none.
+
+    said: the figure in words.
+    value, low, high: positions of the value and of the ends of its interval.
+    zero: position of the line of no difference.
+    band: distance from it within which differences do not matter.
+    level: 0, or 1 for a part of the row above.
+    """
 
     label: str
     said: str
@@ -32,15 +38,17 @@ class Bar:
     level: int = 0
 
     def as_block(self) -> dict[str, Any]:
-        """With None for NaN, rounded to what can be seen."""
+        """Return the row with None for NaN, rounded to visible precision."""
         places = {name: getattr(self, name) for name in ("value", "low", "high", "zero", "band")}
         shown = {name: None if math.isnan(place) else round(place, 4) for name, place in places.items()}
         return {"label": self.label, "said": self.said, "level": self.level, **shown}
 
 
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """A row for each of `MOST_SYSTEMS` systems, and of a single one also for each type of topics, where there are
-    several. systems: in the order in which they are to be drawn."""
+    """Yield a bar for each of the first `MOST_SYSTEMS` systems; for a single system also one for each type of topics.
+
+    `systems` are in the order in which they are drawn.
+    """
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
@@ -54,7 +62,7 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
 
 
 def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
-    """Systems as the text at the top names them: of many the best first, else in the order of the runs."""
+    """Return the systems in the order of the text above: of many the best first, else the order of the runs."""
     one = compared_measure(found) if isinstance(found, Comparison) else None
     if one is None or len(systems) <= MOST_SYSTEMS:
         return list(systems)
@@ -63,7 +71,7 @@ def drawn_first(found: Comparison | str, systems: Sequence[str]) -> list[str]:
 
 
 def left_out(found: Comparison | str, systems: int) -> str:
-    """How many systems are not drawn, in a sentence; "" where all are."""
+    """Return a sentence about the systems that are not drawn; "" if all are."""
     if systems <= MOST_SYSTEMS:
         return ""
     which = "the first" if isinstance(found, str) else "those named below,"
@@ -71,14 +79,14 @@ def left_out(found: Comparison | str, systems: int) -> str:
 
 
 def _end(values: Sequence[float], measure: str) -> float:
-    """Where the track ends: at 1 for what can be no more, else a little beyond the largest value."""
+    """Return the end of the track: 1 for shares, else a little more than the largest value."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=1.0)
     return 1.0 if is_percentage(measure) or most <= 0 else 1.1 * most
 
 
 def bars_of_comparison(found: Comparison, matters: float) -> Iterator[Bar]:
-    """The difference of two systems, around zero; nothing where there are more."""
+    """Yield the difference between two systems, around zero; nothing if there are more."""
     one = compared_measure(found)
     if one is None or len(found.systems) != 2 or not one.pairs:
         return
@@ -102,7 +110,7 @@ def _around_zero(label: str, said: str, value: float, low: float, high: float, b
 
 
 def bars_of_watch(found: Watched) -> Iterator[Bar]:
-    """At the baseline, now, and the difference; nothing where nothing could be measured."""
+    """Yield the values at the baseline and now, and their difference; nothing if nothing could be measured."""
     if not found.systems:
         return
     system, one = said_of(found)

@@ -1,8 +1,8 @@
-"""A report as one HTML page that opens by a double click: no request, no library, nothing that a system wrote as code.
+"""A report as one HTML page that opens by a double click, without requests, libraries or code from a system.
 
-The templates escape all text; conversations lie in the page as JSON that a script shows as text. A content security
+The templates escape all text; conversations are JSON in the page, which a script shows as text. A content security
 policy names the hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an
-answer may hold.
+answer may contain.
 """
 
 import base64
@@ -29,7 +29,7 @@ _LONGEST = 4000  # characters of one text outside the conversations
 
 
 def _inert(text: str) -> Markup:
-    """JSON in which nothing can end the element around it."""
+    """Return JSON that cannot end the element around it."""
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
 
 
@@ -47,14 +47,18 @@ _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """html: the page. files: texts of the files that belong beside it, by path from its folder; {} if it is whole."""
+    """A page and its files.
+
+    html: the page.
+    files: the texts of files that belong beside it, by path from its folder; {} if everything is in the page.
+    """
 
     html: str
     files: Mapping[str, str]
 
 
 def is_report(data: bytes) -> bool:
-    """Return whether a file is a report, also one of an earlier version."""
+    """Return whether a file is a report of this or an earlier version."""
     return " – Harvest report</title>".encode() in data
 
 

@@ -1,4 +1,4 @@
-"""Charts of a report, and how a picture that is whole in itself becomes a part of a page."""
+"""Charts of a report, and the way a standalone picture is embedded in a page."""
 
 import math
 import re
@@ -17,12 +17,12 @@ _ROOT = re.compile(r'\A(<svg [^>]*?) style="[^"]*"')
 
 
 def embedded(svg: str) -> str:
-    """A picture of ours without the styles it brings along: the page has them once, and its policy takes no others."""
+    """Return a picture without its styles: the page has them once, and its policy allows no others."""
     return _OWN_STYLE.sub("", _ROOT.sub(r"\1", svg, count=1), count=1).strip()
 
 
 def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
-    """series: by system, a point for each topic."""
+    """Draw a scatter plot. `series` contains a point for each topic, by system."""
     shown = [ScatterSeries(name, points) for name, points in series.items()]
     elements, down = scatter_panel(shown, x, y, _WIDTH - 2 * MARGIN, MARGIN - 8)
     counts = "; ".join(f"{name}: {len(points)} points" for name, points in series.items())
@@ -30,14 +30,14 @@ def points_chart(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y:
 
 
 def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
-    """values: by measure and system, one of each conversation."""
+    """Draw histograms. `values` contains one value for each conversation, by measure and system."""
     elements: list[str] = []
     down = MARGIN - 10
     said = []
     for measure, systems in values.items():
         scale = 100.0 if is_percentage(measure) else 1.0
         every = [value for each in systems.values() for value in each]
-        ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _top(max(every)))
+        ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _round_end(max(every)))
         rows = [_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
         said += [f"{measure} of {row.label}: {row.said}" for row in rows]
         unit = "percent" if scale > 1 else measure
@@ -46,8 +46,8 @@ def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> 
     return page("Distributions over conversations", "; ".join(said), elements, _WIDTH, down + 6)
 
 
-def _top(most: float) -> float:
-    """A round end of an axis from 0 on."""
+def _round_end(most: float) -> float:
+    """Return a round end for an axis that starts at 0."""
     if most <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(most))
@@ -60,16 +60,14 @@ def _row(name: str, values: Sequence[float], ends: tuple[float, float]) -> Histo
     for value in values:
         counts[min(_BINS - 1, max(0, int((value - low) / (high - low) * _BINS)))] += 1
     ordered = sorted(values)
-    low_quarter, middle, high_quarter = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
+    quartiles = []
+    for share in (0.25, 0.5, 0.75):
+        place = share * (len(ordered) - 1)
+        below = math.floor(place)
+        above = min(below + 1, len(ordered) - 1)
+        quartiles.append(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
+    low_quarter, middle, high_quarter = quartiles
     form = ".1f" if high == 100.0 else ".4f"
     said = f"median {middle:{form}} (line), half of {len(values):,} conversations from {low_quarter:{form}} to "
     said += f"{high_quarter:{form}}"
     return HistogramRow(name, said, [count / len(values) for count in counts], middle)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    """Between the two values around the place, in proportion."""
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

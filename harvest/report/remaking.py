@@ -1,4 +1,4 @@
-"""A report held against its recordings: made again, offline, and compared byte by byte."""
+"""Verification of a report: make it again from its recordings, offline, and compare every byte."""
 
 import json
 import os
@@ -30,9 +30,15 @@ _NAME = re.compile(r"(?=.*[^\W\d_])..")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a page says it was made from. runs: folders, and what they were called then. gone: those that are not there,
-    changed: those whose recording is another now. others: versions of software that are others now. measures: where
-    packages add other measures now than then, a sentence that names them; else ""."""
+    """What a report was made from, as recorded in the page.
+
+    runs: the folders of the runs.
+    named: the names that the folders had then.
+    gone: folders that no longer exist.
+    changed: folders whose recording has changed.
+    others: differences in the versions of software.
+    measures: a sentence about measures of installed packages that were added or removed since; "" if there are none.
+    """
 
     runs: tuple[Path, ...]
     named: tuple[str, ...]
@@ -44,7 +50,10 @@ class Origin:
 
 
 def origin(report: Path) -> Origin:
-    """Raises InputError for a file that is no report, or one of an earlier version, which does not say it."""
+    """Read what a report was made from.
+
+    Raises InputError for a file that is not a report, and for a report of an earlier version, which does not record it.
+    """
     try:
         html = read_regular(report).decode("utf-8")
     except OSError as fault:
@@ -58,7 +67,7 @@ def origin(report: Path) -> Origin:
     try:
         said = json.loads(found[1]) if found else {"runs": ()}
         runs = [_found(report, one) for one in said["runs"]]
-        then, measures = dict(said.get("software") or {}), _other_measures(said)
+        then, others_then = dict(said.get("software") or {}), set(said.get("measures") or ())
     except (ValueError, KeyError, TypeError):
         runs = []
     if not runs:
@@ -69,26 +78,29 @@ def origin(report: Path) -> Origin:
         )
     gone = tuple(path for path, _, _ in runs if not is_run(path))
     changed = tuple(path for path, _, known in runs if path not in gone and recording_hash(path) != known)
+    # A report shows the measures that installed packages add, so without the same ones it cannot be made again.
+    others_now = set(unasked_plug_ins())
+    parts = [
+        f"{how} {', '.join(sorted(names))}"
+        for how, names in (
+            ("now there is also", others_now - others_then),
+            ("now there is no", others_then - others_now),
+        )
+        if names
+    ]
+    measures = f"made with other measures of installed packages: {'; '.join(parts)}" if parts else ""
     now = software()
     others = tuple(f"{name} {then.get(name)} then, {now.get(name)} now" for name in now if now[name] != then.get(name))
     paths, names = tuple(path for path, *_ in runs), tuple(name for _, name, _ in runs)
     return Origin(paths, names, gone, changed, others, measures, said)
 
 
-def _other_measures(said: Mapping[str, Any]) -> str:
-    """A report shows the measures that installed packages add, so without the same ones it cannot be made again."""
-    then, now = set(said.get("measures") or ()), set(unasked_plug_ins())
-    parts = [
-        f"{how} {', '.join(sorted(names))}"
-        for how, names in (("now there is also", now - then), ("now there is no", then - now))
-        if names
-    ]
-    return f"made with other measures of installed packages: {'; '.join(parts)}" if parts else ""
-
-
 def _found(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
-    """A run where it stands beside the page: both are moved and copied together. Where none stands there, only the page
-    was moved, and the run is where it was called what the page calls it."""
+    """Return the path of a run, its recorded name and its recorded hash.
+
+    A run beside the page is preferred, because both are moved and copied together. If there is none, only the page was
+    moved, and the run is where its recorded name says.
+    """
     named, known = str(one["named"]), str(one["recording"])
     beside, there = Path(os.path.normpath(Path.cwd() / report.parent / one["path"])), Path(named)
     if is_run(there) and (not is_run(beside) or there.samefile(beside)):
@@ -97,8 +109,11 @@ def _found(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
 
 
 def remade(report: Path, known: Origin) -> Iterator[str]:
-    """A sentence for each line of the page, and each file beside it, that is not what the recordings give."""
+    """Yield a sentence for each line of the page, and each file beside it, that differs from the recordings."""
     said = known.said
+    schema = said.get("schema")
+    if schema and (report.parent / schema).is_file():  # else the name of a schema that is shipped
+        schema = str(report.parent / schema)
     again = make_report(
         [read(path) for path in known.runs],
         beside=report.parent,
@@ -106,7 +121,7 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
         history=report.parent / said["history"] if said.get("history") else None,
         matters=said["matters"],
         seed=said["seed"],
-        schema=_schema(report, said.get("schema")),
+        schema=schema,
         judges=said.get("judges"),
         made=said["made"],
         command=said["command"],
@@ -126,15 +141,12 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
             yield f"{beside.name}/{file.name}: it does not belong to this report"
 
 
-def _schema(report: Path, said: str | None) -> str | None:
-    """A file beside the report, or else the name of a schema that is shipped."""
-    file = report.parent / said if said else report
-    return str(file) if said and file.is_file() else said
-
-
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """moved: what runs were called, and are called now, which is no difference, unless a name is so short that it may
-    stand for something else as well."""
+    """Yield a sentence for each difference between two texts.
+
+    `moved` contains old and new names of runs. A renamed run is not a difference, unless its name is so short that
+    it may occur by chance.
+    """
     for place, (was, now) in enumerate(moved):
         if was == now:
             continue
@@ -154,24 +166,22 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
             continue
         count += 1
         if count <= _MOST:
-            yield f"{name}:{number}: {_part(one, other)}"
+            if one is None or other is None:
+                words = "this line is missing" if one is None else "this line does not belong here"
+            else:
+                pairs = enumerate(zip(one, other, strict=False))
+                start = next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
+                begin = max(0, start - 20)
+                parts = (text[begin : start + _SHOWN].decode("utf-8", "replace") for text in (one, other))
+                words = "column {}: {!r}, and the recordings give {!r}".format(start + 1, *parts)
+            yield f"{name}:{number}: {words}"
     if count > _MOST:
         yield f"{name}: {count - _MOST} more lines"
 
 
 def _mask_names(mark: bytes, names: Sequence[str], text: bytes) -> bytes:
-    """The text with a mark wherever the run is called by a path or the last part of it, as whole words."""
+    """Replace the paths of a run, and their last parts, with a mark wherever they are whole words."""
     # Paths go first, because they end in that part.
     for path in sorted({*names, *(Path(name).name for name in names)} - {""}, key=len, reverse=True):
         text = re.sub(rb"(?<![\w.-])" + re.escape(path.encode()) + rb"(?![\w-]|\.\d)", lambda _: mark, text)
     return text
-
-
-def _part(one: bytes | None, other: bytes | None) -> str:
-    """Where two lines begin to differ, in words."""
-    if one is None or other is None:
-        return "this line is missing" if one is None else "this line does not belong here"
-    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    begin = max(0, start - 20)
-    here, there = (text[begin : start + _SHOWN].decode("utf-8", "replace") for text in (one, other))
-    return f"column {start + 1}: {here!r}, and the recordings give {there!r}"

@@ -1,8 +1,7 @@
-"""The sections of a report, each made of a study that has a command of its own, in the words of that command."""
+"""The sections of a report. Each is made by a study that also has a command, and uses the words of that command."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -29,11 +28,10 @@ from harvest.studies.watch.history_tables import history_tables
 from harvest.studies.watch.watch import Watched
 from harvest.tables.figures import figures, ordered_rows, printed_rows
 from recordings.conversations.conversation import INVALID
-from scoring.columns import Columns
 from scoring.measures.group_fairness import FAIRNESS
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL
-from scoring.table import ScoreRow, ScoreTable
+from scoring.table import ScoreTable
 from topics.counting import pluralize
 
 _MOST_INVALID = 200  # attempts that are listed
@@ -43,7 +41,7 @@ _MOST_POINTS = 2000  # of a scatter plot
 def figure_blocks(
     material: Material, scores: ScoreTable, contrasts: Sequence[Contrast], lost: Selection
 ) -> Iterator[Block]:
-    """The figures as `harvest score` prints them, every variant on demand, and what must be known beside them."""
+    """Yield the figures as `harvest score` prints them, all variants on demand, and the notes that belong to them."""
     rows = printed_rows(scores.joint, every=False)
     bounded = {one.system for one in lost.bounds}
     for contrast in contrasts:
@@ -69,7 +67,14 @@ def figure_blocks(
         yield details("Every variant", as_blocks(shown, "Variants of measures"))
     trials = [row for row in scores.single("trial") if row.topic_type is None]
     if trials:
-        yield details("Each trial by itself", [_by_trial(rows, trials)])
+        # The figures of the first trials of all topics, of the second ones, and so on.
+        labels = {(row.measure, row.turn): row.label for row in ordered_rows(rows)}
+        found = {(row.system, row.trial, row.measure, row.turn): row.shown(row.value) for row in trials}
+        places = dict.fromkeys((system, trial) for system, trial, _, _ in found)
+        kept = [key for key in labels if any((*place, *key) in found for place in places)]
+        lines = [[system, str(n), *(found.get((system, n, *key), "") for key in kept)] for system, n in places]
+        head = ["system", "trial", *(labels[key] for key in kept)]
+        yield details("Each trial by itself", [table(head, lines, [False, True, *[True] * len(kept)])])
     yield from (text(note, "dim") for note in scores.notes if note not in scores.coverage)
     yield from (text(line, "dim") for line in card_lines(material.user_card))
     yield from (text(line, "warn") for line in card_warnings(material.user_card))
@@ -77,18 +82,8 @@ def figure_blocks(
     yield from (text(f"Damage: {sentence}", "warn") for sentence in material.damage)
 
 
-def _by_trial(rows: Sequence[ScoreRow], trials: Sequence[ScoreRow]) -> Block:
-    """The figures of the first trials of all topics, of the second ones, and so on. rows: those over all trials."""
-    shown = {(row.measure, row.turn): row.label for row in ordered_rows(rows)}
-    found = {(row.system, row.trial, row.measure, row.turn): row.shown(row.value) for row in trials}
-    places = dict.fromkeys((system, trial) for system, trial, _, _ in found)
-    kept = [key for key in shown if any((*place, *key) in found for place in places)]
-    lines = [[system, str(trial), *(found.get((system, trial, *key), "") for key in kept)] for system, trial in places]
-    return table(["system", "trial", *(shown[key] for key in kept)], lines, [False, True, *[True] * len(kept)])
-
-
 def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
-    """R against GF, a point for each topic and system; nothing without gold."""
+    """Yield R against GF, a point for each topic and system; nothing without gold."""
     values: dict[tuple[str, str], dict[str, float]] = {}
     for row in scores.single("topic"):
         if row.measure in (RELEVANCE.name, FAIRNESS.name):
@@ -115,7 +110,7 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
 
 
 def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]) -> Iterator[Block]:
-    """How the values of single conversations are spread. cells: of ave%useful, by system."""
+    """Yield the distributions of values over conversations. `cells` contains ave%useful by system."""
     values: dict[str, dict[str, list[float]]] = {}
     for system, each in cells.items():
         known = [value for value in each if value == value]
@@ -123,46 +118,42 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
             values.setdefault(MEAN_USEFUL.name, {})[system] = known
     shown = {row.measure for row in ordered_rows(printed_rows(scores.joint, every=False)) if "(" not in row.measure}
     for own in scores.each:
-        for measure in _by_first_known(own, shown):
-            found = own.values(measure)[1]
-            values.setdefault(measure, {})[own.system] = found[~np.isnan(found)].tolist()
+        # In the order in which the conversations, one after the other, have a value of them.
+        first = [
+            (int(column.at[has_value].min()), place, column.measure)
+            for place, column in enumerate(own.columns)
+            if column.measure in shown and (has_value := ~np.isnan(column.value)).any()
+        ]
+        for measure in dict.fromkeys(measure for _, _, measure in sorted(first)):
+            value = own.values(measure)[1]
+            values.setdefault(measure, {})[own.system] = value[~np.isnan(value)].tolist()
     if not values:
         return
     yield text("How the values of single conversations are spread: a mean alone hides whether all are alike.", "dim")
     yield picture(distributions_chart(values))
 
 
-def _by_first_known(own: Columns, shown: Collection[str]) -> list[str]:
-    """Those of the measures that have a value, in the order in which the conversations, one after the other, do."""
-    first = [
-        (int(column.at[known].min()), place, column.measure)
-        for place, column in enumerate(own.columns)
-        if column.measure in shown and (known := ~np.isnan(column.value)).any()
-    ]
-    return list(dict.fromkeys(measure for _, _, measure in sorted(first)))
-
-
 def variance_blocks(study: VarianceStudy) -> Iterator[Block]:
-    """As `harvest variance` says it."""
-    yield from as_blocks((part for part in variance_tables(study)), "Where the spread comes from")
+    """Yield the tables of `harvest variance`."""
+    yield from as_blocks(variance_tables(study), "Where the spread comes from")
     yield picture(variance_chart(study))
     yield from (text(note, "dim") for note in study.notes)
     yield details("What the words mean", as_blocks(variance_legend(study)))
 
 
 def compared_blocks(found: Comparison) -> Iterator[Block]:
-    """As `harvest compare` says it."""
+    """Yield the tables of `harvest compare`."""
     yield from as_blocks(comparison_tables(found, width=WIDE, details=len(found.systems) == 2), "Systems compared")
     yield details("As a picture", [picture(comparison_chart(found, details=len(found.systems) == 2))])
 
 
 def watched_blocks(found: Watched) -> list[Block]:
-    """As `harvest reaudit` says it."""
+    """Return the tables of `harvest reaudit`."""
     return as_blocks(watch_tables(found), "Held against the baseline")
 
 
 def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
-    """As `harvest history` says it, the figures that may raise alarms."""
+    """Yield the tables of `harvest history` for the figures that can raise alarms."""
     gated = dict.fromkeys(
         (system, name)
         for look in looks
@@ -177,7 +168,7 @@ def history_blocks(looks: Sequence[Look]) -> Iterator[Block]:
 
 
 def invalid_blocks(material: Material) -> Iterator[Block]:
-    """What broke, how often, and where; nothing where nothing did."""
+    """Yield the attempts that failed, by reason and place; nothing if none did."""
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     if not broken:
         return
@@ -193,7 +184,7 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
         [
             {
                 "text": f"{one.key.topic}, trial {one.key.trial}, attempt {one.attempt}",
-                "href": _to(one.key, one.attempt),
+                "href": address(topic=one.key.topic, system=one.key.system, trial=one.key.trial, attempt=one.attempt),
             },
             one.key.system,
             one.outcome.why if one.outcome else "interrupted",
@@ -204,7 +195,3 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
     yield table(["trial", "system", "reason", "what was said"], listed)
     if len(broken) > _MOST_INVALID:
         yield text(f"{len(broken) - _MOST_INVALID:,} more: harvest show RUN --all lists every attempt.", "warn")
-
-
-def _to(key: Any, attempt: int) -> str:
-    return address(topic=key.topic, system=key.system, trial=key.trial, attempt=attempt)

@@ -1,13 +1,13 @@
 """The conversations behind the figures: a small index of all, and their texts in chunks that are read on demand.
 
-A system may write anything, and as much as it likes. What a report shows of a text is bounded and says what was cut;
-characters that would steer a page or its reader are shown as pictures or by their code.
+A system may write anything, and as much as it likes. A report bounds every text and says how much was cut; characters
+that would steer a page or its reader are shown as pictures or by their code.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,17 @@ _LINE, _MOST_LINES = 600, 60
 _CHUNK = 200_000
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_EXHIBIT = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
+_PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """index: columns over all attempts, in the order of the runs. chunks: JSON texts of lists of conversations, in that
-    order. places: by system, topic and trial, where the attempt that counts stands in the index."""
+    """The conversations of a report.
+
+    index: columns over all attempts, in the order of the runs.
+    chunks: JSON texts of lists of conversations, in that order.
+    places: the position in the index of the attempt that counts, by system, topic and trial.
+    """
 
     index: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -48,16 +52,16 @@ class Transcripts:
 
 
 def bounded(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
-    """What is shown of a text, and how many characters of it are not."""
+    """Return the part of a text that is shown, and the number of characters that are left out."""
     shown = text[:most]
     if not shown.isprintable() and _STEERING.search(shown):  # the first is quicker, and false for every one of them
-        shown = _STEERING.sub(lambda found: _picture(found[0]), shown)
+        shown = _STEERING.sub(_draw_character, shown)
     return shown, max(0, len(text) - most)
 
 
-def _picture(character: str) -> str:
-    drawn = printable(character, line=True)
-    return drawn if drawn != character else f"<U+{ord(character):04X}>"
+def _draw_character(found: re.Match[str]) -> str:
+    drawn = printable(found[0], line=True)
+    return drawn if drawn != found[0] else f"<U+{ord(found[0]):04X}>"
 
 
 def transcripts(
@@ -67,11 +71,14 @@ def transcripts(
     beside: Path,
     assessed: Assessed | None = None,
 ) -> Transcripts:
-    """Of every attempt. scored: for the figures of single conversations and nuggets. folders: by system, the run
-    that recorded it and its name there. beside: the folder of the report, to which addresses of evidence are relative.
-    assessed: what was judged, where anything was.
+    """Return the transcripts of all attempts.
+
+    scored: the figures of single conversations and nuggets.
+    folders: the run that recorded each system, and the system's name there.
+    beside: the folder of the report, to which addresses of evidence are relative.
+    assessed: the judgments, if there are any.
     """
-    scores, nuggets = _scores(scored, assessed), _nuggets(scored, material)
+    scores, nuggets = _conversation_scores(scored, assessed), _entity_lines(scored, material)
     valid = {(one.key, one.attempt) for one in material.finished}
     systems = {name: place for place, name in enumerate(material.systems)}
     topics = {topic.id: place for place, topic in enumerate(material.topics.topics)}
@@ -99,7 +106,10 @@ def transcripts(
         columns["topic"].append(topics.setdefault(one.key.topic, len(topics)))
         columns["trial"].append(one.key.trial)
         columns["attempt"].append(one.attempt)
-        columns["labels"].append(_labels(one, material, counts))
+        if counts:
+            columns["labels"].append("".join(material.labels[one.key])[:_MOST_TURNS])
+        else:
+            columns["labels"].append("!" if one.outcome is not None and not one.outcome.valid else "")
         columns["end"].append(words.setdefault(outcome_words(one), len(words)))
         folder, _ = folders[one.key.system]
         body = _body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
@@ -108,8 +118,8 @@ def transcripts(
                 lines = verdict_lines(verdicts[one.trial_id, one.attempt, turn["n"]])
                 turn["parts"] = [*turn.get("parts", ()), *map(_short, lines)]
         if counts:
-            _add(body, "nuggets", nuggets.get(key, {}))
-            _add(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
+            _add_lines(body, "nuggets", nuggets.get(key, {}))
+            _add_lines(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
         pictures = pictures or any(link for turn in body.get("turns", ()) for *_, link in turn.get("files", ()))
         held.append(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
         size += len(held[-1])
@@ -133,14 +143,8 @@ def transcripts(
     return Transcripts(index, tuple(chunks), places)
 
 
-def _labels(one: Conversation, material: Material, counts: bool) -> str:
-    if not counts:
-        return "!" if one.outcome is not None and not one.outcome.valid else ""
-    return "".join(material.labels[one.key])[:_MOST_TURNS]
-
-
-def _scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
-    """By system, topic and trial, the measures of single conversations as people read them, without variants."""
+def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
+    """Return the measures of single conversations as people read them, without variants, by system, topic and trial."""
     shown = {row.measure for row in printed_rows(scored.joint, every=False)}
     judged = (row for row in scored.single("conversation") if row.scorers) if assessed is not None else ()
     labels = {(row.measure, row.system, row.topic, row.trial): row.label for row in judged}
@@ -156,8 +160,8 @@ def _scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, st
     return found
 
 
-def _nuggets(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
-    """By system, topic and trial, and then by turn, what is known of each entity that an answer names."""
+def _entity_lines(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int], dict[int, list[str]]]:
+    """Return a line on each entity that an answer names, by system, topic and trial, and then by turn."""
     found: dict[tuple[str, str, int], dict[int, list[str]]] = {}
     titles = {(entry.topic, entry.entity): entry.title for entry in material.gold or ()}
     for own in scored.each:
@@ -180,8 +184,8 @@ def _nuggets(scored: ScoreTable, material: Material) -> dict[tuple[str, str, int
     return found
 
 
-def _add(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
-    """Lines on each turn, and on the conversation as a whole (turn 0), bounded as all texts are."""
+def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) -> None:
+    """Add lines, bounded as all texts are, to their turns, or to the conversation (turn 0)."""
     lines = {turn: [bounded(line, _LINE)[0] for line in each[:_MOST_LINES]] for turn, each in by_turn.items()}
     more = {turn: len(each) - _MOST_LINES for turn, each in by_turn.items() if len(each) > _MOST_LINES}
     for place in (body, *body.get("turns", ())):
@@ -193,7 +197,7 @@ def _add(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[str]]) 
 
 
 def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
-    """Keys that have nothing to say are left out."""
+    """Return the fields of a conversation that are not empty."""
     outcome = one.outcome
     found: dict[str, Any] = {
         "turns": [_turn(turn, folder) for turn in one.turns[:_MOST_TURNS]],
@@ -234,7 +238,15 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
             "parts": list(map(_short, parts[:_MOST_LINKS])),
             "moreParts": max(0, len(parts) - _MOST_LINKS),
-            "files": list(_files(reply.evidence, folder)),
+            # A page that a system wrote is never linked to: opened from a disk it would be taken for ours.
+            "files": [
+                [
+                    bounded(name, _QUOTE)[0],
+                    bounded(address, _QUOTE)[0],
+                    quote(f"{folder}/{address}") if _PICTURE.fullmatch(address) else "",
+                ]
+                for name, address in reply.evidence.items()
+            ],
         }
     if turn.route is not None:
         route = turn.route
@@ -249,14 +261,6 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
 
 
 def _short(line: str) -> str:
-    """What came with an answer, in one line that says how much of it is left out."""
+    """Return a line that came with an answer; if it is cut, it says by how much."""
     shown, cut = bounded(line, _LINE)
     return f"{shown} … ({cut:,} more characters)" if cut else shown
-
-
-def _files(evidence: Mapping[str, str], folder: str) -> Iterator[list[str]]:
-    """What was kept of an answer: its name, its address in the run, and a link where it is a picture. A page that a
-    system wrote is never linked to: opened from a disk it would be taken for ours."""
-    for name, address in evidence.items():
-        link = quote(f"{folder}/{address}") if _EXHIBIT.fullmatch(address) else ""
-        yield [bounded(name, _QUOTE)[0], bounded(address, _QUOTE)[0], link]

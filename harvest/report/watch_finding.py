@@ -1,4 +1,4 @@
-"""What a report says first of a run that is held against a baseline, and of one in which nothing could be measured."""
+"""The finding about a run that is compared with a baseline, or in which nothing could be measured."""
 
 import shlex
 from collections import Counter
@@ -8,7 +8,6 @@ from pathlib import Path
 from harvest.report.finding import Finding, counted, listed, plain, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
 from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import (
@@ -19,10 +18,10 @@ from harvest.studies.watch.words import (
     had_changed_words,
     is_shown_by_itself,
     joined_words,
+    moved_words,
     settling_words,
     value_text,
 )
-from harvest.studies.watch.words import moved_words as moved
 from harvest.tables.comparison_words import p_text
 from recordings.conversations.conversation import INVALID
 from scoring.inference.settling import Settling
@@ -34,7 +33,7 @@ _LONGEST = 160  # characters of an answer that is quoted
 
 
 def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Finding:
-    """Where no trial is valid. baseline: the run was to be held against one."""
+    """Return the finding if no trial is valid. `baseline` says whether the run was to be compared with one."""
     if not material.conversations:
         planned = f": {pluralize(len(material.planned), 'trial')} are planned" if material.planned else ""
         return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")
@@ -69,7 +68,7 @@ def _tried_words(material: Material) -> list[str]:
 
 
 def watched(found: Watched, material: Material, run: Path) -> Finding:
-    """Of the system of which most is to be said: changed, not measured, an alarm, cannot be told, the same."""
+    """Return the finding about the system with the most serious verdict."""
     if not found.systems:
         return Finding("cannot tell", "The baseline holds no system of this run.", f"{counted(material)}.")
     first, figure = said_of(found)
@@ -91,9 +90,11 @@ def watched(found: Watched, material: Material, run: Path) -> Finding:
 
 
 def said_of(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
-    """The system, and its figure, of which a report says what came out first."""
-    first = min(found.systems, key=_rank)
-    return first, min((one for one in first.figures if one.gated), key=_figure_rank, default=None)
+    """Return the system with the most serious verdict, and the figure behind it."""
+    words = list(_WORDS)
+    first = min(found.systems, key=lambda system: words.index(_kind(system)))
+    figures = (one for one in first.figures if one.gated)
+    return first, min(figures, key=lambda one: (words.index(one.word), one.name != MEAN_USEFUL.name), default=None)
 
 
 _WORDS = {
@@ -117,23 +118,21 @@ def _kind(system: WatchedSystem) -> str:
     return "cannot tell" if worst == "same" and system.verdict != "same" else worst
 
 
-def _rank(system: WatchedSystem) -> int:
-    return list(_WORDS).index(_kind(system))
-
-
-def _figure_rank(one: WatchedFigure) -> tuple[int, int]:
-    return list(_WORDS).index(one.word), 0 if one.name == MEAN_USEFUL.name else 1
-
-
 def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
-    """turns: what ave%useful is a share of, in words."""
+    """Return the finding in one sentence. `turns` is the denominator of ave%useful in words."""
     name = plain(system.name)
     if system.incomparable:
         return f"{name} could not be measured against the baseline: {system.incomparable}."
     if one is None or not system.valid:
         tried = pluralize(system.planned, "trial")
         return f"{name} could not be measured: none of {tried} has a valid attempt."
-    did = f"it {_did(one, turns)}, a difference of {moved(one)}"
+    value, before = value_text(one.value, one.name), value_text(one.before, one.name)
+    over = "" if one.over is None else f" (over {pluralize(one.over.topics, 'topic')} with a value on both sides)"
+    if one.name == MEAN_USEFUL.name:
+        did = f"it answered usefully in {value} of {turns}, at the baseline in {before}{over}"
+    else:
+        did = f"it had {one.name} {value}, at the baseline {before}{over}"
+    did += f", a difference of {moved_words(one)}"
     since = f" It had changed by {had_changed_words(one)}." if one.state.is_changed and kind != "changed" else ""
     if kind == "changed":
         rests = one.judged is not None and one.judged.rests_on_several
@@ -162,19 +161,11 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
     return f"Whether {name} changed since the baseline cannot be told: {did}."
 
 
-def _did(one: WatchedFigure, turns: str) -> str:
-    now, before = value_text(one.value, one.name), value_text(one.before, one.name)
-    over = "" if one.over is None else f" (over {pluralize(one.over.topics, 'topic')} with a value on both sides)"
-    if one.name == MEAN_USEFUL.name:
-        return f"answered usefully in {now} of {turns}, at the baseline in {before}{over}"
-    return f"had {one.name} {now}, at the baseline {before}{over}"
-
-
 def _scope(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
     runs = pluralize(len(found.baseline.runs), "run")
     interval = f"{100 * found.level:g}% interval for these topics; " if one is not None else ""
-    few = one is not None and not one.difference.interval.printed
-    interval = f"{100 * found.level:g}% interval for these topics, between these very runs; " if few else interval
+    if one is not None and not one.difference.interval.printed:
+        interval = f"{100 * found.level:g}% interval for these topics, between these very runs; "
     shadow = (
         "; shadow: a baseline of fewer than 4 runs says little of how much audits differ by themselves"
         if found.shadow
@@ -203,25 +194,22 @@ def _drivers(system: WatchedSystem) -> list[str]:
     if system.unasked:
         parts.append(f"Not asked now: {_first_topics(system.unasked)}.")
     if system.topics:
-        parts.append(f"Most on {listed([_topic(one) for one in system.topics[:_MOST]])}.")
+        topics = []
+        for topic in system.topics[:_MOST]:
+            (a, n), (b, m) = topic.before, topic.now
+            useful = f"first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
+            topics.append(f"{plain(topic.topic)} ({useful})")
+        parts.append(f"Most on {listed(topics)}.")
     if system.turns:
-        parts.append(_turn(system.turns[0]))
+        turn = system.turns[0]
+        before, share = (f"{100 * share:.0f}%" for share in turn.portion)
+        way = " → ".join(plain(one) for one in (*turn.turns, turn.branch))
+        parts.append(f"Conversations part at {way}: {share} of those that came there, before {before}.")
     return parts
 
 
-def _topic(one: ChangedTopic) -> str:
-    (a, n), (b, m) = one.before, one.now
-    return f"{plain(one.topic)} (first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(one.p)})"
-
-
-def _turn(one: ChangedTurn) -> str:
-    before, now = (f"{100 * share:.0f}%" for share in one.portion)
-    way = " → ".join(plain(turn) for turn in (*one.turns, one.branch))
-    return f"Conversations part at {way}: {now} of those that came there, before {before}."
-
-
 def _again(rules: WatchRules, *more: str) -> str:
-    """The command that judges the audit by the same rules."""
+    """Return the command that judges the audit by the same rules."""
     words = ["harvest", "reaudit", "AUDIT", *more]
     for option, value, usual in (
         ("--matters", rules.matters, MATTERS),
@@ -235,7 +223,7 @@ def _again(rules: WatchRules, *more: str) -> str:
 def _next(
     kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
 ) -> tuple[str, str, str]:
-    """What to do, a command, and what to read within the report."""
+    """Return the next step, a command for it, and a link to what to read in the report."""
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(str(run))} --system {shlex.quote(system.name)}"
     show += f" --topic {shlex.quote(topic)}" if topic else ""

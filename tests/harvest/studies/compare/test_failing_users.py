@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from harvest.audits.audit import load_audit
-from harvest.report.finding import compared, single
+from harvest.report.compared_finding import compared
+from harvest.report.finding import single
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.figures import comparison_tables
 from harvest.studies.plan.allocation import plan_spending

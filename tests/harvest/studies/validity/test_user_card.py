@@ -13,7 +13,7 @@ import yaml
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
-from harvest.report.finding import compared
+from harvest.report.compared_finding import compared
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card

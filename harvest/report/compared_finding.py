@@ -1,0 +1,291 @@
+"""The finding of a report that compares systems, or runs of one system."""
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harvest.report.finding import (
+    MOST_NAMED,
+    MOST_SYSTEMS,
+    Finding,
+    answer_words,
+    counted,
+    cure_of_losses,
+    listed,
+    of_turns,
+    plain,
+    scope_words,
+)
+from harvest.report.grid import address
+from harvest.studies.compare.comparison import Comparison
+from harvest.studies.scores.lost_attempts import loss_words
+from harvest.studies.scores.scorecard import Material
+from harvest.tables.comparison_words import p_text, signed
+from scoring.comparison.pairs import SEE_BOUNDS
+from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.inference.paired import ESTIMANDS
+from scoring.library import good_end
+from scoring.measures.usefulness import MEAN_USEFUL
+from scoring.notation import parse
+from scoring.table import is_percentage
+from topics.counting import pluralize
+from topics.decimals import decimal, roughly
+
+_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_BEYOND = 100_000  # nobody plays so many
+
+
+def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
+    """Return the finding about two systems, one system in two runs, or several systems.
+
+    Differences of shares smaller than `matters` count as no difference.
+    """
+    first = compared_measure(found)
+    if first is None or not first.pairs:
+        return Finding("cannot tell", "No measure can be compared.", f"{counted(material)}.")
+    study = _Study(found, first, material, runs)
+    return study.pair_finding(first.pairs[0], matters) if len(found.systems) == 2 else study.ranking()
+
+
+def compared_measure(found: Comparison) -> MeasureComparison | None:
+    """Return the comparison in the measure that the report names first; None if there is none."""
+    whole = [one for one in found.measures if one.topic_type is None and one.turn is None]
+    known = [one for one in whole if any(pair.verdict != "no value" for pair in one.pairs)]
+    named = [one for one in known if one.measure == MEAN_USEFUL.name]
+    return (named or known or whole or [None])[0]  # type: ignore[list-item]
+
+
+def is_turned(found: Comparison, pair: Pair) -> bool:
+    """Return whether a difference is second minus first: the better minus the other, or the later minus the earlier."""
+    return bool(_same_system(found)) or (pair.found and pair.verdict in ("worse", "lower"))
+
+
+def difference_words(one: MeasureComparison, pair: Pair, *, turned: bool) -> str:
+    """Return the difference with its unit and interval, as second minus first if `turned`."""
+    sign = -1 if turned else 1
+    found = f"{signed(one, sign * pair.value)}{' points' if is_percentage(one.measure) else ''}"
+    if math.isnan(pair.interval.low):
+        return found
+    low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
+    return f"{found} [{signed(one, low)}, {signed(one, high)}]"
+
+
+def highest_first(one: MeasureComparison) -> list[str]:
+    """Return the systems from the best figure to the worst, those without a figure last."""
+    sign = -1 if good_end(parse(one.measure)) == "low" else 1
+    values = {name: sign * value if value == value else -math.inf for name, value in one.figures.items()}
+    return sorted(values, key=lambda name: -values[name])
+
+
+def _same_system(found: Comparison) -> str:
+    """Return the name of the one system that all runs recorded; "" if they recorded several."""
+    own = {name for _, name in (found.recorded[system] for system in found.systems if system in found.recorded)}
+    return own.pop() if len(own) == 1 and len(found.systems) > 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """Systems compared in the measure that the report names first."""
+
+    found: Comparison
+    one: MeasureComparison
+    material: Material
+    runs: Sequence[Path]
+
+    def pair_finding(self, pair: Pair, matters: float) -> Finding:
+        found, one = self.found, self.one
+        again = _same_system(found)
+        within = (
+            is_percentage(one.measure)
+            and max(abs(pair.interval.low), abs(pair.interval.high)) <= matters  # NaN: not within
+        )
+        first, second = plain(pair.first), plain(pair.second)
+        figures = self._figure(pair.first), self._figure(pair.second)
+        turned = is_turned(found, pair)
+        small = f"{100 * matters:g} points"
+        if pair.found and again:
+            verdict, said = "changed", f"{plain(again)} changed from {first} to {second}"
+        elif pair.found:
+            better, other = (second, first) if turned else (first, second)
+            word = "better" if pair.verdict in ("better", "worse") else "higher"
+            verdict, said = "better", f"{better} is {word} than {other}"
+        elif within:
+            verdict, said = "same", f"{first} and {second} are the same within {small}"
+        elif pair.verdict == "too few":
+            verdict, said = "cannot tell", f"There are too few topics to tell {first} from {second}"
+        else:
+            which = f"{plain(again)} changed from {first} to {second}" if again else f"{first} or {second} is better"
+            verdict, said = "cannot tell", f"Whether {which} cannot be told"
+        said += f", by less than {small}" if within and pair.found else ""
+        shown = answer_words(
+            one.measure,
+            one.label,
+            figures[::-1] if turned and not again else figures,
+            self.material,
+            found.systems,
+            ", then " if again else " and ",
+        )
+        # The bars below and `harvest score` are over all topics of each system.
+        shown += f" over {self._common}" if self._common else ""
+        interval = difference_words(one, pair, turned=turned)
+        if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
+            why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
+            interval += f"; the interval leaves out 0, but {why}"
+        lost = sum(found.invalid.values()) + sum(found.unplayed.values())
+        missing = (
+            f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
+        )
+        if cure := self._cure(pair):
+            following = cure
+        elif verdict in ("better", "changed"):
+            following = f"Read the conversations where they part, the topics above first.{missing}"
+        elif verdict == "same":
+            following = f"Nothing more is needed to answer this question.{missing}"
+        elif losses := self._losses(pair):
+            following = cure_of_losses(losses)
+        else:
+            following = self._needed(pair) + missing
+        return Finding(
+            verdict,
+            f"{said}: {'it' if again else 'they'} {shown}, a difference of {interval}.",
+            self._scope,
+            self._drivers(pair, -1 if turned else 1),
+            following,
+            self._command(pair),
+            address(topic=pair.drivers[0].topic) if pair.drivers else "",
+        )
+
+    def ranking(self) -> Finding:
+        """Return the finding about three or more systems: the best one, and the others it cannot be told from."""
+        found, one = self.found, self.one
+        wins = dict.fromkeys(found.systems, 0)
+        for pair in one.pairs:
+            if pair.found:
+                wins[pair.first if pair.verdict in ("better", "higher") else pair.second] += 1
+        order = highest_first(one)
+        best = min(order, key=lambda name: (-wins[name], order.index(name)))
+        measure = "" if one.measure == MEAN_USEFUL.name else f" in {one.label}"
+        if any(wins.values()):
+            verdict = "better"
+            beaten: list[str] = []
+            alike: list[str] = []
+            for pair in one.pairs:
+                if best in (pair.first, pair.second):
+                    other = pair.second if pair.first == best else pair.first
+                    (beaten if pair.found else alike).append(plain(other))
+            said = f"Of {len(found.systems)} systems {plain(best)} is best{measure}: better than {listed(beaten[:6])}"
+            said += f" and {len(beaten) - 6} more" if len(beaten) > 6 else ""
+            said += f", and cannot be told from {listed(alike[:6])}" if alike else ""
+        else:
+            verdict, said = "cannot tell", f"No two of {len(found.systems)} systems can be told apart{measure}"
+        turns = one.measure == MEAN_USEFUL.name and of_turns(self.material, found.systems)
+        drives = f"{'Useful turns' if turns else one.label}{f' over {self._common}' if self._common else ''}, "
+        drives += f"the {'lowest' if good_end(parse(one.measure)) == 'low' else 'highest'} first: "
+        drives += ", ".join(f"{plain(name)} {self._figure(name)}" for name in order[:MOST_SYSTEMS])
+        more = len(found.systems) - MOST_SYSTEMS
+        drives += f" and {pluralize(more, 'more system')}." if more > 0 else "."
+        pairs = [pair for pair in one.pairs if best in (pair.first, pair.second) and pair.value == pair.value]
+        if not pairs:
+            return Finding(verdict, f"{said}.", self._scope, drives)
+        closest = min(pairs, key=lambda pair: abs(pair.value))
+        if cure := self._cure(closest):
+            following = cure
+        elif closest.found:
+            following = "Read the conversations where they part."
+        elif losses := self._losses(closest):
+            following = cure_of_losses(losses)
+        else:
+            following = f"To tell {plain(closest.first)} from {plain(closest.second)}: {self._needed(closest)}"
+        link = address(topic=closest.drivers[0].topic) if closest.drivers else ""
+        return Finding(verdict, f"{said}.", self._scope, drives, following, self._command(closest), link)
+
+    @property
+    def _scope(self) -> str:
+        interval = f"{100 * self.found.settings.level:g}% interval for {ESTIMANDS[self.found.estimand]}"
+        topics = pluralize(len(self.one.topics), "common topic")
+        return scope_words(f"{interval}, over {topics}", self.one.measure, self.material)
+
+    @property
+    def _common(self) -> str:
+        """The number of topics that are compared, in words; "" if no topic is left out."""
+        topics = self.one.topics
+        return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
+
+    def _figure(self, name: str) -> str:
+        value = self.one.figures[name]
+        if math.isnan(value):
+            return "n/a"
+        return f"{decimal(100 * value, 1)}%" if is_percentage(self.one.measure) else decimal(value, 4)
+
+    def _drivers(self, pair: Pair, sign: int) -> str:
+        """Return the topics that drive a difference. `sign` is -1 if the difference is second minus first."""
+        if not pair.drivers:
+            return ""
+        top = pair.drivers[:MOST_NAMED]
+        if pair.found:
+            unit = " points" if is_percentage(self.one.measure) else ""
+            shares = listed([f"{plain(driver.topic)} ({100 * driver.share:.0f}%)" for driver in top])
+            without = f"without {plain(top[0].topic)} it would be {signed(self.one, sign * top[0].without)}{unit}"
+            if sum(driver.share for driver in top) > 0.5:
+                return f"Most of the difference comes from {shares}; {without}."
+            return f"Many topics: the largest parts of the difference come from {shares}; {without}."
+        # Topics by the side that they favour, the strongest first; equal results favour neither side.
+        sides: dict[str, list[Driver]] = {pair.first: [], pair.second: []}
+        for driver in sorted(pair.drivers, key=lambda one: -abs(one.share)):
+            pull = driver.share * pair.value
+            if abs(pull) > _SAME:
+                sides[pair.first if pull > 0 else pair.second].append(driver)
+        if not any(sides.values()):
+            return ""
+        said = [
+            f"{listed([plain(one.topic) for one in found[:MOST_NAMED]]) if found else 'no topic'} towards {plain(name)}"
+            for name, found in sides.items()
+        ]
+        return f"Topics pull {'both ways' if all(sides.values()) else 'one way'}: {', '.join(said)}."
+
+    def _losses(self, pair: Pair) -> list[str]:
+        """Return how much each of the two lost, if that prevents a verdict: more topics would lose as much."""
+        if pair.bounds is None:
+            return []
+        said = [(plain(name), loss_words(name, self.material)) for name in (pair.first, pair.second)]
+        return [f"{name}: {words}" for name, words in said if words]
+
+    def _cure(self, pair: Pair) -> str:
+        """Return what to do about trials whose loss or users depend on the system; "" if there are none."""
+        found = self.found
+        names = [name for name in (pair.first, pair.second) if name in found.dependent]
+        if not names:
+            return ""
+        selected, unlike = ([plain(one) for one in names if one in those] for those in (found.selected, found.unlike))
+        reasons = []
+        if selected:
+            reasons.append(f"Whether trials of {listed(selected)} were lost depended on what had been answered")
+        if unlike:
+            first = "the" if reasons else "The"
+            reasons.append(f"{first} users of {listed(unlike)} said something else than those of another system")
+        cause = " (the model that words them, or its options)" if unlike else ""
+        again = " To play what is missing again would choose among the answers." if selected else ""
+        return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
+
+    def _needed(self, pair: Pair) -> str:
+        """Return how many more topics (for topics like these) or trials (for these topics) would settle it."""
+        like = self.found.estimand == "like-these"
+        wanted, there = (pair.needed.topics, len(self.one.topics)) if like else (pair.needed.trials, self.one.trials[1])
+        what = "topics like these" if like else "trials of each topic"
+        if math.isnan(wanted):
+            return f"Play more {what}."
+        if wanted > _BEYOND:
+            return f"No number of {what} that could be played would tell a difference as small as the one seen."
+        more = max(1, math.ceil(wanted) - there)
+        return (
+            f"Roughly {roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if the "
+            "difference is as large as it was seen."
+        )
+
+    def _command(self, pair: Pair) -> str:
+        """Return the command that shows conversations of both side by side, on the topic that drives the difference."""
+        paths = " ".join(shlex.quote(str(run)) for run in self.runs)
+        command = f"harvest show {paths} --beside {shlex.quote(f'{pair.first},{pair.second}')}"
+        return f"{command} --topic {shlex.quote(pair.drivers[0].topic)}" if pair.drivers else command
