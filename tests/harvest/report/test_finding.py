@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harvest.report.document import make_report
 from harvest.report.compared_finding import compared
+from harvest.report.document import make_report
 from harvest.report.finding import Finding, of_turns, single
 from harvest.report.page import page
 from harvest.studies.compare.comparison import Comparison, compare_runs
