@@ -1,1 +1,1 @@
-"""The browser: its windows, what can be done in them, and the eye that sees what a person would."""
+"""The browser: its windows, actions in them, and the eye, which sees a page as a person would."""

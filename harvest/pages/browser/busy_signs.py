@@ -1,7 +1,7 @@
 """The signs that an answer is still being written, each declared once.
 
-The eye in the page looks for them, `pages/chats/sending.py` and `pages/chats/completion.py` judge by them; all of them
-read this list. A sign that some elements show by being there is one entry with their selector.
+The eye in the page looks for them; `pages/chats/sending.py` and `pages/chats/completion.py` judge by them. A sign that
+consists of certain elements being visible needs only one entry with their selector.
 """
 
 import json
@@ -16,14 +16,15 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 
 @dataclass(frozen=True, slots=True)
 class BusySign:
-    """One sign. worth: how reliable it is; on some pages signs other than `trusted` ones never end.
+    """One sign.
 
-    `trusted`: it is waited for as long as the turn may take, and ends with the text: little more comes after it.
-    `firm`: it ends with the text. `loose`: it may end before the last words.
+    worth: its reliability. A `trusted` sign is awaited for as long as the turn may take; it ends with the text, and
+    little more comes after it. A `firm` sign ends with the text. A `loose` sign may end before the last words. On some
+    pages signs other than `trusted` ones never end.
 
-    css: the elements that show it as long as they can be seen; "": code of its own looks for it, in the eye or in this
-    program. near: it may be about something else on the page, so it counts only near the turn once that is found.
-    textless: it counts only while its element holds next to no text. started: it shows that the page has taken the
+    css: the elements that show the sign while they are visible; "" if special code looks for it, in the eye or in this
+    program. near: it may concern something else on the page, so it counts only near the turn once that is found.
+    textless: it counts only while its element contains almost no text. started: it shows that the page has accepted the
     turn.
     """
 
@@ -35,11 +36,11 @@ class BusySign:
     started: bool = True
 
 
-# Requests under way; the only sign that is not seen in the page.
+# Requests under way: the only sign that is not visible in the page.
 NETWORK = "network"
 
-# Not among the signs, for it is never there: the site's own word that the reply is whole, learnt by the witness. Each
-# of several bubbles may bring one, so it is worth what a loose sign is: a second of quiet.
+# The site's own message that the reply is complete, learnt by the witness; never listed as a sign of work. Each
+# of several bubbles may bring one, so it counts like a loose sign: a second of quiet is required.
 WIRE = "wire"
 
 SIGNS: tuple[BusySign, ...] = (
@@ -55,15 +56,15 @@ SIGNS: tuple[BusySign, ...] = (
 )
 
 TRUSTED = frozenset(sign.name for sign in SIGNS if sign.worth == "trusted")
-# Signs that go with the text itself: when they end, little more comes.
+# Signs that accompany the text itself: when they end, little more comes.
 FIRM = frozenset(sign.name for sign in SIGNS if sign.worth != "loose")
 LOOSE = frozenset(sign.name for sign in SIGNS if sign.worth == "loose")
-# Signs which show that the page has taken the turn.
+# Signs which show that the page has accepted the turn.
 STARTED = frozenset(sign.name for sign in SIGNS if sign.started)
 
 
 def signs_source(signs: tuple[BusySign, ...] = SIGNS) -> str:
-    """The signs that are seen in a page, as JavaScript for the eye."""
+    """The signs that can be seen in a page, as JavaScript for the eye."""
     seen = [
         {
             "name": sign.name,

@@ -1,4 +1,4 @@
-"""What keeps calls to a page from hanging: a bound in time, and the news that the page is gone."""
+"""A guard against calls to a page that hang: a time limit, and an immediate end when the page is gone."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,12 @@ GONE = {
     "browser-gone": "the browser has ended",
 }
 CLOSING = 5.0  # seconds for what is only tidied up
-_NEWS = 1.0  # seconds the news of an end may come after the error that it causes
+_NEWS = 1.0  # seconds by which the event of an end may follow the error that it causes
 
 
 class CallGuard:
-    """connected: whether the browser is still there. complaint: the kind of error that calls to it raise."""
+    """The guard of one page. connected: tells whether the browser is still there. complaint: the type of error that
+    calls to it raise."""
 
     def __init__(self, connected: Callable[[], bool], complaint: type[Exception], limits: Limits = LIMITS) -> None:
         self._connected, self.complaint, self.limits = connected, complaint, limits
@@ -30,22 +31,23 @@ class CallGuard:
 
     @property
     def gone(self) -> str | None:
-        """Why nothing can be done any more (`page-crashed`, `page-closed`, `page-hung`, `browser-gone`), or None."""
+        """Why no call is possible any more (`page-crashed`, `page-closed`, `page-hung`, `browser-gone`), or None."""
         return self._ended.result() if self._ended.done() else None
 
     def over(self, reason: str) -> None:
-        """It has ended; the first reason stays."""
+        """Note that the page has ended; the first reason is kept."""
         if not self._ended.done():
             self._ended.set_result(reason)
 
     def closed(self) -> None:
-        """The page is closed, be it by itself or with its browser."""
+        """Note that the page was closed, by itself or with its browser."""
         self.over("page-closed" if self._connected() else "browser-gone")
 
     async def bounded(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
-        """The result of a call, or its error. Unanswered if the page is gone, or does not stir for `seconds`.
+        """Return the result of a call, or raise its error. Raises Unanswered if the page is gone, or does not respond
+        for `seconds` (by default the limit for calls).
 
-        apart: the call concerns a frame only, and its silence is not that of the page (`frame-silent`).
+        apart: the call concerns a frame only, whose silence is not that of the page (`frame-silent`).
         """
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
@@ -58,15 +60,15 @@ class CallGuard:
                 return task.result()
             if task.done():
                 await asyncio.wait((self._ended,), timeout=_NEWS)
-                # A page that is closed tells so; what goes without a word went with all of Playwright.
+                # A page that is closed sends an event; without one, all of Playwright has ended.
                 self.over("browser-gone")
         finally:
             task.cancel()
-            # Nobody waits for it any more; its error would be reported as forgotten.
+            # Nobody awaits it any more; asyncio would report its error as never retrieved.
             task.add_done_callback(lambda one: one.cancelled() or one.exception())
         if apart and self.gone is None:
             raise Unanswered("frame-silent", f"a frame of the page does not answer within {seconds:g} s")
-        # What does not answer once is not asked again: each call would wait as long.
+        # A page that once did not answer is not called again: each call would wait as long.
         self.over("page-hung")
         assert self.gone is not None
         raise Unanswered(self.gone, GONE[self.gone])
@@ -80,7 +82,7 @@ class CallGuard:
 
 
 def is_end(error: BaseException | None) -> bool:
-    """Whether a call failed because page or browser are gone."""
+    """True if a call failed because the page or the browser is gone."""
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))
 
 

@@ -1,4 +1,4 @@
-"""What Playwright's complaints mean to us, told by their words, since it has hardly any kinds of error."""
+"""The meaning of Playwright's error messages, recognised by their words because there are hardly any error types."""
 
 import re
 
@@ -14,14 +14,15 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def sentence(message: str) -> str:
-    """The first line that says something, without colours and without the name of the call."""
+    """The first meaningful line, without colours and without the name of the call."""
     lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
     return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
 
 
 def start_failure(message: str) -> str:
-    """Why a browser did not start. A program that ends at once is told by its exit code and its own first words."""
+    """Why a browser did not start. For a program that ends at once this is its exit code and the first line it
+    printed."""
     if "Socket path too long" in message:
         return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
     ended = _EXIT.search(message)
@@ -33,7 +34,7 @@ def start_failure(message: str) -> str:
 
 
 def call_failure(message: str) -> DriverError:
-    """A call that failed while the page lives."""
+    """The error for a call that failed while the page lives."""
     bad = _BAD_SELECTOR.search(message)
     if bad:
         return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is not a CSS selector")
@@ -45,7 +46,8 @@ def call_failure(message: str) -> DriverError:
 
 
 def action_failure(message: str) -> NotSent:
-    """Something that could not be clicked or typed into: nothing was done, but for `part-unsure`."""
+    """The error for an element that could not be clicked or typed into; nothing was done, except perhaps with
+    `part-unsure`."""
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)
     if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
@@ -61,5 +63,5 @@ def action_failure(message: str) -> NotSent:
 
 
 def out_of_time(fault: NotSent) -> bool:
-    """Whether `action_failure` found nothing in the way of what was to be done, but that time ran out."""
+    """True if `action_failure` found no obstacle and only the time ran out."""
     return fault.reason == "part-off" and "Timeout" in fault.detail

@@ -21,7 +21,7 @@ _MOST_FRAMES = 5  # in one answer
 
 
 class Document(Protocol):
-    """Playwright's hold on a frame, as far as it is used here."""
+    """The part of Playwright's frame used here."""
 
     @property
     def url(self) -> str: ...
@@ -45,7 +45,7 @@ class Frame:
 
     @property
     def silent(self) -> bool:
-        """Whether it cannot be queried: it has no document yet, or its document did not answer."""
+        """True if it cannot be queried: it has no document yet, or its document did not answer."""
         return not self.main and self.url in ("", self._silent_at)
 
     @property
@@ -54,14 +54,14 @@ class Frame:
 
     @property
     def main(self) -> bool:
-        """Whether it is the page itself and no frame in it."""
+        """True for the page itself, False for a frame in it."""
         return self._frame.parent_frame is None
 
     async def box(self) -> Box | None:
-        """Where its document is shown, in the window's coordinates; None: nowhere."""
+        """Where its document is shown, in the window's coordinates; None if it is not visible."""
         if self.main:
             return Box(0, 0, *self._viewport)
-        around = await self._around().box()
+        around = await self._parent().box()
         try:
             holder = await self._life.bounded(self._frame.frame_element())
             edges = await self._life.bounded(holder.evaluate(EDGES))
@@ -72,7 +72,7 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def covered(self) -> Cover | None:
-        """What lies over its middle in the page around it, or over that page; None: nothing."""
+        """Return what covers its middle in the page around it, or covers that page; None if nothing does."""
         if self.main:
             return None
         try:
@@ -80,73 +80,73 @@ class Frame:
             found = Cover.found(await self._life.bounded(holder.evaluate(COVERED)))
         except self._life.complaint:
             return None
-        return found or await self._around().covered()
+        return found or await self._parent().covered()
 
     async def look(self, site: Mapping[str, str] | None = None) -> Page:
-        """The document as it stands. site: selectors by name, to be marked. Denied (`bad-selector`) for one that is
-        none."""
+        """The document as it is now. site: selectors by name, whose matches are marked; raises Denied (`bad-selector`)
+        for an invalid one."""
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """The same as the eye writes it: what is kept as evidence. Frames that came since a turn was sent, as some
-        answers have them, hold what stands in them, also once other turns have followed."""
-        source = cast(str, await self._eye("look", dict(site) if site else None, again=True))
+        """The same as text written by the eye, to keep as evidence. Frames that came since a turn was sent, as in some
+        answers, are included with their content, also after later turns."""
+        source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
         shown = [one for one in _SHOWN.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:
-            inner = await self._within(int(found["id"]))
+            inner = await self._frame_content(int(found["id"]))
             if inner:
                 self._held.add(int(found["id"]))
                 source = source.replace(found[0], f'{found[0][:-2]} h-frame="1">{inner}</iframe>', 1)
         return source
 
-    async def _within(self, number: int) -> str:
-        """What the eye writes of the document in a frame, without numbers; "" where it has none, or does not answer."""
+    async def _frame_content(self, number: int) -> str:
+        """The content of a frame as written by the eye, without numbers; "" if it has none or does not answer."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
             document = await self._life.bounded(holder.content_frame()) if holder is not None else None
             if document is None:
                 return ""
             inner = Frame(self._life, document, self._keyboard, self._viewport, self._clock)
-            written = cast(str, await inner._eye("look", None))
+            written = cast(str, await inner._ask_eye("look", None))
         except (Unanswered, self._life.complaint):
             return ""
         body = written.partition(">")[2].removesuffix("</h-page>")
         return _NUMBER.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
-        """Begin to watch, with nothing typed yet. composer, send: numbers of elements, 0 for none."""
-        await self._eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
+        """Begin to watch, with nothing typed yet. composer, send: numbers of elements; 0 if there is none."""
+        await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
     async def sent(self) -> None:
-        """The turn is sent right after this."""
-        await self._eye("sent")
+        """Mark the time of sending; call it right before the turn is sent."""
+        await self._ask_eye("sent")
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
-        """The turn was sent in the document before this one; sample() counts from now, look() tells no ages."""
-        await self._eye("follow", dict(site) if site else None, again=True)
+        """Continue in a document loaded after the turn was sent: sample() counts from now, and look() gives no ages."""
+        await self._ask_eye("follow", dict(site) if site else None, again=True)
 
     async def watch(self, ids: Sequence[int]) -> None:
-        """From now on only text in these elements counts."""
-        await self._eye("watch", list(ids))
+        """Count only changes of text in these elements from now on."""
+        await self._ask_eye("watch", list(ids))
 
     async def sample(self) -> TurnSigns:
-        return turn_signs(cast(dict[str, Any], await self._eye("sample", again=True)))
+        return turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
-        """The element with the eye's number; of a turn's box and button, what the page has put in their place; None if
-        it is no more."""
+        """The element with the eye's number, or None if it has gone. For a turn's box and button, an element that
+        replaced it counts."""
         handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 
-    def _around(self) -> Frame:
+    def _parent(self) -> Frame:
         return Frame(self._life, self._frame.parent_frame, self._keyboard, self._viewport, self._clock)
 
-    async def _eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
+    async def _ask_eye(self, name: str, *arguments: Any, again: bool = False) -> Any:
         for attempt in range(3):
             try:
                 return await self._evaluate(name, arguments)
             except Unanswered as fault:
-                # A new document came in the middle of it.
+                # A new document loaded in the middle of the call.
                 if not again or fault.reason != "page-moved" or attempt == 2:
                     raise
                 await self._clock.sleep(0.1)

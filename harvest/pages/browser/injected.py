@@ -1,4 +1,4 @@
-"""The scripts that run inside a page: the eye, and a few words to talk to it and to single elements."""
+"""The scripts that run inside a page: the eye, and small functions that query it and single elements."""
 
 import functools
 from pathlib import Path
@@ -14,7 +14,7 @@ ASK_EYE = f"""([name, values]) => {{
   return eye[name](...values);
 }}"""
 
-# What a box to type in is: a box of a form, a bare editable element, or an editor with paragraphs of its own.
+# The make of a box to type in: a form field, a bare editable element, or an editor with paragraphs of its own.
 MAKE = """e => {
   if (typeof e.value === "string") return "form";
   return [...e.children].every((one) => one.localName === "br") ? "plain" : "editor";
@@ -28,7 +28,7 @@ PASTE = """(e, text) => {
   e.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
 
-# What its editor would put on the clipboard: all that is selected, also what is not drawn.
+# The text that its editor would copy to the clipboard: all that is selected, even if it is not drawn.
 COPIED = """e => {
   const data = new DataTransfer();
   e.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
@@ -41,7 +41,7 @@ BOX = """e => {
 }"""
 
 OFF = "e => e.matches(':disabled') || e.getAttribute('aria-disabled') === 'true'"
-# What a click at its middle would meet in its place: [what it says, its share of the window]; null: itself.
+# The cover that a click at its middle would hit: [its text, its share of the window]; null if there is none.
 COVERED = """e => {
   const box = e.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
@@ -75,7 +75,7 @@ EDGES = """e => {
 
 @functools.cache
 def eye_source() -> str:
-    """The eye, as one expression that does nothing where there is an eye already."""
+    """The eye as one expression; it has no effect if the document has an eye already."""
     folder = Path(__file__).parent / "eye"
     parts = "\n".join((signs_source(), *((folder / name).read_text(encoding="utf-8") for name in _PARTS)))
     return f'(() => {{ "use strict"; if (window.__harvest_eye__) return;\n{parts}\n}})()'
@@ -83,5 +83,5 @@ def eye_source() -> str:
 
 @functools.cache
 def typed_source() -> str:
-    """What is typed in an element, as a function of it."""
+    """A JavaScript function that returns the text typed in an element."""
     return (Path(__file__).parent / "typed.js").read_text(encoding="utf-8")

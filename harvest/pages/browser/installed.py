@@ -1,4 +1,4 @@
-"""Finding a browser: the one that is asked for, Playwright's own, or the system's."""
+"""Finding a browser: the requested one, Playwright's own, or the system's."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A browser. how: a sentence's end for a person: how it was found."""
+    """A browser. how: the end of a sentence that says how it was found."""
 
     path: Path
     how: str
@@ -46,9 +46,9 @@ def find_browser(
     own: Callable[[], Path | None] = lambda: None,
     folders: Sequence[Path] | None = None,
 ) -> Found:
-    """The browser to use; raises InputError, saying how to get one, where there is none.
+    """Return the browser to use. Raises InputError with advice on how to get one if there is none.
 
-    own: where Playwright keeps its own, asked only where HARVEST_BROWSER is not set. folders: where macOS keeps
+    own: returns where Playwright keeps its own; called only if HARVEST_BROWSER is not set. folders: where macOS keeps
     applications; by default the system's and the user's.
     """
     wished = environment.get(VARIABLE, "")
@@ -68,16 +68,15 @@ def find_browser(
         program = _on_path(name, environment)
         if program is not None:
             return Found(program, f"{name} on the PATH")
-    for folder in _applications() if folders is None else folders:
+    if folders is None:
+        macos = sys.platform == "darwin"
+        folders = (Path("/Applications"), Path.home() / "Applications") if macos else ()
+    for folder in folders:
         for application in APPLICATIONS:
             program = _program(folder / application)
             if program is not None:
                 return Found(program, f"in {folder}")
     raise InputError("no browser was found for the browser driver", advice=ADVICE)
-
-
-def _applications() -> Sequence[Path]:
-    return (Path("/Applications"), Path.home() / "Applications") if sys.platform == "darwin" else ()
 
 
 def _program(path: Path) -> Path | None:

@@ -1,6 +1,6 @@
-"""A log-in made by hand, kept in a file that only its owner reads: cookies and storage, as a browser takes them.
+"""A log-in made by hand, in a file that only its owner can read: cookies and storage in the format of browsers.
 
-It never goes into a recording: whoever uses it hands its secrets to the writer, which takes them out.
+It never gets into a recording: users of the file pass its secrets to the writer, which removes them.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from topics.errors import InputError, Place
 from topics.regular_file import read_regular
 
 _SHORTEST = 12  # characters: shorter values are settings (`dark`, `en-GB`), not keys
-# Texts and plain addresses: pages keep them beside their keys, and answers may hold them.
+# Texts and plain addresses: pages store them next to their keys, and answers may contain them.
 _NO_KEY = re.compile(r"\s|^https?://[^?#@]*$")
 _STEP = 0.1  # seconds
 
@@ -37,9 +37,9 @@ class Desk(Protocol):
 async def log_in(
     window: Desk, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
 ) -> dict[str, Any]:
-    """Wait until the person is done, or has closed the window; returns what the browser then holds: a secret.
+    """Wait until the person is done, or has closed the window; return the browser's state, which is secret.
 
-    Raises Unanswered where the browser has ended, and took it along.
+    Raises Unanswered if the browser has ended and its state is lost.
     """
     waiting = asyncio.ensure_future(done())
     try:
@@ -59,8 +59,8 @@ async def log_in(
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
-    """Write a browser's state to `path`, mode 600 from its first byte on; replaces an older one as a whole. What a
-    command left that was killed while it did so is removed: it holds secrets, too.
+    """Write a browser's state to `path`, with mode 600 from the first byte on, replacing an older file as a whole.
+    Leftovers of a command that was killed while writing are removed, because they contain secrets, too.
 
     Raises OSError.
     """
@@ -78,9 +78,9 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 
 
 def secrets_of(path: Path) -> set[str]:
-    """What must not appear in a recording made with this log-in: the values of its cookies and of its storage.
+    """The values that must not appear in a recording made with this log-in: those of its cookies and of its storage.
 
-    Raises InputError where the file is not a log-in, or where others than its owner can read it.
+    Raises InputError if the file is not a log-in, or if others than its owner can read it.
     """
     try:
         data = read_regular(path)
@@ -91,51 +91,48 @@ def secrets_of(path: Path) -> set[str]:
         raise InputError(f"the log-in cannot be read: {why}", place=Place(str(path)), advice=advice) from None
     if shared:
         raise InputError(
-            "others than its owner may read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
+            "others than its owner can read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
         )
     try:
         state = json.loads(data)
         if not isinstance(state, dict):
             raise TypeError
-        return {value for value in _values(state) if len(value) >= _SHORTEST}
+        return {value for value in _secret_values(state) if len(value) >= _SHORTEST}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
             "this is not a login saved by harvest login", place=Place(str(path)), advice="make a new one: harvest login"
         ) from None
 
 
-def _values(state: dict[str, Any]) -> Iterator[str]:
+def _secret_values(state: dict[str, Any]) -> Iterator[str]:
     for cookie in state["cookies"]:
         value = str(cookie["value"])
         yield value
-        yield from _inside(unquote(value.strip('"')))
+        yield from _json_texts(unquote(value.strip('"')))
     for origin in state["origins"]:
         for item in origin.get("localStorage", ()):
-            yield from _texts(str(item["value"]))
+            value = str(item["value"])
+            if not _NO_KEY.search(value):
+                yield value
+            yield from _json_texts(value)
         for database in origin.get("indexedDB", ()):
-            yield from _leaves(database)
+            yield from _text_leaves(database)
 
 
-def _texts(value: str) -> Iterator[str]:
-    if not _NO_KEY.search(value):
-        yield value
-    yield from _inside(value)
-
-
-def _inside(value: str) -> Iterator[str]:
-    """What is in a value that is JSON: pages keep keys inside larger objects."""
+def _json_texts(value: str) -> Iterator[str]:
+    """Yield the texts in a value that is JSON: pages keep keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):
-            yield from _leaves(inner)
+            yield from _text_leaves(inner)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _text_leaves(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for inner in value.values():
-            yield from _leaves(inner)
+            yield from _text_leaves(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaves(inner)
+            yield from _text_leaves(inner)
     elif isinstance(value, str) and not _NO_KEY.search(value):
         yield value

@@ -1,8 +1,8 @@
-"""What a page sends out around a user turn: requests with what they carry, frames over web sockets, new sockets.
+"""What a page sends around a user turn: requests with their bodies, frames over web sockets, new sockets.
 
-That a turn has left is often to be seen nowhere else: many pages show it only once the server has taken it. But a page
-also sends much by itself: it keeps connections alive, tells that somebody is typing, saves drafts. So what goes out
-while nobody types is known again, and so is what goes out while the turn is typed.
+Often nothing else shows that a turn has left: many pages show it only once the server has accepted it. But a page also
+sends much by itself: it keeps connections alive, reports that somebody is typing, saves drafts. So the kinds of
+messages sent while nobody types, or while the turn is typed, are recognised later.
 """
 
 import re
@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, unquote_plus, urlsplit
 from harvest.pages.browser.traffic import CARRYING
 
 _DIGITS = re.compile(r"\d+")
-_BEAT = 300  # characters: what is longer keeps no connection alive
-_HEAD = 2000  # characters by which messages of one kind are known
+_BEAT = 300  # characters: a longer message does not only keep a connection alive
+_HEAD = 2000  # characters by which messages of one kind are recognised
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _MOST = 50  # messages kept of one turn
 _LONGEST = 1_000_000  # bytes or characters kept of one message
@@ -21,7 +21,7 @@ _LONGEST = 1_000_000  # bytes or characters kept of one message
 
 @dataclass(slots=True)
 class Outbox:
-    """Fed with what leaves the page. bodies: what was carried since the mark, the first 50 messages."""
+    """The messages that leave the page. bodies: their contents since the mark, for the first 50."""
 
     bodies: list[str | bytes] = field(default_factory=list)
     _phase: str = "rest"
@@ -30,72 +30,70 @@ class Outbox:
     _left: list[str] = field(default_factory=list)
 
     def rest(self) -> None:
-        """The turn is over: what goes out from now on is the page's own."""
+        """End the turn: messages sent from now on are the page's own."""
         self._phase = "rest"
 
     def typing(self) -> None:
-        """A turn is about to be typed."""
+        """Begin typing a turn."""
         self._phase = "typing"
         self._typed.clear()
 
     def mark(self) -> None:
-        """The turn is sent now."""
+        """Mark the sending of the turn."""
         self._phase = "sent"
         self._left.clear()
         self.bodies.clear()
 
     def request(self, method: str, url: str, kind: str, body: bytes | None) -> None:
-        """kind: as Chromium names it. Pictures, scripts, styles and beacons carry no turn."""
+        """Note a request. kind: Chromium's name of it. Pictures, scripts, styles and beacons do not carry turns."""
         if kind not in CARRYING:
             return
         asked = f"{method} {_route(url)}?{','.join(sorted(name for name, _ in parse_qsl(urlsplit(url).query)))}"
         if method == "GET" and kind != "document":
-            # What a page asks for again and again brings nothing away.
+            # Requests that a page repeats again and again send nothing.
             if self._phase == "rest":
                 self._beats.add(asked)
             if asked in self._beats:
                 return
-        self._sent(asked, body if body is not None else unquote_plus(url))  # a turn may go out in the address itself
+        self._note_sent(asked, body if body is not None else unquote_plus(url))  # the address may contain the turn
 
     def socket(self, url: str) -> None:
-        """A web socket is being opened."""
-        self._sent(f"socket {_route(url)}", "")
+        """Note that a web socket is being opened."""
+        self._note_sent(f"socket {_route(url)}", "")
 
     def frame(self, url: str, data: str | bytes) -> None:
-        """A frame went out over a web socket."""
+        """Note a frame sent over a web socket."""
         beat = f"{_route(url)} {data!r}"
         if self._phase == "rest":
             if len(data) <= _BEAT:
                 self._beats.add(beat)
         elif beat not in self._beats:
-            self._sent(f"frame {_route(url)} {_shape(data)}", data)
+            # Frames of one kind are the same except for the numbers and texts in them.
+            if isinstance(data, bytes):
+                shape = repr(data[:_HEAD])
+            else:
+                shape = _STRING.sub(lambda found: '""' if re.search(r"[\s\\]", found[0]) else found[0], data[:_HEAD])
+                shape = _DIGITS.sub("0", shape)
+            self._note_sent(f"frame {_route(url)} {shape}", data)
 
     def left(self, *, beyond_typing: bool = False) -> bool:
-        """Whether anything has left since the mark that may have carried the turn.
+        """True if a message that may have carried the turn has left since the mark.
 
-        beyond_typing: apart from what is like what went out while it was typed.
+        beyond_typing: ignore kinds of messages that were also sent while the turn was typed.
         """
         return any(not (beyond_typing and kind in self._typed) for kind in self._left)
 
     @property
     def messages(self) -> tuple[tuple[str, str | bytes], ...]:
-        """(kind, body) of what was carried since the mark."""
+        """The (kind, body) pairs sent since the mark."""
         return tuple(zip(self._left, self.bodies, strict=True))
 
-    def _sent(self, kind: str, body: str | bytes) -> None:
+    def _note_sent(self, kind: str, body: str | bytes) -> None:
         if self._phase == "typing":
             self._typed.add(kind)
         elif self._phase == "sent" and len(self._left) < _MOST:
             self._left.append(kind)
             self.bodies.append(body[:_LONGEST])
-
-
-def _shape(data: str | bytes) -> str:
-    """What is the same of frames of one kind, whatever they count and whatever text they hold."""
-    if isinstance(data, bytes):
-        return repr(data[:_HEAD])
-    plain = _STRING.sub(lambda found: '""' if re.search(r"[\s\\]", found[0]) else found[0], data[:_HEAD])
-    return _DIGITS.sub("0", plain)
 
 
 def _route(url: str) -> str:

@@ -1,4 +1,4 @@
-"""A picture with labelled boxes on it, as a small page of our own: the page in the picture is left alone."""
+"""A picture with labelled boxes on it, as a small page of our own; the page in the picture is not touched."""
 
 import base64
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
 
 
 def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
-    """The HTML of that page. picture: PNG of width x height CSS pixels. boxes: label and place."""
+    """The HTML of the page. picture: PNG of `width` x `height` CSS pixels. boxes: labels and places."""
     marks = []
     for number, (label, box) in enumerate(boxes):
         colour = _COLOURS[number % len(_COLOURS)]

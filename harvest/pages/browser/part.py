@@ -1,4 +1,4 @@
-"""One element of a live page, and what a person could do with it."""
+"""One element of a live page, and the actions of a person on it."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from harvest.systems.driver import NotSent
 
 
 class Handle(Protocol):
-    """Playwright's hold on an element, as far as it is used here."""
+    """The part of Playwright's element handle used here."""
 
     def click(self, *, timeout: float, no_wait_after: bool, force: bool = False) -> Coroutine[Any, Any, None]: ...
     def hover(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
@@ -26,7 +26,7 @@ class Handle(Protocol):
 
 
 class Placed(Protocol):
-    """The frame it stands in. Playwright's own sum is wrong by the borders of frames of another origin."""
+    """The frame of an element. Playwright's own result is wrong by the borders of frames of another origin."""
 
     async def box(self) -> Box | None: ...
 
@@ -40,15 +40,15 @@ class Keyboard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What lies over an element. text: what it says, at most 300 characters; share: of the window that it takes, in
-    [0, 1]; 1 where the element is nowhere in view."""
+    """An element that covers another one. text: at most 300 characters of it. share: the share of the window it covers,
+    in [0, 1]; 1 if the covered element is nowhere in view."""
 
     text: str
     share: float
 
     @classmethod
     def found(cls, value: list[Any] | None) -> Self | None:
-        """From what COVERED gives."""
+        """Read the result of the script COVERED."""
         return None if value is None else cls(str(value[0]), float(value[1]))
 
 
@@ -60,12 +60,12 @@ class Part:
         self._milliseconds = 1000 * life.limits.act
 
     async def click(self) -> None:
-        """Raises NotSent: `part-gone`, `part-off` (not shown, disabled), `part-covered` (something lies over it)."""
+        """Raises NotSent: `part-gone`, `part-off` (not visible, disabled), `part-covered` (by another element)."""
         try:
-            # A form that loads the page anew takes as long as the answer: nobody waits for it here.
-            await self._twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
+            # A form that reloads the page takes as long as the answer; do not wait for it here.
+            await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
         except NotSent as fault:
-            # What never stands still can be clicked all the same.
+            # An element that never stands still can be clicked all the same.
             if "not stable" not in fault.detail:
                 raise
             await self._act(self._handle.click(timeout=self._milliseconds, no_wait_after=True, force=True))
@@ -77,41 +77,41 @@ class Part:
         await self._act(self._handle.focus())
 
     async def fill(self, text: str) -> None:
-        """Put the text in place of what is there, at once. Raises NotSent as click() does."""
-        await self._twice(lambda timeout: self._handle.fill(text, timeout=timeout))
+        """Replace the content with the text at once. Raises NotSent as click() does."""
+        await self._act_twice(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def tick(self) -> None:
-        """Of a box to tick: tick it, if it is not. Raises NotSent as click() does."""
+        """Tick a check box, unless it is ticked. Raises NotSent as click() does."""
         await self._act(self._handle.check(timeout=self._milliseconds))
 
     async def choose(self, option: str) -> None:
-        """Of a list: the option that says so. Raises NotSent as click() does."""
+        """Choose the option with this label in a list. Raises NotSent as click() does."""
         await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
 
     async def clear(self) -> None:
-        """Empty it, as a person would: all marked, and deleted."""
+        """Empty it as a person would: select all and delete."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         await self.press("Delete")
 
     async def type(self, text: str) -> None:
-        """Type at the end of what is there, key by key."""
+        """Type at the end of the content, key by key."""
         await self._life.call(self._keyboard.type(text), self._life.limits.call + len(text) / 50)
 
     async def insert(self, text: str) -> None:
-        """Put in text at once where the cursor stands, as an input method does."""
+        """Insert text at once at the cursor, as an input method does."""
         await self._life.call(self._keyboard.insert_text(text))
 
     async def break_line(self) -> None:
-        """Begin a new line where the cursor stands, without a key."""
+        """Begin a new line at the cursor, without a key."""
         await self._life.call(self._handle.evaluate(BREAK_LINE))
 
     async def paste(self, text: str) -> None:
-        """Hand text to its editor as if it came from the clipboard, which is left alone."""
+        """Give text to its editor as if it came from the clipboard, which is not touched."""
         await self._life.call(self._handle.evaluate(PASTE, text))
 
     async def copied(self) -> str:
-        """All that its editor holds, also where it draws only what is in view; "" where it has no such editor."""
+        """The whole content of its editor, even if that draws only what is in view; "" if it has no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         text = await self._life.call(self._handle.evaluate(COPIED))
@@ -119,36 +119,36 @@ class Part:
         return cast(str, text)
 
     async def make(self) -> str:
-        """Of a box to type in: `form` (a box of a form), `plain` (a bare editable element), or `editor` (one with
-        paragraphs of its own)."""
+        """The make of a box to type in: `form` (a form field), `plain` (a bare editable element), or `editor` (an
+        element with paragraphs of its own)."""
         return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
 
     async def press(self, key: str) -> None:
-        """key: as Playwright names it: `Enter`, `Control+Enter`."""
+        """Press a key, given by Playwright's name: `Enter`, `Control+Enter`."""
         await self._act(self._handle.press(key, timeout=self._milliseconds, no_wait_after=True))
 
     async def value(self) -> str:
-        """What is typed in it, line by line."""
+        """The text typed in it, with its line breaks."""
         return cast(str, await self._life.call(self._handle.evaluate(typed_source())))
 
     async def box(self) -> Box | None:
-        """Where it is, in the window's coordinates; None: nowhere."""
+        """Where it is, in the window's coordinates; None if it is not visible."""
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def covered(self) -> Cover | None:
-        """What lies over its middle; None: nothing."""
+        """Return what covers its middle; None if nothing does."""
         return Cover.found(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def off(self) -> bool:
-        """Whether it is disabled."""
+        """True if it is disabled."""
         return bool(await self._life.call(self._handle.evaluate(OFF)))
 
     async def scroll(self) -> None:
         """Bring it into view."""
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
-    async def _twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
+    async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
         """Do work that has no effect until the element is ready, given its time limit in milliseconds; repeat it once
         if the time ran out with nothing in the way: then the machine was too busy, not the element."""
         try:

@@ -29,14 +29,14 @@ _CALL = 20.0  # seconds for a new window, or for Playwright to stop
 
 @functools.cache
 def own_browser() -> Path | None:
-    """Where Playwright keeps its own Chromium, if it was installed. Takes half a second, once."""
+    """Return where Playwright keeps its own Chromium, if it was installed. Takes half a second at the first call."""
     found: list[str] = []
 
     def ask() -> None:
         with sync_playwright() as started:
             found.append(started.chromium.executable_path)
 
-    # In a thread of its own: Playwright's plain form refuses to run where an event loop runs.
+    # In a thread of its own: Playwright's synchronous API refuses to run in an event loop.
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join()
@@ -44,7 +44,7 @@ def own_browser() -> Path | None:
 
 
 class Browser:
-    """One browser process. Windows in it share nothing but the program, and the clock by which they wait."""
+    """One browser process. Its windows share only the program and the clock they wait by."""
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
         self._playwright, self._browser, self._clock = started, browser, clock
@@ -52,18 +52,19 @@ class Browser:
 
     @classmethod
     async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
-        """Raises Denied (`browser-start`) where it cannot be started, NotSent where it was too slow, or killed."""
-        started = await _remote_control()
+        """Start a browser. Raises Denied (`browser-start`) if that is impossible, NotSent if it was too slow or was
+        killed."""
+        started = await _start_playwright()
         try:
             async with asyncio.timeout(settings.limits.launch + 5):
-                return cls(started, await _launch(started, settings), clock)
+                return cls(started, await _launch_chromium(started, settings), clock)
         except BaseException as fault:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(started.stop(), CLOSING)
             if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
                 raise NotSent("browser-start", f"no browser after {settings.limits.launch:g} s") from None
             if isinstance(fault, playwright.Error):
-                # Whoever kills it while it starts, be it for want of memory, does not do so every time.
+                # A browser killed while it starts, perhaps for lack of memory, may start the next time.
                 killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
                 detail = f"{settings.executable or 'the browser'} does not start: {start_failure(fault.message)}"
                 raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
@@ -78,7 +79,8 @@ class Browser:
         return self._browser.version
 
     async def sitting(self, settings: BrowserSettings) -> Window:
-        """A fresh context with one empty page: no cookies, no storage, but for a log-in's. Raises Unanswered."""
+        """A fresh context with one empty page, without cookies and storage except those of a log-in. Raises
+        Unanswered."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:
@@ -98,22 +100,22 @@ class Browser:
         except TimeoutError:
             raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
         except playwright.Error as fault:
-            # Where Playwright itself has ended, the browser still seems to be there.
+            # If Playwright itself has ended, the browser still seems to be there.
             self._lost = self._lost or is_end(fault)
             raise Unanswered("page-broken" if self.alive else "browser-gone", sentence(fault.message)) from None
 
     async def close(self) -> None:
-        """Never raises; may be called twice."""
+        """Close the browser. Never raises; may be called twice."""
         if not self._note_close:
             self._note_close = True
             await quietly(self._browser.close())
             await quietly(self._playwright.stop())
 
 
-async def _remote_control() -> playwright.Playwright:
-    """Playwright's own process. Raises NotSent (`browser-start`) where it is too slow.
+async def _start_playwright() -> playwright.Playwright:
+    """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow.
 
-    Its start is always seen to its end: one that is broken off half-way waits for ever, and the program with it.
+    The start is always awaited to its end: interrupted half-way it would wait for ever, and the program with it.
     """
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:
@@ -128,12 +130,12 @@ async def _remote_control() -> playwright.Playwright:
         raise
 
 
-async def _launch(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
+async def _launch_chromium(started: playwright.Playwright, settings: BrowserSettings) -> playwright.Browser:
     options, sandbox = settings.launch_options(), settings.with_sandbox
     try:
         return await started.chromium.launch(chromium_sandbox=sandbox, **options)
     except playwright.Error as fault:
-        # A sandbox that was not asked for is not insisted on: many containers have none.
+        # Do without a sandbox that was not requested: many containers have none.
         if not sandbox or settings.sandbox or "sandbox" not in fault.message.lower():
             raise
         return await started.chromium.launch(chromium_sandbox=False, **options)

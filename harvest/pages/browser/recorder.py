@@ -1,10 +1,10 @@
-"""What comes over the wire, kept for the second witness: bodies of responses as they grow, messages of sockets.
+"""A record of what comes over the wire, for the second witness: bodies of responses as they grow, messages of sockets.
 
-It listens beside the page and changes nothing. No header, cookie or query of an address is kept, and nothing that the
-page sent. What came is kept in memory alone, until it has been compared, and never more than a few megabytes.
+It only listens. No header, cookie or query of an address is kept, and nothing that the page sent. Content is kept in
+memory only, until it has been compared, and never more than a few megabytes.
 
-It is fed by Chromium's protocol. A response that is over before its body can be asked for as a stream is fetched whole.
-Workers and frames of other sites have sessions of their own, whose messages come wrapped in those of the page.
+Its source is Chromium's protocol. The body of a response that ends before it can be requested as a stream is fetched
+whole. Workers and frames of other sites have sessions of their own, whose messages are wrapped in those of the page.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from typing import Any, Protocol
 from harvest.pages.witness.received import Body, Message, Received, address_of
 from harvest.systems.timing import Clock
 
-# Kinds of resource that may bring a reply, as Chromium names them; what a worker asks for may be `Other`. The
-# messages of an EventSource are told one by one.
+# Chromium's names of the kinds of resource that may bring a reply; requests of a worker may be `Other`. The
+# messages of an EventSource are reported one by one.
 _CARRYING = frozenset({"Fetch", "XHR", "Other"})
 _NO_TEXT = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript")
-_MOST_BYTES = 8_000_000  # of all that came since it was last forgotten; what comes after that is not kept
+_MOST_BYTES = 8_000_000  # kept between two calls of `forget`; later ones are dropped
 _LARGEST = 2_000_000  # bytes of one body
 _MOST_MESSAGES = 50_000  # of web sockets and streams in one conversation
-_SETTLING = 0.5  # seconds that bodies which are being fetched get to arrive
+_SETTLING = 0.5  # seconds for bodies that are being fetched to arrive
 _STEP = 0.02  # seconds
 _NETWORK = {"maxTotalBufferSize": _MOST_BYTES, "maxResourceBufferSize": _LARGEST}
 _ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": False}
@@ -36,14 +36,15 @@ Params = Mapping[str, Any]
 
 
 class Line(Protocol):
-    """A session of Chromium's protocol, as far as it is used here."""
+    """The part of a session of Chromium's protocol used here."""
 
     def on(self, event: str, f: Callable[[Any], Any]) -> Any: ...
     def send(self, method: str, params: dict[str, Any] | None = None) -> Awaitable[Any]: ...
 
 
 class Recorder:
-    """received: what came, in order. capped: more came than is kept. later: does what need not be waited for."""
+    """The record of one page. received: what came, in order. capped: more came than is kept. later: runs work that need
+    not be awaited."""
 
     def __init__(self, clock: Clock, later: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self.clock, self.later = clock, later
@@ -53,7 +54,7 @@ class Recorder:
         self._size = 0
 
     async def attach(self, line: Line) -> None:
-        """Begin to listen to a page, a worker or a frame. Raises what the line raises."""
+        """Begin to listen to a page, a worker or a frame. Raises the errors of the line."""
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
             line.on(event, heard)
@@ -67,7 +68,7 @@ class Recorder:
             self.capped = True
 
     def has_room(self, size: int, before: int = 0) -> bool:
-        """Whether so many bytes more may be kept, of a body that has had so many before."""
+        """True if `size` more bytes may be kept, of a body that has had `before` bytes so far."""
         if self._size + size > _MOST_BYTES or before + size > _LARGEST:
             self.capped = True
             return False
@@ -81,7 +82,7 @@ class Recorder:
             await self.clock.sleep(_STEP)
 
     def forget(self, before: float) -> None:
-        """Let go of what came before a time. A stream that goes on is kept, unless it is long."""
+        """Drop what came before a time. A stream that goes on is kept, unless it is long."""
         kept: list[Received] = []
         for one in self.received:
             if isinstance(one, Message):
@@ -98,7 +99,7 @@ class Recorder:
 
 
 class _Listener:
-    """What one session tells. events: what is to be heard, by name."""
+    """The listener of one session. events: its methods by the event they handle."""
 
     def __init__(self, recorder: Recorder, line: Line) -> None:
         self._recorder, self._line = recorder, line
@@ -110,14 +111,14 @@ class _Listener:
         self.events: dict[str, Callable[[Params], None]] = {
             "Network.requestWillBeSent": self._note_request,
             "Network.responseReceived": self._note_response,
-            "Network.dataReceived": self._data,
+            "Network.dataReceived": self._note_data,
             "Network.loadingFinished": self._note_finish,
             "Network.loadingFailed": self._note_failure,
-            "Network.eventSourceMessageReceived": self._event,
-            "Network.webSocketCreated": self._asked_socket,
-            "Network.webSocketFrameReceived": self._frame,
+            "Network.eventSourceMessageReceived": self._note_event,
+            "Network.webSocketCreated": self._note_socket,
+            "Network.webSocketFrameReceived": self._note_frame,
             "Target.attachedToTarget": self._note_attachment,
-            "Target.receivedMessageFromTarget": self._told,
+            "Target.receivedMessageFromTarget": self._note_message,
         }
 
     def _now(self) -> float:
@@ -127,7 +128,7 @@ class _Listener:
         if told.get("type") == "EventSource":
             self._addresses[told["requestId"]] = address_of(told["request"]["url"])
 
-    def _asked_socket(self, told: Params) -> None:
+    def _note_socket(self, told: Params) -> None:
         self._addresses[told["requestId"]] = address_of(told["url"])
 
     def _note_response(self, told: Params) -> None:
@@ -145,37 +146,37 @@ class _Listener:
         try:
             try:
                 told = await self._line.send("Network.streamResourceContent", {"requestId": request})
-            except Exception:  # it is over, or was served from a cache: then it is fetched when it has ended
+            except Exception:  # it has ended, or came from a cache: fetch it when it has ended
                 if body.ended is not None:
                     await self._fetch(request, body)
                 return
             if request not in self._fetched:
-                # Pieces may have been heard before this answer was; what it holds came before them.
+                # Pieces may have been reported before this answer; its content came before them.
                 self._streamed.add(request)
-                self._put(body, told.get("bufferedData", ""), first=True)
+                self._put_data(body, told.get("bufferedData", ""), first=True)
         finally:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        """The whole body, unless it has come as a stream: on a busy machine both answers may be late."""
-        with contextlib.suppress(Exception):  # a page that has gone takes its bodies with it
+        """Fetch the whole body, unless it has come as a stream: on a busy machine both answers may be late."""
+        with contextlib.suppress(Exception):  # the bodies of a page that has gone are lost
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
             if body.chunks or request in self._fetched:
                 return
             self._fetched.add(request)
             data = told.get("body", "")
             if told.get("base64Encoded"):
-                self._put(body, data, first=True)
+                self._put_data(body, data, first=True)
             elif self._recorder.has_room(len(data)):
                 body.chunks.append((body.ended or self._now(), data.encode()))
                 body.media_type = f"{body.media_type.partition(';')[0]}; charset=utf-8"
 
-    def _data(self, told: Params) -> None:
+    def _note_data(self, told: Params) -> None:
         body = self._bodies.get(told["requestId"])
         if body is not None and told.get("data"):
-            self._put(body, told["data"])
+            self._put_data(body, told["data"])
 
-    def _put(self, body: Body, encoded: str, *, first: bool = False) -> None:
+    def _put_data(self, body: Body, encoded: str, *, first: bool = False) -> None:
         try:
             data = base64.b64decode(encoded)
         except (binascii.Error, ValueError):
@@ -198,7 +199,7 @@ class _Listener:
 
     async def _fetch_late(self, request: str, body: Body) -> None:
         try:
-            await self._recorder.clock.sleep(_STEP)  # the answer to what asked for the stream may still be on its way
+            await self._recorder.clock.sleep(_STEP)  # the answer to the request for the stream may be on its way
             if not body.chunks:
                 await self._fetch(request, body)
         finally:
@@ -209,11 +210,11 @@ class _Listener:
         if body is not None:
             body.ended = self._now()
 
-    def _event(self, told: Params) -> None:
+    def _note_event(self, told: Params) -> None:
         address = self._addresses.get(told["requestId"], "")
-        self._message(address, "events", told.get("data", ""), told.get("eventName", ""))
+        self._keep_message(address, "events", told.get("data", ""), told.get("eventName", ""))
 
-    def _frame(self, told: Params) -> None:
+    def _note_frame(self, told: Params) -> None:
         frame = told["response"]
         data: str | bytes = frame.get("payloadData", "")
         if frame.get("opcode") == _BINARY:
@@ -222,9 +223,9 @@ class _Listener:
             except (binascii.Error, ValueError):
                 return
         if frame.get("opcode") in (_TEXT, _BINARY):
-            self._message(self._addresses.get(told["requestId"], ""), "socket", data)
+            self._keep_message(self._addresses.get(told["requestId"], ""), "socket", data)
 
-    def _message(self, address: str, channel: str, data: str | bytes, name: str = "") -> None:
+    def _keep_message(self, address: str, channel: str, data: str | bytes, name: str = "") -> None:
         if self._recorder.has_room(len(data)):
             self._recorder.keep(Message(self._now(), address, channel, data, "" if name == "message" else name))
 
@@ -233,14 +234,14 @@ class _Listener:
         self._targets[told["sessionId"]] = inner
         self._recorder.later(self._recorder.attach(inner))
 
-    def _told(self, told: Params) -> None:
+    def _note_message(self, told: Params) -> None:
         inner = self._targets.get(told["sessionId"])
         if inner is not None:
             inner.hear(told["message"])
 
 
 class _Inner:
-    """A session whose messages come wrapped in those of another one."""
+    """A session whose messages are wrapped in those of another one."""
 
     def __init__(self, outer: Line, session: str) -> None:
         self._outer, self._session = outer, session

@@ -1,8 +1,8 @@
-"""Browsers that take turns, so that a long run needs no more memory than a short one.
+"""A rotation of browsers, so that a long run needs no more memory than a short one.
 
-Playwright remembers a little of every window for as long as its process lives: half a megabyte each, as measured.
-After `MOST` windows the next one goes to a new browser, and the one before ends when its last window is closed. A
-browser that has died is followed by another as well.
+Playwright remembers a little of every window for as long as its process lives, half a megabyte each when measured.
+After `MOST` windows the next one opens in a new browser, and the old browser ends when its last window is closed. A
+browser that has died is replaced as well.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ MOST = 100
 
 @dataclass(slots=True, eq=False)
 class _Runner:
-    """taken: windows opened so far. open: those that are open now."""
+    """taken: windows opened so far. open: windows open now."""
 
     browser: Browser
     taken: int = 0
@@ -28,8 +28,8 @@ class _Runner:
 
 
 class BrowserRotation:
-    """settings: of every browser and window. most: windows for each browser. first: one that runs already. clock: times
-    all waiting in the windows."""
+    """settings: those of every browser and window. most: windows for each browser. first: a browser that is already
+    running. clock: for all waiting in the windows."""
 
     def __init__(
         self,
@@ -47,15 +47,16 @@ class BrowserRotation:
         self._closed = False
 
     async def sitting(self) -> Window:
-        """A fresh window. Raises DriverError as `Browser.launch` and `Browser.sitting` do, and once it is closed."""
+        """Open a fresh window. Raises DriverError as `Browser.launch` and `Browser.sitting` do, or if the rotation is
+        closed."""
         async with self._changing:
-            runner = await self._current()
+            runner = await self._current_runner()
             runner.taken += 1
             runner.open += 1
         try:
             window = await runner.browser.sitting(self._settings)
         except BaseException:
-            await self._left(runner)
+            await self._note_left(runner)
             raise
         self._of[window] = runner
         return window
@@ -65,17 +66,17 @@ class BrowserRotation:
         runner = self._of.pop(window, None)
         await window.close()
         if runner is not None:
-            await self._left(runner)
+            await self._note_left(runner)
 
     async def close(self) -> None:
-        """Close every browser, also one that is being started; no other is started."""
+        """Close every browser, including one that is being started; no new one is started."""
         self._closed = True
         async with self._changing:
             self._now = None
             while self._all:
                 await self._all.pop().browser.close()
 
-    async def _current(self) -> _Runner:
+    async def _current_runner(self) -> _Runner:
         if self._closed:
             raise Unanswered("browser-gone", "the driver is closed")
         if self._now is not None and (not self._now.browser.alive or self._now.taken >= self._most):
@@ -87,7 +88,7 @@ class BrowserRotation:
             self._all.append(self._now)
         return self._now
 
-    async def _left(self, runner: _Runner) -> None:
+    async def _note_left(self, runner: _Runner) -> None:
         runner.open -= 1
         if not runner.open and runner is not self._now:
             await self._end(runner)

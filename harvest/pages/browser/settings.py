@@ -1,4 +1,4 @@
-"""How a browser is started and what it says of itself; nothing here knows the browser."""
+"""How a browser is started and how it presents itself; this module does not depend on the browser."""
 
 import os
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _QUIET = (
 
 # Features of Chromium that are turned off.
 _UNWANTED = (
-    # What Playwright turns off itself. A browser hears only the last list that it is given, so ours repeats it.
+    # Features that Playwright turns off itself. A browser uses only the last list it is given, so ours repeats them.
     "AimEnabled",
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -32,8 +32,8 @@ _UNWANTED = (
     "ThirdPartyStoragePartitioning",
     "msEdgeUpdateLaunchServicesPreferredVersion",
     "msForceBrowserSignIn",
-    # The list that drops down from the address bar is a page of its own, with a process of its own for every window:
-    # nobody sees it, and it took a third of all that a browser took.
+    # The drop-down list of the address bar is a page of its own, with a process of its own for every window:
+    # nobody sees it, and it used a third of a browser's resources.
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxPopup",
 )
@@ -57,13 +57,13 @@ LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class BrowserSettings:
-    """Of a browser (executable, headless, sandbox, proxy, arguments) and of each window in it (the rest).
+    """Settings of a browser (executable, headless, sandbox, proxy, arguments) and of each window in it (the rest).
 
-    executable: None for Playwright's own Chromium. sandbox: None for one where there can be one (not as root).
-    proxy: `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels.
-    storage_state: a file with cookies and local storage of a log-in made by hand. trace: record one from the start.
-    secrets: what a trace must not hold. by_hand: a person uses the window, and what it opens stays open.
-    colours: the ones that a page is asked for. witness: what comes over the wire is recorded, too.
+    executable: None for Playwright's own Chromium. sandbox: None to use one if possible (not as root). proxy:
+    `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels. storage_state: a file with
+    cookies and local storage of a log-in made by hand. trace: record one from the start. secrets: values to remove from
+    a trace. by_hand: a person uses the window, so new windows stay open. colours: the colour scheme requested from
+    pages. witness: also record what comes over the wire.
     """
 
     executable: Path | None = None
@@ -89,21 +89,32 @@ class BrowserSettings:
         return os.geteuid() != 0 if self.sandbox is None else self.sandbox
 
     def launch_options(self) -> dict[str, Any]:
-        """As Playwright's `launch` takes them."""
+        """Arguments for Playwright's `launch`."""
         return {
             "executable_path": self.executable,
             "headless": self.headless,
             "timeout": self.limits.launch * 1000,
             "args": [*_QUIET, f"--disable-features={','.join(_UNWANTED)}", *self.arguments],
-            "proxy": _proxy(self.proxy) if self.proxy else None,
-            # The program that uses us decides when to end; an interrupted turn is still to be written down.
+            "proxy": self._proxy_options() if self.proxy else None,
+            # The calling program decides when to end; an interrupted turn must still be recorded.
             "handle_sigint": False,
             "handle_sigterm": False,
             "handle_sighup": False,
         }
 
+    def _proxy_options(self) -> dict[str, str]:
+        parts = urlsplit(self.proxy or "")
+        host = parts.hostname or ""
+        host = f"[{host}]" if ":" in host else host
+        proxy = {"server": f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")}
+        if parts.username:
+            proxy["username"] = unquote(parts.username)
+        if parts.password:
+            proxy["password"] = unquote(parts.password)
+        return proxy
+
     def context_options(self) -> dict[str, Any]:
-        """As Playwright's `new_context` takes them."""
+        """Arguments for Playwright's `new_context`."""
         return {
             "viewport": {"width": self.viewport[0], "height": self.viewport[1]},
             "color_scheme": self.colours,
@@ -114,15 +125,3 @@ class BrowserSettings:
             "ignore_https_errors": self.ignore_https_errors,
             "accept_downloads": False,
         }
-
-
-def _proxy(address: str) -> dict[str, str]:
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    proxy = {"server": f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")}
-    if parts.username:
-        proxy["username"] = unquote(parts.username)
-    if parts.password:
-        proxy["password"] = unquote(parts.password)
-    return proxy

@@ -1,4 +1,4 @@
-"""An SVG file as pixels, by the browser that is there anyway: the same letters and colours as on a page."""
+"""An SVG file as pixels, drawn by the browser with the same letters and colours as on a page."""
 
 import re
 import tempfile
@@ -12,10 +12,10 @@ _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 
 
 async def rendered(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
-    """PNG of an SVG file of ours, whose root says its size in pixels.
+    """Return an SVG file of ours, whose root element gives its size in pixels, as PNG.
 
-    executable: the browser. dark: as on dark screens. scale: pixels for each of the file's, less for one that is very
-    long. Raises DriverError where the browser cannot be started or breaks off, ValueError for a file without a size.
+    executable: the browser. dark: use the dark colour scheme. scale: pixels for each pixel of the file, less for a very
+    long one. Raises DriverError if the browser cannot be started or ends, ValueError for a file without a size.
     """
     size = _SIZE.search(svg)
     if size is None:

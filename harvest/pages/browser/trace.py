@@ -1,4 +1,4 @@
-"""Playwright's trace of a conversation, without anything that would let others use its log-in."""
+"""Playwright's trace of a conversation, without the data that would let others use its log-in."""
 
 import io
 import json
@@ -16,10 +16,11 @@ _REMOVED = "[removed]"
 
 
 def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
-    """The same zip: cookies, authorization and stored state are taken out of its records; pictures stay as they are.
+    """Return the zip file with cookies, authorization and stored state removed from its records; pictures stay as they
+    are.
 
-    secrets: values that are taken out wherever they stand as text: in what was typed, shown, sent and received.
-    Raises ValueError where it is not a zip file.
+    secrets: values to remove wherever they occur as text, whether typed, shown, sent or received. Raises ValueError if
+    it is not a zip file.
     """
     out = io.BytesIO()
     redactor = Redactor(secrets)
@@ -28,25 +29,25 @@ def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
             for name in source.namelist():
                 data = source.read(name)
                 if name.endswith((".trace", ".network")):
-                    data = b"".join(_record(line) for line in data.splitlines(True))
+                    data = b"".join(_clean_record(line) for line in data.splitlines(True))
                 target.writestr(name, redactor.data(data))
     except zipfile.BadZipFile as fault:
         raise ValueError(f"no trace: {fault}") from None
     return out.getvalue()
 
 
-def _record(line: bytes) -> bytes:
+def _clean_record(line: bytes) -> bytes:
     try:
         record = json.loads(line)
     except ValueError:
-        # Better a trace with a hole than one with a secret.
+        # A trace with a gap is better than one with a secret.
         return b"" if line.strip() else line
-    return json.dumps(_without(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(_without_secrets(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _without(value: Any) -> Any:
+def _without_secrets(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without(one) for one in value]
+        return [_without_secrets(one) for one in value]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("name"), str) and value["name"].lower() in _SECRET_HEADERS and "value" in value:
@@ -54,6 +55,6 @@ def _without(value: Any) -> Any:
     return {
         key: ([] if isinstance(one, list) else _REMOVED)
         if key in _SECRET_KEYS or key.lower() in _SECRET_HEADERS
-        else _without(one)
+        else _without_secrets(one)
         for key, one in value.items()
     }

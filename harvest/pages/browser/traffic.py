@@ -1,9 +1,9 @@
-"""What goes over the wire while an answer is awaited: requests still in flight, faults, frames of web sockets.
+"""Traffic while an answer is awaited: requests still in flight, failures, frames of web sockets.
 
-Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. What was under way
-when the turn was sent is not a part of it, nor is a request that repeats one of these (the next round of a long poll).
-A page that asks again and again whether there is anything new gets an answer in parts: that such a request has ended
-says nothing, while the end of the one by which the turn went out, or of a stream, says much.
+Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. Requests that were
+under way when the turn was sent do not belong to it, nor does a request that repeats one of them (the next round of a
+long poll). A page that polls gets its answer in parts: the end of a poll says nothing, while the end of the request
+that sent the turn, or of a stream, says much.
 """
 
 import math
@@ -20,17 +20,17 @@ CARRYING = frozenset({"fetch", "xhr", "eventsource", "document"})
 _LOADED = frozenset({"document", "script", "stylesheet", "fetch", "xhr"})
 STREAMS = frozenset({"text/event-stream", "application/x-ndjson", "application/jsonl", "application/stream+json"})
 _HUNG_UP = "net::ERR_ABORTED"
-_PROMPT = 1.0  # seconds after the pressing of what sends it within which the turn itself goes out
-_CHAINED = 0.3  # seconds from the end of a request to the beginning of the one that follows from it
+_PROMPT = 1.0  # seconds after pressing the button within which the turn itself is sent
+_CHAINED = 0.3  # seconds from the end of a request to the beginning of its successor
 _MOST_FAULTS = 100  # the newest are kept
-_SLOWEST = 10.0  # seconds: what answers later than that waits for something, as a long poll does
-_TOLD = 0.25  # seconds by which the word of a frame may be late on a busy machine
+_SLOWEST = 10.0  # seconds: a later response waits for something, as a long poll does
+_TOLD = 0.25  # seconds by which the event of a frame may be late on a busy machine
 _POLLED = 20.0  # seconds from one round of a poll to the next
 _RHYTHM = 3  # rounds that make a poll
-_REPLIED = 1.25  # times the slowest response took, within which what a page sends on opening is answered …
-_GREETINGS = 6  # … and within so many times it has said all that it has to say then
-_ANOTHER = 0.25  # seconds after an answer within which the page says the next thing
-_HANDSHAKE = 0.5  # seconds that a web socket gets to be open, besides half as much again as the slowest response took
+_REPLIED = 1.25  # times the slowest response, within which a page's first message is answered …
+_GREETINGS = 6  # … and times the slowest response, within which its opening messages are complete
+_ANOTHER = 0.25  # seconds after an answer within which the page sends its next message
+_HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half times the slowest response
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A request that began after the mark and came to nothing.
+    """A request that began after the mark and failed.
 
-    status: of HTTP, 400 or more; None: there was no response. what: why there was none (`net::ERR_…`), or "".
+    status: HTTP status, 400 or more; None if there was no response. what: the reason then (`net::ERR_…`), otherwise "".
     """
 
     method: str
@@ -73,13 +73,13 @@ class _Open:
 
 @dataclass(slots=True)
 class Traffic:
-    """Fed with events as they come; keys tell requests apart and are forgotten when a request ends.
+    """The traffic of a page, from its events as they come; keys identify requests and are dropped when a request ends.
 
-    marked: when the turn was sent, by `clock`. Since then: frames: how many came over web sockets; last_frame: when
-    the last one did, in seconds after the mark; framed: bytes of them; received: bytes of the bodies of responses that
-    are likely to have carried the whole answer and are complete (as they came, so perhaps compressed); streamed: one of
-    them was a stream of events; closed: how many web sockets have gone. lag: seconds that the slowest response so far
-    took to begin, 10 at most.
+    marked: when the turn was sent, by `clock`. The following count from then. frames: how many came over web sockets;
+    last_frame: when the last one did, in seconds after the mark; framed: their bytes. received: bytes of the complete
+    bodies that are likely to have carried the whole answer (as transferred, so possibly compressed); streamed: one of
+    them was a stream of events. closed: how many web sockets have gone. lag: seconds until the slowest response so far
+    began, at most 10.
     """
 
     clock: Clock = REAL_CLOCK
@@ -104,21 +104,21 @@ class Traffic:
     _asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     _polls: set[tuple[str, str]] = field(default_factory=set)
     _polled: float | None = None
-    _rounds: dict[tuple[str, str], deque[float]] = field(default_factory=dict)  # when the last of each began
-    _sent_by: set[tuple[str, str]] = field(default_factory=set)  # by which turns went out
-    _always: set[tuple[str, str]] = field(default_factory=set)  # what was asked again and again before the turn, too
+    _rounds: dict[tuple[str, str], deque[float]] = field(default_factory=dict)  # when the last rounds of each began
+    _sent_by: set[tuple[str, str]] = field(default_factory=set)  # routes by which turns were sent
+    _always: set[tuple[str, str]] = field(default_factory=set)  # routes that were polled before the turn, too
     _sockets: set[Hashable] = field(default_factory=set)
     _met: float = -math.inf  # when the last web socket was opened
-    _used: float = -math.inf  # when something last went over one …
-    _answered: bool = False  # … and whether that came to the page
+    _used: float = -math.inf  # when a frame last went over one …
+    _answered: bool = False  # … and whether the page received it
 
     def __post_init__(self) -> None:
         self.marked = self.clock.monotonic()
 
     def mark(self) -> None:
-        """The turn is sent now."""
+        """Mark the sending of the turn."""
         self.marked = self.clock.monotonic()
-        # A page that still keeps its books of the last turn sends the next one by the same address: that is no poll.
+        # A page that is still storing the last turn may send the next one to the same address: that is not a poll.
         self._background = {_route(request.method, request.url) for request in self._open.values()} - self._sent_by
         for request in self._open.values():
             request.background = True
@@ -132,11 +132,11 @@ class Traffic:
         self.streamed, self.closed = False, 0
 
     def pressed(self) -> None:
-        """The page has been given the turn: on a busy machine long after the mark."""
+        """Note that the page has been given the turn: on a busy machine long after the mark."""
         self._pressed = self.clock.monotonic()
 
     def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
-        """kind: as Chromium names it: fetch, xhr, eventsource, document, image, script, ping, …"""
+        """Note a new request. kind: Chromium's name of it: fetch, xhr, eventsource, document, image, script, ping, …"""
         route = _route(method, url)
         background = route in self._background
         if kind in CARRYING:
@@ -148,7 +148,7 @@ class Traffic:
                 self._polled = self.clock.monotonic()
             if again and not background:
                 self._polls.add(route)
-        direct = kind in CARRYING and not background and self._direct(method, route, kind)
+        direct = kind in CARRYING and not background and self._is_direct(method, route, kind)
         self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
         if kind in CARRYING and not background:
             if direct and method != "GET" and not self._begun and self._pressed is not None:
@@ -156,27 +156,29 @@ class Traffic:
             self._begun += 1
 
     def responded(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
-        """at: when its first byte came, in seconds of the epoch by the browser's own clock; None: about now."""
+        """Note a response. at: when its first byte came, in seconds of the epoch by the browser's own clock; None for
+        now."""
         request = self._open.get(key)
         if request is None:
             return
         request.status = status
         if request.kind in CARRYING:
             now = self.clock.monotonic() - self.marked
-            self._hear(now if at is None else min(now, at - self._wall))
+            self._note_byte(now if at is None else min(now, at - self._wall))
             self.lag = max(self.lag, min(_SLOWEST, self.clock.monotonic() - request.began))
         request.streams = media_type.partition(";")[0].strip().lower() in STREAMS
         if status >= 400:
-            self._fault(request, status, "")
+            self._note_fault(request, status, "")
 
     def ended(self, key: Hashable, failure: str = "") -> bool:
-        """Whether it is likely to have carried the whole answer. failure: why it came to nothing, or ""."""
+        """Note the end of a request. Returns True if it is likely to have carried the whole answer. failure: why it
+        failed, or ""."""
         request = self._open.pop(key, None)
         if request is None:
             return False
-        # A page that has read the last event of a stream hangs up: that is no fault.
+        # A page hangs up after the last event of a stream: that is not a failure.
         if failure and not (request.status and failure == _HUNG_UP):
-            self._fault(request, None, failure)
+            self._note_fault(request, None, failure)
         carried = request.kind in CARRYING and not request.background and (request.direct or request.streams)
         if carried:
             self.streamed = self.streamed or request.streams
@@ -184,52 +186,52 @@ class Traffic:
         return carried
 
     def weighed(self, size: int, marked: float) -> None:
-        """The body of a request that ended had so many bytes. marked: the mark at which it ended."""
+        """Note the size of the body of a request that ended. marked: the mark at which it ended."""
         if marked == self.marked:
             self.received += size
 
     def opened_socket(self, key: Hashable) -> None:
-        """A web socket is being opened."""
+        """Note that a web socket is being opened."""
         self._opening[key] = self._met = self.clock.monotonic()
 
     def used_socket(self, key: Hashable) -> None:
-        """A frame went over it, in either direction. `received_frame` says of those that came."""
+        """Note a frame in either direction; for received ones also call `received_frame`."""
         self._opening.pop(key, None)
         self._sockets.add(key)
         self._used, self._answered = self.clock.monotonic(), False
 
     def closed_socket(self, key: Hashable) -> None:
-        """It has gone, whoever closed it."""
+        """Note that a web socket has gone, whoever closed it."""
         self._opening.pop(key, None)
         self._sockets.discard(key)
         self.closed += 1
 
     @property
     def connecting(self) -> bool:
-        """Whether a web socket may still be on its way to be open: nothing says so before it is used. Nor is it while
-        the page waits for the answer to what it has said over it first: some keep back until then what a person does,
-        and may send it in another order."""
+        """True if a web socket may not be ready yet. Nothing shows that before it is used; nor is it ready while the
+        page waits for the answer to its first message: some pages hold back a person's actions until then, and may send
+        them in another order."""
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
         greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
         return (greets and now - self._met < _GREETINGS * self.lag) or any(
             now - since < opens for since in self._opening.values()
         )
 
-    def _hear(self, at: float) -> None:
+    def _note_byte(self, at: float) -> None:
         if self._heard is None or at < self._heard:
             self._heard = at
 
     @property
     def heard(self) -> float | None:
         """Seconds after the mark at which the first byte came that may belong to an answer, or a little before;
-        infinity as long as none has. None: that cannot be told, since a stream was open that began before."""
+        infinity before that. None if unknown, because a stream was open that began earlier."""
         if self._streaming:
             return None
         return math.inf if self._heard is None else self._heard
 
     def received_frame(self, size: int) -> None:
-        """A frame of so many bytes came over a web socket."""
-        self._hear(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
+        """Note a frame of `size` bytes received over a web socket."""
+        self._note_byte(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
         self.frames += 1
         self.framed += size
         self._answered = True
@@ -237,16 +239,16 @@ class Traffic:
 
     @property
     def listening(self) -> bool:
-        """Whether something may still come that no request of this turn asks for: over a web socket that was used, by a
-        request that was open when the turn was sent, or by a poll whose last round is not long ago."""
+        """True if something may still come that no request of this turn asks for: over a web socket that was used, from
+        a request that was open when the turn was sent, or from a poll whose last round was recent."""
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
         polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
         return bool(self._sockets) or waits or polled
 
     @property
     def asking(self) -> bool:
-        """Whether the page asks again and again for something, and did not before the turn was sent: it may be for an
-        answer that is still being made."""
+        """True if the page polls for something and did not before the turn was sent: perhaps for an answer still being
+        made."""
         return any(
             began[0] >= self.marked and self._repeats(began)
             for route, began in self._rounds.items()
@@ -254,7 +256,7 @@ class Traffic:
         )
 
     def _repeats(self, began: deque[float]) -> bool:
-        """Whether these rounds are enough for a poll, and another may be due."""
+        """True if these rounds are enough for a poll, and another may be due."""
         if len(began) < _RHYTHM:
             return False
         longest = max(later - earlier for earlier, later in pairwise(began))
@@ -262,7 +264,7 @@ class Traffic:
 
     @property
     def pending(self) -> tuple[Asked, ...]:
-        """What may still carry the answer: requests that began after the mark and are not background."""
+        """The requests that may still carry the answer: they began after the mark and are not background."""
         return tuple(
             Asked(one.method, one.url, one.kind, one.began - self.marked)
             for one in self._open.values()
@@ -271,7 +273,7 @@ class Traffic:
 
     @property
     def loading(self) -> bool:
-        """Whether a page, a frame, a script, a style or data asked for after the mark is still under way."""
+        """True while a page, a frame, a script, a style or data requested after the mark is under way."""
         return any(one.kind in _LOADED and not one.background for one in self._open.values())
 
     @property
@@ -287,23 +289,22 @@ class Traffic:
 
     @property
     def begun(self) -> int:
-        """How many requests that may carry the answer began since the mark."""
+        """The number of requests since the mark that may carry the answer."""
         return self._begun
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds after the mark at which the last of those ended that are likely to have carried the whole answer;
-        None: none has."""
+        """Seconds after the mark at which the last request ended that is likely to have carried the whole answer; None
+        before."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Requests since the mark that came to nothing, oldest first, the last 100; background ones are not among
-        them."""
+        """The requests since the mark that failed, without background ones: the last 100, oldest first."""
         return tuple(self._faults)
 
-    def _direct(self, method: str, route: tuple[str, str], kind: str) -> bool:
-        """Whether the turn goes out by it, or it follows from such a request without a break."""
+    def _is_direct(self, method: str, route: tuple[str, str], kind: str) -> bool:
+        """True if the request sends the turn, or follows immediately from one that does."""
         if kind in ("document", "eventsource"):
             return True
         if route in self._polls:
@@ -313,13 +314,13 @@ class Traffic:
         chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAINED
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))
 
-    def _fault(self, request: _Open, status: int | None, what: str) -> None:
+    def _note_fault(self, request: _Open, status: int | None, what: str) -> None:
         if not request.background:
             at = self.clock.monotonic() - self.marked
             self._faults.append(Fault(request.method, request.url, request.kind, status, what, at))
 
 
 def _route(method: str, url: str) -> tuple[str, str]:
-    """What stays the same from one round of a poll to the next."""
+    """The part that stays the same from one round of a poll to the next."""
     parts = urlsplit(url)
     return method, f"{parts.scheme}://{parts.netloc}{parts.path}"

@@ -1,4 +1,4 @@
-"""What the eye says of a turn at one moment: how long its text has been quiet, and which busy signs there are."""
+"""The eye's observations of a turn at one moment: how long its text has been quiet, and which busy signs there are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """seen: since the send. now: it is there. last: seconds since it was last there; first: seconds from the send until
-    it was first there. None: it never was.
-    """
+    """seen: it was there since the send. now: it is there. last: seconds since it was last there. first: seconds from
+    the send until it first was. None if it never was."""
 
     seen: bool
     now: bool
@@ -19,15 +18,14 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class TurnSigns:
-    """Times in seconds.
+    """Times are in seconds.
 
-    asked: since the send; None: this document saw none (a new one was loaded, or nothing was sent).
-    quiet: since the text last changed; since the send, if it never did. rewritten: since text was last put there anew,
-    though the same as before; None: it never was. changes: how often the text changed.
-    pauses: (length, when it began, after the send) of the longest gaps between changes and of the last ones.
-    signs: by the names in `busy_signs`, but for `network`. stale: a watched element has left
-    the page. mutations: changes of any kind. stalls: (length, when it began, after the send) of the longest times in
-    which the page could not run, as a timer in it shows.
+    asked: since the send; None if this document saw none (a new one was loaded, or nothing was sent). quiet: since the
+    text last changed, or since the send if it never did. rewritten: since the same text was last written anew; None if
+    it never was. changes: how often the text changed. pauses: (length, start after the send) of the longest gaps
+    between changes and of the last ones. signs: by their names in `busy_signs`, without `network`. stale: a watched
+    element has left the page. mutations: changes of any kind. stalls: (length, start after the send) of the longest
+    times in which the page could not run, as measured by a timer in it.
     """
 
     asked: float | None
@@ -42,7 +40,7 @@ class TurnSigns:
 
 
 def turn_signs(sample: Mapping[str, Any]) -> TurnSigns:
-    """From what eye.sample() returns, in milliseconds."""
+    """Convert the result of eye.sample(), which is in milliseconds."""
     if sample.get("asked") is None:
         return TurnSigns(None)
     return TurnSigns(

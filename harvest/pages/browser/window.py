@@ -36,18 +36,19 @@ from harvest.systems.driver import NotSent
 from harvest.systems.timing import Clock
 
 _TRACING = 60.0  # seconds for writing a trace
-_NEWS = 0.3  # seconds in which it becomes known whether the browser went with the page
-_UNDRAWN = (0.05, 0.2, 1.0)  # after each, a page that has come and is not drawn yet is photographed again
-_LOAD = 10.0  # seconds; many pages never finish loading, and can be used all the same
+_NEWS = 0.3  # seconds until it is known whether the browser ended with the page
+_UNDRAWN = (0.05, 0.2, 1.0)  # seconds to wait before the next screenshot of a page that is not drawn yet
+_LOAD = 10.0  # seconds; many pages never finish loading and work all the same
 _MOST_EVENTS = 200  # of one conversation
 
 
 class Window:
-    """One context with one page; whatever else it opens is closed and noted in `events`, but for what is expected.
+    """One context with one page. Other windows that the page opens are closed and noted in `events`, except an expected
+    one.
 
-    traffic: when something comes over the wire. recorder: what it says; None where that is not recorded. outbox: what
-    leaves by it. events: dialogs, downloads, pop-ups, in a person's
-    words. gone: why nothing can be done in it any more; None while it lives. clock: by which one waits in it.
+    traffic: the timing of messages over the wire. recorder: their content; None if it is not recorded. outbox: the
+    messages that leave. events: dialogs, downloads and pop-ups, in a person's words. gone: why no action is possible
+    any more; None while the page lives. clock: for all waiting in the window.
     """
 
     def __init__(
@@ -86,10 +87,10 @@ class Window:
         return (size["width"], size["height"]) if size else (0, 0)
 
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
-        """Load a page and return its HTTP status (None for what has none), whatever it is.
+        """Load a page and return its HTTP status, whatever it is; None for pages without one.
 
-        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) where no page comes. seconds:
-        until the document has been read; what it loads besides gets ten more.
+        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) if no page comes. seconds: limit for
+        reading the document; the rest of its content gets ten more.
         """
         try:
             response = await self._life.bounded(
@@ -106,20 +107,20 @@ class Window:
 
     async def record(self) -> None:
         """Begin to record what comes over the wire, before the page is loaded."""
-        self.recorder = Recorder(self.clock, self._later)
+        self.recorder = Recorder(self.clock, self._run_later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def expect(self, expected: bool) -> None:
-        """Whether what is pressed from now on may open a window of its own to talk in; one that was not entered is
-        closed where it no longer may."""
+        """Set whether the page may open a window of its own to talk in. When it no longer may, such a window that was
+        not entered is closed."""
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:
             self.note(f"new window closed: {page.url}")
-            self._later(page.close())
+            self._run_later(page.close())
 
     async def enter(self) -> bool:
-        """Go on in the window that was expected, if one was opened; the page that opened it stays open."""
+        """Continue in the expected window, if one was opened; the page that opened it stays open."""
         page, self._opened = self._opened, None
         if page is None or page.is_closed():
             return False
@@ -134,13 +135,13 @@ class Window:
         return True
 
     def mark(self) -> None:
-        """The turn is sent right after this."""
+        """Mark the time of sending; call it right before the turn is sent."""
         self.traffic.mark()
         self.outbox.mark()
 
     def frames(self) -> list[Frame]:
-        """The page's frames now, the outermost first, without those that are silent: a frame in which no document has
-        come yet would let every question wait. A frame is the same object for as long as it lives."""
+        """The page's frames now, the outermost first, without silent ones: a frame without a document would delay every
+        question. A frame is the same object for as long as it lives."""
         keyboard, size = self._page.keyboard, self.viewport
         self._frames = {
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
@@ -149,8 +150,8 @@ class Window:
         return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
-        """What is to be seen now, as PNG. scale: its pixels for each of the page's."""
-        # Not through Playwright's own call: that one waits for the page's fonts, which may never come.
+        """The visible part of the page as PNG. scale: pixels for each pixel of the page."""
+        # Playwright's own call would wait for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
         try:
             wanted: dict[str, Any] = {"format": "png"}
@@ -169,7 +170,7 @@ class Window:
         return await self._life.call(session.send("Page.captureScreenshot", wanted))
 
     async def outline(self, boxes: Sequence[tuple[str, Box]]) -> bytes:
-        """A screenshot with labelled boxes drawn on it, as PNG; the page itself is left alone."""
+        """A screenshot with labelled boxes drawn on it, as PNG; the page itself is not touched."""
         picture = await self.screenshot()
         width, height = self.viewport
         context = await self._life.call(self._browser.new_context(viewport={"width": width, "height": height}))
@@ -181,16 +182,18 @@ class Window:
             await quietly(context.close())
 
     async def state(self) -> dict[str, Any]:
-        """Cookies and storage, as `storage_state` takes them: a secret. Also of a page that a person has closed."""
+        """Cookies and storage in the form of `storage_state`, which is secret; also for a page that a person has
+        closed."""
         work = self._context.storage_state(indexed_db=True)
         if self.gone == "page-closed" and not self._closing:
-            # Its context lives on, and what the page left is there.
+            # Its context lives on, with the state that the page left.
             life = CallGuard(self._browser.is_connected, playwright.Error, self._settings.limits)
             return cast(dict[str, Any], await life.call(work))
         return cast(dict[str, Any], await self._life.call(work))
 
     async def trace(self) -> bytes | None:
-        """The trace so far, as a zip, without cookies, authorization and storage; None if none was asked for. Once."""
+        """The trace so far, as a zip file, without cookies, authorization and storage. None if there is none, and from
+        the second call on."""
         if not self._tracing:
             return None
         self._tracing = False
@@ -200,7 +203,7 @@ class Window:
             return clean_archive(path.read_bytes(), self._settings.secrets)
 
     async def close(self) -> None:
-        """Let go of the context and all in it. Never raises; may be called twice; takes 5 s at most."""
+        """Close the context and everything in it. Never raises; may be called twice; takes 5 s at most."""
         if self._closing:
             return
         self._closing = True
@@ -214,7 +217,7 @@ class Window:
     def _listen(self) -> None:
         self._browser.on("disconnected", self._note_disconnect)
         self._hear_page()
-        self._context.on("page", self._other_page)
+        self._context.on("page", self._note_page)
         self._context.on("request", self._note_request)
         self._context.on("response", self._note_response)
         self._context.on("requestfinished", self._note_finish)
@@ -223,18 +226,18 @@ class Window:
     def _hear_page(self) -> None:
         self._page.on("crash", lambda _: self._life.over("page-crashed"))
         self._page.on("close", self._note_close)
-        self._page.on("dialog", self._dialog)
+        self._page.on("dialog", self._answer_dialog)
         self._page.on("download", lambda download: self.note(f"download cancelled: {download.suggested_filename}"))
-        # Without a listener a window that shows itself opens the system's dialog and waits for a person.
+        # Without a listener a visible window would open the system's dialog and wait for a person.
         self._page.on("filechooser", lambda _: self.note("choosing a file: left alone"))
-        self._page.on("websocket", self._socket)
+        self._page.on("websocket", self._note_socket)
 
     def _note_request(self, one: playwright.Request) -> None:
         try:
             ours = one.service_worker is not None or one.frame.page is self._page
         except playwright.Error:
             ours = False  # the first document of a new window has no frame yet
-        # What a new window asks for is cut off with it: nothing would ever tell that it ended.
+        # Requests of a new window end with it, without any event.
         if ours:
             self.traffic.began(one, one.method, one.url, one.resource_type)
             self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
@@ -248,31 +251,31 @@ class Window:
         self._life.over("browser-gone")
 
     def _note_close(self, _: playwright.Page) -> None:
-        # A browser that ends closes its pages first; only a moment later is it known which of the two it was.
+        # A browser that ends closes its pages first; only a moment later is it known that it ended.
         asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
 
     def note(self, event: str) -> None:
         if len(self.events) < _MOST_EVENTS:
             self.events.append(event)
 
-    def _later(self, work: Coroutine[Any, Any, Any]) -> None:
+    def _run_later(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.ensure_future(quietly(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _dialog(self, dialog: playwright.Dialog) -> None:
+    def _answer_dialog(self, dialog: playwright.Dialog) -> None:
         self.note(f"{dialog.type}: {dialog.message[:300]}")
         # "Leave this page?" is only asked when we leave it.
-        self._later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
+        self._run_later(dialog.accept() if dialog.type == "beforeunload" else dialog.dismiss())
 
-    def _other_page(self, page: playwright.Page) -> None:
+    def _note_page(self, page: playwright.Page) -> None:
         if self._expects and self._opened is None:
             self._opened = page
         elif page is not self._page and not self._settings.by_hand:
             self.note(f"new window closed: {page.url}")
-            self._later(page.close())
+            self._run_later(page.close())
 
-    def _socket(self, socket: playwright.WebSocket) -> None:
+    def _note_socket(self, socket: playwright.WebSocket) -> None:
         def sent(data: str | bytes) -> None:
             self.traffic.used_socket(socket)
             self.outbox.frame(socket.url, data)
@@ -289,7 +292,7 @@ class Window:
 
     def _note_finish(self, request: playwright.Request) -> None:
         if self.traffic.ended(request):
-            self._later(self._weigh_body(request, self.traffic.marked))
+            self._run_later(self._weigh_body(request, self.traffic.marked))
 
     def _note_failure(self, request: playwright.Request) -> None:
         self.traffic.ended(request, request.failure or "failed")

@@ -1,7 +1,7 @@
-"""Clearing the way to a chat: banners and windows answered, launchers pressed, and nothing pressed twice.
+"""Clearing the way to a chat: closing banners and windows and pressing launchers, without pressing anything twice.
 
-A button that has been pressed may take a while to show it: a frame loads, a window fades. Pressed again it would shut
-what it has opened. What stays although it was answered, or is back at once, is answered by the next stronger button.
+A button may take a while to show that it was pressed: a frame loads, a window fades. Pressing it again would close what
+it has opened. A window that stays, or comes back at once, is answered with the next stronger button.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -21,19 +21,20 @@ from harvest.pages.sites.site import Site
 from harvest.systems.driver import NotSent
 
 _STEP = 0.2  # seconds after a press before the page is looked at again
-_FADING = 1.5  # seconds a window gets to go once it is answered
-_SETTLING = 3.0  # seconds without loading that a page gets to show what a launcher has opened
-_LOADING = 20.0  # seconds after which requests that a launcher set off are not waited for any more
-_MOST = 6  # presses
+_FADING = 1.5  # seconds for a window to go once it is answered
+_SETTLING = 3.0  # seconds without loading for a page to show what a launcher has opened
+_LOADING = 20.0  # seconds after which requests started by a launcher are no longer awaited
+_MOST = 6  # presses in one clearing
 
 
-# For each frame, its address and how many elements it has: what any launcher changes that opens something.
+# The address and the number of elements of each frame; a launcher that opens something changes one of them.
 Shape = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What was pressed, in a person's words. kind: of a Blocker, or `launcher`. selector: of a found element."""
+    """A press, in a person's words. kind: the kind of a Blocker, or `launcher`. selector: of the element, if it was
+    searched for."""
 
     kind: str
     name: str
@@ -42,7 +43,7 @@ class Press:
 
 @dataclass(eq=False)
 class Clearing:
-    """One way being cleared: to a page that opens, or to its box before a turn. noted: is given each press."""
+    """One clearing of the way: to a page that opens, or to its box before a turn. `noted` is called with each press."""
 
     window: Window
     site: Site
@@ -50,13 +51,13 @@ class Clearing:
     _presses: int = 0
     _done: set[tuple[object, ...]] = field(default_factory=set)
     _last: float = float("-inf")  # when something was pressed
-    _early: dict[tuple[object, ...], Shape] = field(default_factory=dict)  # how all looked when it was pressed early
-    _loaded: float = float("-inf")  # when the page was last seen to load what a launcher had opened
+    _early: dict[tuple[object, ...], Shape] = field(default_factory=dict)  # the shape when a launcher was pressed early
+    _loaded: float = float("-inf")  # when the page was last seen loading after a launcher
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Answer what lies over the page; whether something was pressed, or is about to go."""
+        """Answer what covers the page. Returns True if something was pressed or is about to go."""
         for frame, page in looks:
-            over = not frame.main and await self._over(frame, looks)
+            over = not frame.main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
                 if blocker.dismiss is None:
                     continue
@@ -66,8 +67,8 @@ class Clearing:
                 return await self._answer(frame, page, blocker)
         return False
 
-    async def _over(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Whether a frame lies over the middle of the window, and a box to talk in is in another one."""
+    async def _covers_chat(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """True if a frame covers the middle of the window while another one has a box to talk in."""
         elsewhere = any(
             one.score >= GOOD for other, page in looks if other is not frame for one in find_composer(page)[:1]
         )
@@ -77,10 +78,10 @@ class Clearing:
         return box is not None and overlap(box, middle) > 0
 
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
-        """Press what opens a chat, where nothing that was pressed before is still on its way.
+        """Press the button that opens a chat, unless an earlier press is still having its effect.
 
-        known: press none but these, which may be so early that the page does not listen yet: one after which nothing
-        changed is pressed once more.
+        known: press only these launchers, possibly so early that the page does not listen yet; a launcher after which
+        nothing changed is then pressed once more.
         """
         for frame, page in looks:
             launcher = find_launcher(page)
@@ -102,14 +103,14 @@ class Clearing:
         return False
 
     def settled(self) -> bool:
-        """Whether what a launcher has opened had time to come."""
+        """True if the chat that a launcher opened has had time to appear."""
         now = self.window.clock.monotonic()
         if self.window.traffic.loading and now - self._last < _LOADING:
             self._loaded = now
         return now - self._loaded >= _SETTLING
 
     async def _answer(self, frame: Frame, page: Page, blocker: Blocker) -> bool:
-        """By the weakest button that was not pressed yet, on this window or on one that says the same."""
+        """Press the weakest button that was not pressed yet, on this window or on one with the same text."""
         about = letters(blocker.excerpt)
         for button in (blocker.dismiss, *blocker.stronger):
             if button is None:
@@ -121,7 +122,7 @@ class Clearing:
         return False
 
     async def _press(self, frame: Frame, page: Page, node: Node, kind: str) -> bool:
-        """Whether it could be pressed."""
+        """Press the element. Returns False if that was not possible."""
         if (frame, node.id) in self._done or self._presses >= _MOST:
             return False
         part = await frame.node(node.id)

@@ -1,8 +1,8 @@
-"""Putting a user turn into the box of a page, by whatever way leaves it there as it was meant.
+"""Putting a user turn into the box of a page, in whichever way keeps the text as it was meant.
 
-Editors make other signs of what is typed into them: quotes that curl, dashes, lists, pairs of brackets, names from a
-menu. What is put in at once escapes most of that. What the box then holds is compared with what was meant, line breaks
-and all: a purely typographic difference that no way avoids is told to the caller, and anything else is never sent.
+Editors change text as it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, open menus of
+names. Inserting text at once avoids most of that. The content of the box is compared with the text, line breaks
+included: a purely typographic difference that no way avoids is reported to the caller, and anything else is never sent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,9 +19,10 @@ Way = Callable[[Place, str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A turn that stands in the box, unsent. held: what is to be seen there, which of a long text may be a part.
+    """A turn in the box, not sent yet.
 
-    text: all that the box holds. differences: of `reading.typography`, from what was meant.
+    held: the visible content, which may be a part of a long text. text: the whole content. differences: typographic
+    differences from the intended text, as found by `reading.typography`.
     """
 
     held: str
@@ -30,7 +31,7 @@ class Typed:
 
 
 async def composer_of(place: Place) -> Part:
-    """The box to type in. Raises NotSent (`no-composer`) where it has left the page."""
+    """Return the box to type in. Raises NotSent (`no-composer`) if it has left the page."""
     part = await place.frame.node(place.composer)
     if part is None:
         raise NotSent("no-composer", "the box to type in is no longer on the page")
@@ -40,7 +41,7 @@ async def composer_of(place: Place) -> Part:
 async def type_text(place: Place, text: str) -> Typed:
     """Put `text` into the composer, and nothing else.
 
-    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or that the composer cannot be typed into now),
+    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or because nobody can type into the composer now),
     Unanswered (`sent-in-parts`).
     """
     best: tuple[Way, Typed] | None = None
@@ -67,7 +68,7 @@ async def type_text(place: Place, text: str) -> Typed:
 
 
 def still_holds(value: str, held: str) -> bool:
-    """Whether a box that held a turn still does, whatever was added at its end."""
+    """True if a box still contains the turn `held`, possibly with more text at its end."""
     before, now = letters(held), letters(value)
     if not before:
         return value.strip() == held.strip()
@@ -76,9 +77,9 @@ def still_holds(value: str, held: str) -> bool:
 
 
 async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
-    """What the box holds after typing, if that is the turn."""
+    """Type the text in one way. Returns None if the box then contains something else."""
     await way(place, text)
-    part = await composer_of(place)  # some pages make their box anew with every change
+    part = await composer_of(place)  # some pages rebuild their box with every change
     held = await part.value()
     found = differences(text, held)
     if found is not None:
@@ -92,23 +93,23 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
 
 
 async def _ways(place: Place, text: str) -> list[Way]:
-    """The likeliest first. Keys come last: editors act on them, and Shift+Enter sends on some pages."""
+    """The ways to type, the most likely first. Keys come last: editors act on them, and Shift+Enter may send."""
     lines = "\n" in text.strip()
     match await (await composer_of(place)).make():
         case "form":
-            return [_fill, _insert] if lines else [_fill, _insert, _type]
+            return [_fill_box, _insert_whole, *(() if lines else [_type_keys])]
         case "plain":
-            # What is put in with its line breaks would be split into elements that few pages join again.
-            return [_insert_lines, _fill, _insert_with_keys, _type] if lines else [_fill, _insert_with_keys, _type]
+            # Text inserted with its line breaks would be split into elements that few pages join again.
+            return [*([_insert_lines] if lines else ()), _fill_box, _insert_with_keys, _type_keys]
         case _:
-            return [_fill, _insert_with_keys, _paste, _type]
+            return [_fill_box, _insert_with_keys, _paste_whole, _type_keys]
 
 
-async def _fill(place: Place, text: str) -> None:
+async def _fill_box(place: Place, text: str) -> None:
     await (await composer_of(place)).fill(text)
 
 
-async def _insert(place: Place, text: str) -> None:
+async def _insert_whole(place: Place, text: str) -> None:
     part = await _clear_box(place)
     await part.insert(text)
 
@@ -124,7 +125,7 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 
 async def _insert_with_keys(place: Place, text: str) -> None:
-    """Line after line, none of them ending in what a rule of the editor would change."""
+    """Insert the text line by line, so that no line ends in something that an editor's rule would change."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
@@ -135,12 +136,12 @@ async def _insert_with_keys(place: Place, text: str) -> None:
             await part.press("Backspace")
 
 
-async def _paste(place: Place, text: str) -> None:
+async def _paste_whole(place: Place, text: str) -> None:
     part = await _clear_box(place)
     await part.paste(text)
 
 
-async def _type(place: Place, text: str) -> None:
+async def _type_keys(place: Place, text: str) -> None:
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:

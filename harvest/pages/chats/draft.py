@@ -1,4 +1,4 @@
-"""A site file as a program drafts it: what was found stands in it, and beside it by what it was found and how sure."""
+"""Site files drafted by a program: each finding with its reasons and its certainty as a comment."""
 
 import json
 import textwrap
@@ -13,10 +13,10 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something found on a page. field: of a site file.
+    """A finding about a page for one `field` of a site file.
 
-    value: what would stand there, None where nothing that lasts could be said. sure: 0 to 1. why: the signs. used:
-    False where the page is read better without it; it stands in the draft as a comment then.
+    value: what to write there; None if nothing lasting could be found. sure: certainty, 0 to 1. why: the signs. used:
+    False if the page is read better without it; it becomes a comment in the draft then.
     """
 
     field: str
@@ -36,14 +36,14 @@ class Finding:
 
 
 def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
-    """The same, these fields as comments."""
+    """The findings, with those of the given fields turned into comments for the reason `why`."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
 
 
 def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
-    """The text of a site file. Fields that take a list get every finding of theirs, in order."""
+    """The text of a site file. Fields that accept a list get all their findings, in order."""
     lines = [f"format: {FORMAT}", f"name: {_quote(name)}"]
     lines += [f"url: {_quote(url)}"]
     for remark in remarks:

@@ -1,4 +1,4 @@
-"""What is kept of a turn on a live page besides its answer: for people, and for `harvest reread`."""
+"""Evidence kept of a turn on a live page besides its answer: for people, and for `harvest reread`."""
 
 import contextlib
 import json
@@ -21,8 +21,11 @@ _XHTML = "application/xhtml+xml"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Of one conversation. wanted: what is kept of each turn, as of `Manners`. experience, opening: what is known of
-    the site, and how its page was opened."""
+    """The evidence of one conversation.
+
+    wanted: what to keep of each turn, as in `Manners`. experience: what is known of the site. opening: how its page was
+    opened.
+    """
 
     window: Window
     site: Site
@@ -31,13 +34,13 @@ class Evidence:
     opening: Opening
 
     async def picture(self) -> bytes | None:
-        """A screenshot, where one is kept."""
+        """A screenshot, if screenshots are kept."""
         return await self.window.screenshot() if "screenshot" in self.wanted else None
 
     async def of_turn(
         self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits
     ) -> tuple[Exhibit, ...]:
-        """sent_as: as of `Said`. habits: by which the answer was read."""
+        """Collect the evidence of an answered turn. sent_as: as in `Said`. habits: those the answer was read with."""
         kept: list[Exhibit] = []
         picture = awaited.picture or await self.picture()
         if picture is not None:
@@ -52,7 +55,7 @@ class Evidence:
         return tuple(kept)
 
     async def of_failure(self, frame: Frame | None) -> tuple[Exhibit, ...]:
-        """What can still be kept of a page on which something went wrong. frame: of the chat, once that is known. Never
+        """Collect what can still be kept of a page after a failure. frame: the chat's frame, if it was found. Never
         raises."""
         kept: list[Exhibit] = []
         with contextlib.suppress(DriverError):
@@ -69,9 +72,11 @@ class Evidence:
         return tuple(kept)
 
     def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits) -> bytes:
-        """How the turn went, and all that reading needs besides the page: for `harvest reread`, and for people."""
+        """The record of how the turn went, with all that reading needs besides the page: for `harvest reread`, and for
+        people."""
         sample, verdict, window = awaited.sample, awaited.verdict, self.window
         shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
+        plain = [line for line in map(collapse_spaces, said.split("\n")) if line]
         record = {
             "format": "harvest-watch/1",
             "url": window.url,
@@ -79,7 +84,7 @@ class Evidence:
             "presses": sent.presses,
             "typed": list(sent.typed.differences),
             "sent_as": sent_as,
-            "shown_as": "" if _same_lines(shown, said) else shown,
+            "shown_as": "" if shown.split("\n") == plain else shown,
             "finish": verdict.how if verdict else awaited.why,
             "quiet_asked_for": verdict.asked_for if verdict else None,
             "first_word": sample.began,
@@ -105,10 +110,6 @@ class Evidence:
             "selectors": self.site.selectors,
         }
         return json.dumps(record, ensure_ascii=False, indent=1).encode()
-
-
-def _same_lines(shown: str, said: str) -> bool:
-    return shown.split("\n") == [line for line in map(collapse_spaces, said.split("\n")) if line]
 
 
 def _page_exhibit(source: str) -> Exhibit:

@@ -1,6 +1,6 @@
 """What the answers so far taught about a site: which of its signs end, how soon they come, how long its text pauses.
 
-It is shared by the conversations with one site, so that what one of them learnt is known to the next.
+It is shared by the conversations with one site, so that the next one knows what an earlier one learnt.
 """
 
 from collections import Counter, deque
@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from harvest.pages.chats.taken import Change, Later
 from harvest.pages.reading.page import letters
 
-_PROVEN = 6  # answers to whose end a sign stood, after which little quiet is asked for behind it …
-_PROVEN_ALONE = 10  # … and where nothing else says so
+_PROVEN = 6  # answers that a sign lasted to the end of, after which little quiet is required after it …
+_PROVEN_ALONE = 10  # … and if no other sign says so
 _ENOUGH = 2  # answers after which it is known how soon a sign comes
-_KEPT = 8  # the last ones of which that is kept
-_TRAILS = 3  # answers after whose end requests went on and brought nothing, after which these are not waited for
-_LATER = 1.5  # times as late as ever before a sign may come …
+_KEPT = 8  # the last answers for which the times of signs are kept
+_TRAILS = 3  # answers followed by requests that brought nothing, after which these are not awaited
+_LATER = 1.5  # times as late as ever before a sign may appear …
 _SLACK = 0.5  # … and seconds more
-_LONGER = 1.5  # times as long as an answer paused before it went on, the next ones are waited for
-_NOISE = 0.3  # seconds by which times differ that are the same
-_MARK = 6  # words that a page may put to its answers, as "edited" or "rated: not yet"; more are a text
+_LONGER = 1.5  # times the pause of an answer that went on, for which the next ones are awaited
+_NOISE = 0.3  # seconds by which equal times may differ
+_MARK = 6  # words of a mark on an answer, such as "edited" or "rated: not yet"; more words are a text
 _MOST_WORDINGS = 200  # of answers that were replaced
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A change of an answer. said: the answer. pause: after which it came. alone, after: what was learnt until then,
-    and since: what it taught."""
+    """A change of the answer `said`. pause: seconds after which it came. until, since: `alone` and `after` of the
+    experience before and after learning from it."""
 
     said: str
     pause: float
@@ -36,17 +36,16 @@ class _Seen:
 
 @dataclass(slots=True)
 class Experience:
-    """ended: signs that came and went with a whole answer. stayed: those that once stood on behind an answer that was
-    whole by all else that the page showed; mistrusted: a second time, and they never ended. unsteady: signs that were
-    missing, or gone, while text still came. alone: the quiet in seconds that an answer needs here where no sign tells
-    its end; after: the same where signs do, because something was put in after it; 0 where nothing was learnt.
-    launchers: selectors of what has to be pressed before the chat is there.
+    """ended: signs that came and went with a complete answer. stayed: signs that once remained after an answer that
+    everything else on the page showed to be complete; mistrusted: signs that did so twice and never ended. unsteady:
+    signs that were missing, or gone, while text still came. alone: seconds of quiet that an answer without signs needs
+    here; after: the same with signs, because something was added after it; 0 if nothing was learnt. launchers:
+    selectors of what must be pressed before the chat is there.
 
-    untried: how many answers are still given longer, because nothing is known of the site yet.
-    unsettled: how many conversations are looked at some seconds after their end, for the same reason. in_vain: how
-    often an answer grew though it had been given longer than the last one that did: then no wait helps. asks_on: a page
-    went on to poll for as long as anything is waited for behind an answer. trails: answers after which requests went on
-    for long and brought no word.
+    untried: how many answers are still given longer, because the site is new. unsettled: how many conversations are
+    checked some seconds after their end, for the same reason. in_vain: how often an answer grew although it had been
+    given longer than the last one that did: then waiting does not help. asks_on: a page went on polling for as long as
+    anything is awaited after an answer. trails: answers after which requests went on for long and brought no word.
     """
 
     ended: set[str] = field(default_factory=set)
@@ -62,11 +61,11 @@ class Experience:
     asks_on: bool = False
     trails: int = 0
     _onsets: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
-    _stood: Counter[str] = field(default_factory=Counter)  # answers to whose end each sign did
+    _stood: Counter[str] = field(default_factory=Counter)  # answers that each sign lasted to the end of
     _passed: set[str] = field(default_factory=set)  # signs that text came after, even once
-    _changes: dict[Change, _Seen] = field(default_factory=dict)  # of answers that were taken for whole
+    _changes: dict[Change, _Seen] = field(default_factory=dict)  # of answers considered complete
     _habits: set[Change] = field(default_factory=set)
-    _stand_ins: dict[str, float] = field(default_factory=dict)  # what was replaced, by its letters, and after how long
+    _stand_ins: dict[str, float] = field(default_factory=dict)  # seconds before a text was replaced, by its letters
 
     def finished(
         self,
@@ -78,12 +77,12 @@ class Experience:
         *,
         unclear: Collection[str] = (),
     ) -> None:
-        """An answer was whole.
+        """Learn from a complete answer.
 
-        ended: the signs that had gone. came: when each sign was first there. lasted: those that were there to the end
-        of the text. began, last: of its first and last word; what the page could not run for before that is not
-        counted, as it could show nothing then. All in seconds after the sending. unclear: signs that
-        ended with the first word, which was also the last: they teach nothing.
+        ended: the signs that had gone. came: when each sign first appeared. lasted: those that were there to the end of
+        the text. began, last: when its first and last word came; time before the last word in which the page could not
+        run is not counted, as it could show nothing then. All in seconds after the sending. unclear: signs that ended
+        with the first word, which was also the last: they teach nothing.
         """
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
@@ -98,11 +97,12 @@ class Experience:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
 
     def steadfast(self, sign: str) -> bool:
-        """Whether it stood there to the end of several answers here, and never ended before one did."""
+        """True if the sign was there to the end of several answers here, and never ended before one did."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
     def proven(self, sign: str, *, alone: bool = False) -> bool:
-        """The same of any sign, after more answers, and of every one of them. alone: nothing else says so."""
+        """The same for any kind of sign, after more answers, and for every one of them. alone: no other sign says
+        so."""
         enough = _PROVEN_ALONE if alone else _PROVEN
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
@@ -111,17 +111,17 @@ class Experience:
         return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
 
     def try_out(self) -> bool:
-        """Whether the next answer is to be given longer because the site is new. Other windows are not held up."""
+        """True if the next answer should be given longer because the site is new. Other windows are not delayed."""
         first = self.untried > 0
         self.untried -= first
         return first
 
     def believes(self, signs: Collection[str], *, whole: bool) -> bool:
-        """Whether a text after which `signs` never end may be considered a complete answer.
+        """True if a text after which `signs` never end may count as a complete answer.
 
-        whole: whether all else that the page showed says so: a firm sign went with the text to its end. Without that
-        it may as well be half an answer, however often it happens. From then on these signs are waited for no longer
-        than a text without signs; and not at all from the second time on, unless they have been seen to end here.
+        whole: everything else on the page says so: a firm sign accompanied the text to its end. Without that it may
+        just as well be half an answer, however often it happens. From then on these signs are awaited no longer than a
+        text without signs, and from the second time on not at all, unless they have been seen to end here.
         """
         stuck = set(signs)
         if not whole:
@@ -132,8 +132,8 @@ class Experience:
         return True
 
     def went_on(self, pause: float, most: float, *, signed: bool = False) -> None:
-        """An answer that was considered complete went on after `pause` seconds. most: the longest quiet to ask for.
-        signed: signs had told its end."""
+        """Learn that an answer considered complete went on after `pause` seconds. most: the longest quiet to require.
+        signed: signs had shown its end."""
         self.unsteady |= self._onsets.keys()
         self._passed |= self._stood.keys()
         self.trails = 0
@@ -145,7 +145,7 @@ class Experience:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def changed(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
-        """The answer `said` went on, or was replaced, after it had been considered complete; the rest as of
+        """Learn that the answer `said` went on, or was replaced, after it had been considered complete; the rest as in
         `went_on`."""
         until = self.alone, self.after
         self.went_on(pause, most, signed=signed)
@@ -155,12 +155,13 @@ class Experience:
             self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
 
     def is_habit(self, said: str, later: Later, quiet: float) -> bool:
-        """Whether the page does to its answers what became of this one, `said`, however long they are given: a mark
-        such as "edited" that the next turn brings. It has done so before, in the same words, and this one was given
-        longer than it took then. A text that is no mark has to come to two answers: it may be the rest of one. quiet:
-        the seconds that this one was given.
+        """True if the page does to all its answers what happened to this one, `said`, however long they are given: for
+        example a mark such as "edited" that the next turn brings.
 
-        What the first of them taught is forgotten then: no wait helps."""
+        It has done so before, in the same words, and this answer had been given `quiet` seconds, longer than it took
+        then. A text longer than a mark must come to two different answers: it may be the rest of one. What the first of
+        them taught is forgotten then, because waiting does not help.
+        """
         if later.change in self._habits:
             return True
         seen, came = self._changes.get(later.change), later.change.came
@@ -174,34 +175,33 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Seconds for which a text is not believed to be the answer, as another with its words was replaced here; None
-        where none was."""
+        """Seconds for which a text is not believed to be the answer, because another with its words was replaced here;
+        None if none was."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
     def paused(self, pause: float, usual: float, most: float) -> None:
-        """An answer without signs paused so many seconds between two of its words. usual: the quiet that such an answer
-        is given if nothing is known."""
+        """Learn that an answer without signs paused so many seconds between two words. usual: the quiet given to such
+        an answer by default."""
         if _LONGER * pause > usual:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def put_in(self, pause: float, most: float) -> None:
-        """Something came into an answer so many seconds after the signs of its end; 0: nothing did."""
+        """Learn that something was added to an answer so many seconds after the signs of its end; 0 if nothing was."""
         self.untried = 0 if pause else self.untried
         self.after = min(most, max(self.after, _LONGER * pause))
 
     def missing(self, came: Collection[str], began: float) -> float | None:
-        """Seconds after the sending from which on a sign would be there if more of the answer were to come; None where
-        no sign is known that well. came: the signs that were there in this turn: a sign that came tells for itself.
-        """
+        """Seconds after the sending at which a sign would be there if more of the answer were to come; None if no sign
+        is known that well. came: the signs that appeared in this turn, which need no such estimate."""
         dues = (self.due(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
         return min((due for due in dues if due is not None), default=None)
 
     def due(self, sign: str, began: float) -> float | None:
-        """Seconds after the sending by which the sign is there, if it comes at all; None: not known. began: of the
+        """Seconds after the sending by which the sign appears, if it does at all; None if unknown. began: time of the
         first word.
 
-        Pages show a sign so long after the sending, or so long after the first word: whichever clearly varied less.
+        Pages show a sign some time after the sending, or some time after the first word: whichever clearly varied less.
         """
         onsets = self._onsets.get(sign, ())
         if len(onsets) < _ENOUGH:

@@ -1,4 +1,4 @@
-"""What a page showed of itself while one exchange was had on it, as fields of a site file with their reasons."""
+"""What a page revealed about itself during one exchange, as fields of a site file with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from harvest.systems.driver import DriverError
 _SPEAKERS = words("assistant bot ai agent system reply response answer user human visitor me message msg bubble turn")
 _LEVELS = 5  # elements around a bubble that may name it better than itself
 _MOST_SIGNS = 4  # reasons in a sentence
-_AFTER_USE = 0.1  # of a doubt that is left once something has worked
+_AFTER_USE = 0.1  # share of a doubt that remains once something has worked
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One exchange: the page before and after it, both as the eye saw them."""
+    """One exchange: the page before and after it, as the eye saw both."""
 
     place: Place
     before: Page
@@ -35,17 +35,17 @@ class Exchange:
 
 
 def opening_findings(opening: Opening) -> tuple[Finding, ...]:
-    """What had to be pressed before one could talk."""
+    """Findings about what had to be pressed before anybody could talk."""
     found = []
     for (kind, selector), said in zip(opening.found, opening.did):
         field = "open" if kind == "launcher" else "dismiss"
-        lasting = _lasting(selector)
+        lasting = _is_lasting(selector)
         found.append(Finding(field, selector, 0.9 if lasting else 0.4, (said, *_not_named(selector)), used=lasting))
     return tuple(found)
 
 
 def door_findings(opening: Opening) -> tuple[Finding, ...]:
-    """What would answer what the page asks before one may talk."""
+    """Findings about what would answer a form before the chat."""
     door = opening.door
     if door is None:
         return ()
@@ -55,7 +55,7 @@ def door_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
-    """Where one types and what sends, before anything was said."""
+    """Findings about the frame and the composer, before anything was said."""
     found: list[Finding] = []
     if not place.frame.main:
         # The part of a frame's URL that is likely to be the same tomorrow.
@@ -67,14 +67,14 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
     if composer is not None:
         selector = selector_for(page, composer)
         seen = candidates.get(place.composer)
-        why = _signs(seen.reasons) if seen is not None else ()
+        why = _in_words(seen.reasons) if seen is not None else ()
         score = seen.score if seen is not None else 0.5
-        found.append(Finding("composer", selector, score, (*_not_named(selector), *why), used=_lasting(selector)))
+        found.append(Finding("composer", selector, score, (*_not_named(selector), *why), used=_is_lasting(selector)))
     return tuple(found)
 
 
 def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:
-    """The exchange as it was recorded, read again from the page that was kept of it."""
+    """The recorded exchange, read again from the page that was kept as evidence."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
     turn = read_turn(after, message, before=PageText(before))
@@ -82,8 +82,8 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
 
 
 async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
-    """What the exchange showed: how it went out, and what the words of both sides stand in."""
-    found = [_send(talk)]
+    """Findings from the exchange: how the turn was sent, and the elements that contain the words of both sides."""
+    found = [_send_finding(talk)]
     turn = talk.turn
     bubbles = [node for node in turn.bubbles if node.id]
     users = [turn.echo] if turn.echo is not None and turn.echo.id else []
@@ -99,14 +99,12 @@ async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]
     new = find_new_chat(talk.after)
     if new is not None:
         why = "needed only with a log-in: without one, each conversation starts as a new visitor"
-        found.append(
-            Finding("new_chat", selector_for(talk.after, new.node), new.score, (why, *_signs(new.reasons)), used=False)
-        )
+        selector, reasons = selector_for(talk.after, new.node), (why, *_in_words(new.reasons))
+        found.append(Finding("new_chat", selector, new.score, reasons, used=False))
     return tuple(found)
 
 
-def _send(talk: Exchange) -> Finding:
-    """How the turn went out."""
+def _send_finding(talk: Exchange) -> Finding:
     if talk.way != "button":
         return Finding("send", talk.way.lower(), 0.98, (f"the user turn went out by {talk.way}",))
     composer = talk.before.by_id.get(talk.place.composer)
@@ -116,15 +114,16 @@ def _send(talk: Exchange) -> Finding:
     shown = [(page, node) for page in (talk.before, talk.after) if (node := page.by_id.get(seen.node.id)) is not None]
     selectors = [selector_for(page, node) for page, node in shown]
     # By its name if it has one in either state: some are called Stop while an answer is written.
-    selector = next((one for one in selectors if _lasting(one)), selectors[0] if selectors else None)
-    why = ("the user turn went out by it", *_not_named(selector), *_signs(seen.reasons))
-    return Finding("send", selector, raise_certainty(seen.score), why, used=_lasting(selector))
+    selector = next((one for one in selectors if _is_lasting(one)), selectors[0] if selectors else None)
+    why = ("the user turn went out by it", *_not_named(selector), *_in_words(seen.reasons))
+    return Finding("send", selector, raise_certainty(seen.score), why, used=_is_lasting(selector))
 
 
 async def _repeating(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
-    """A selector for what comes again with every turn, if the page is read the same by it."""
+    """A selector for elements that come again with every turn, with a test whether the page is read the same with
+    it."""
     if not nodes:
         return None
     found = []
@@ -164,7 +163,7 @@ def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[No
 
 
 async def _reads_the_same(talk: Exchange, message: str, field: str, selector: str) -> bool:
-    """Whether the live page gives the same answer when this selector is used."""
+    """True if the live page gives the same answer when this selector is used."""
     selectors = {field: selector}
     try:
         page = await talk.place.frame.look(selectors)
@@ -179,19 +178,19 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 
 def raise_certainty(score: float) -> float:
-    """How sure one is of what was likely and then worked."""
+    """The certainty of something that was likely with this score and then worked."""
     return min(0.99, 1 - (1 - score) * _AFTER_USE)
 
 
-def _signs(reasons: Sequence[str]) -> tuple[str, ...]:
+def _in_words(reasons: Sequence[str]) -> tuple[str, ...]:
     """The weightiest reasons of a candidate, in a person's words."""
     return tuple(reason[2:] if reason.startswith("+ ") else f"but {reason[2:]}" for reason in reasons[:_MOST_SIGNS])
 
 
-def _lasting(selector: str | None) -> bool:
-    """Whether it names the element, and does not merely count where it stands."""
+def _is_lasting(selector: str | None) -> bool:
+    """True if the selector names the element and does not only count its position."""
     return selector is not None and ":nth-of-type" not in selector
 
 
 def _not_named(selector: str | None) -> tuple[str, ...]:
-    return () if _lasting(selector) else ("no lasting selector could be made for it",)
+    return () if _is_lasting(selector) else ("no lasting selector could be made for it",)

@@ -1,7 +1,7 @@
-"""What a site says of the bubbles of a turn, compared with the page of the turn.
+"""Checks that a site's selectors match the bubbles of a turn.
 
-What a site names is used instead of searching: a selector that misses the bubbles of a turn is a mistake in the site,
-and an answer that was found another way would hide it.
+A site's selectors are used instead of searching. A selector that misses the bubbles of a turn is a mistake in the site
+file, and an answer found another way would hide it.
 """
 
 from harvest.pages.reading.echo import find_echoes
@@ -21,29 +21,23 @@ def find_mismatch(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> str:
-    """Which selector of the site misses this turn, as a sentence; "" where none does, or where that cannot be told.
+    """Return a sentence that names the site's selector that misses this turn; "" if none does, or if that is unknown.
 
-    page: with what the site matches marked; source: the same as the eye wrote it. turn: what was read of it,
-    with habits, before and heard.
+    page: with the site's matches marked; source: the same as written by the eye. turn: read from it with `habits`,
+    `before` and `heard`.
     """
-    if site.reply is not None and _misses_reply(source, said, turn, habits, before, heard):
-        return f"the site's reply {site.reply!r} matches nothing of this turn, though an answer stands on the page"
+    if site.reply is not None and not (turn.how == "site" and turn.text):
+        shown = turn.text  # found by a search if nothing visible is marked
+        if turn.how == "site":
+            unmarked = parse_page(source)
+            for node in unmarked.walk():
+                node.attributes.pop("h-site", None)
+            shown = read_turn(unmarked, said, habits=habits, before=before, heard=heard).text
+        if shown:
+            return f"the site's reply {site.reply!r} matches nothing of this turn, though an answer is on the page"
     if site.user is not None and turn.text and _misses_user(page, said, turn):
-        return f"the site's user {site.user!r} matches nothing of this turn, though the user's words stand on the page"
+        return f"the site's user {site.user!r} matches nothing of this turn, though the user's words are on the page"
     return ""
-
-
-def _misses_reply(
-    source: str, said: str, turn: ReadTurn, habits: Habits, before: PageText | None, heard: float | None
-) -> bool:
-    if turn.how != "site":  # a search, because nothing that is seen is marked
-        return bool(turn.text)
-    if turn.text:
-        return False
-    unmarked = parse_page(source)
-    for node in unmarked.walk():
-        node.attributes.pop("h-site", None)
-    return bool(read_turn(unmarked, said, habits=habits, before=before, heard=heard).text)
 
 
 def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:
@@ -52,10 +46,10 @@ def _misses_user(page: Page, said: str, turn: ReadTurn) -> bool:
         return True
     shown = [node for node in marked if node.visible]
     ground = PageText(page)
-    # A copy for screen readers may be marked alone; and a page that was loaded anew does not say what is new.
+    # Only a copy for screen readers may be marked; and a page that was loaded again does not show what is new.
     if not shown or not ground.dated or any(ground.fresh(node) for node in shown):
         return False
-    # A page need not repeat what was said; an answer may.
+    # A page need not repeat the user's words; an answer may.
     echoes = [one.node for one in find_echoes(ground, said)]
     echoes = [node for node in echoes if not any(node.within(bubble) for bubble in turn.bubbles)]
     return bool(echoes) and not any(echo.within(node) or node.within(echo) for echo in echoes for node in shown)

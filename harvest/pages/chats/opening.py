@@ -1,4 +1,4 @@
-"""Opening a chat page: waiting for its composer, and clearing the way to it."""
+"""Opening a chat page: waiting for its composer and clearing the way to it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 from harvest.systems.driver import Denied, DriverError, NotSent, Unanswered
 
-# What cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone.
+# Obstacles that cannot be clicked away. A log-in or a captcha asks for a person: the system is left alone.
 WALLS: dict[str, type[DriverError]] = {
     "login": Denied,
     "captcha": Denied,
@@ -30,25 +30,26 @@ _REMEDY = {
     "login": " (log in once by hand with `harvest login`, and name its file in the option `login`)",
     "captcha": " (Harvest does not solve them: ask the site's operator for a way in)",
 }
-_COVERED = "something lies over the box to type in"
+_COVERED = "something covers the box to type in"
 _RENEWAL = (
     " (though the log-in in {0} was used: it may have expired; renew it with `harvest login … --out {0}`, with the "
     "options of the audit, since some sites tie a log-in to them)"
 )
 _NOWHERE = Cover("", 0.0)
 _STEP = 0.2  # seconds between looks
-_GRACE = 3.0  # seconds a page gets to show its composer before a launcher is pressed or a wall is believed
-_CALM = 0.4  # seconds without a change after which a page is taken to be ready
+_GRACE = 3.0  # seconds for a page to show its composer before a launcher is pressed or a wall is believed
+_CALM = 0.4  # seconds without a change after which a page counts as ready
 _CALM_AT_MOST = 5.0  # … or after this, whatever moves
-_MOST_FRAMES = 20  # looked at; each asks all around it whether it is shown
+_MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames around it
 
 
 class Opening:
     """One page being opened. login: the file with the log-in that its window was given.
 
-    did: what was pressed for it, in a person's words. found: of that what no site named: its kind (of a Blocker, or
-    `launcher`) and its selector, in order. launchers: selectors of those that opened this site's chat before; what
-    this opening teaches is added. door: what the page asks before one may talk, where that stopped it.
+    did: what was pressed for it, in a person's words. found: the pressed elements that the site file does not name, in
+    order, each as its kind (of a Blocker, or `launcher`) and its selector. launchers: selectors of the launchers that
+    opened this site's chat before; this opening adds what it learns. door: the form before the chat, if that stopped
+    the opening.
     """
 
     def __init__(
@@ -58,12 +59,12 @@ class Opening:
         self._launchers = set() if launchers is None else launchers
         self.did: list[str] = []
         self.found: list[tuple[str, str | None]] = []
-        self._clearing = Clearing(window, site, self._note)
+        self._clearing = Clearing(window, site, self._note_press)
         self._filled: set[tuple[Frame, int]] = set()
         self.door: Door | None = None
 
     async def place(self, status: int | None, seconds: float) -> Place:
-        """Where to talk, with nothing in the way. status: of HTTP, of the page.
+        """Find the place to talk, with nothing in the way. status: HTTP status of the page.
 
         Raises Denied (`login`, `captcha`, `asks-first`), NotSent (`maintenance`, `rate-limit`, `error`, `not-openable`,
         `composer-covered`, `no-composer`).
@@ -82,12 +83,13 @@ class Opening:
                 continue
             if found is not None:
                 cover = await self.covered(found)
-                if not cover and self._ready(looks):
+                if not cover and self._is_ready(looks):
                     self._window.expect(False)
-                    await self._calm(found)
+                    await self._await_calm(found)
                     self._learn()
                     return found
-                why = covered_by(looks, self._site) or NotSent("composer-covered", _told(_COVERED, cover))
+                said = f": {cover.text[:200]!r}" if cover is not None and cover.text else ""
+                why = covered_by(looks, self._site) or NotSent("composer-covered", _COVERED + said)
                 if cover and waited > _GRACE:
                     self.raise_walls(looks, status, for_people=True)
                     self.raise_doors(looks)
@@ -103,21 +105,22 @@ class Opening:
             await self._clock.sleep(_STEP)
         self._launchers.difference_update(self._launchers_pressed)
         if why.reason == "no-composer":
-            why = NotSent(why.reason, why.detail + _describe_page(looks))
+            texts = " / ".join(page.root.text for _, page in looks if page.root.text)
+            why = NotSent(why.reason, f"{why.detail}; the page says {repr(texts[:200]) if texts else 'nothing'}")
         raise why
 
     def raise_walls(
         self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
     ) -> None:
-        """Raises what WALLS has for what stands in the way, if anything does. for_people: only for what a person would
-        have to pass."""
+        """Raise the error in WALLS for the first wall, if there is one. for_people: only for walls that only a person
+        can pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
                     raise self.wall(wall)
 
     def raise_doors(self, looks: Sequence[tuple[Frame, Page]]) -> None:
-        """Raises Denied (`asks-first`) where a page wants to be told something before one may talk."""
+        """Raise Denied (`asks-first`) if a page has a form to fill in before anybody may talk."""
         for _, page in looks:
             self.door = find_door(page)
             if self.door is not None:
@@ -126,21 +129,22 @@ class Opening:
                 raise Denied("asks-first", f"before the chat the page asks for {asked}{advice}")
 
     def raise_named(self, looks: Sequence[tuple[Frame, Page]]) -> None:
-        """The same for what the site itself names, whatever else the page shows."""
+        """Raise the error for a state that the site file itself names, whatever else the page shows."""
         for _, page in looks:
             named = find_named(page, self._site)
             if named is not None:
                 raise self.wall(named)
 
     def wall(self, wall: Blocker) -> DriverError:
-        """What is raised for it, with what a person can do."""
+        """Return the error for the wall, with advice on what a person can do."""
         remedy = _REMEDY.get(wall.kind, "")
         if wall.kind == "login" and self._login is not None:
             remedy = _RENEWAL.format(self._login)
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation, by what the site names or what looks like it; whether anything was pressed."""
+        """Begin another conversation, with the site's `new_chat` or what looks like it. Returns True if something was
+        pressed."""
         for frame, page in await self.looks():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]
@@ -152,24 +156,24 @@ class Opening:
         return False
 
     async def looks(self) -> list[tuple[Frame, Page]]:
-        """Every frame that is to be seen, with what stands in it."""
+        """Every visible frame, with its content."""
         looks = []
         for frame in self._window.frames()[:_MOST_FRAMES]:
             try:
                 if frame.main or await frame.box() is not None:
                     looks.append((frame, await frame.look(self._site.selectors)))
             except Unanswered:
-                # An advertisement that hangs or has just gone is no reason to give up the page.
+                # A frame that hangs or has just gone may be an advertisement: the page is not given up.
                 if frame.main or self._window.gone:
                     raise
         return looks
 
     def clear(self) -> None:
         """Begin to clear the way once more: what was answered for an earlier turn may be answered again."""
-        self._clearing = Clearing(self._window, self._site, self._note)
+        self._clearing = Clearing(self._window, self._site, self._note_press)
 
     async def dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Click away what lies over the page; whether something was clicked, or is about to go."""
+        """Click away what covers the page. Returns True if something was clicked or is about to go."""
         return await self._clearing.dismiss(looks)
 
     @property
@@ -177,18 +181,19 @@ class Opening:
         return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
 
     def _learn(self) -> None:
-        """The last launcher opened the chat. One that had to be pressed twice was pressed before the page listened."""
+        """Remember the last launcher, which opened the chat, unless it was pressed twice: then it was pressed too
+        early."""
         pressed = self._launchers_pressed
         self._launchers.difference_update(pressed)
         if pressed and pressed.count(pressed[-1]) == 1:
             self._launchers.add(pressed[-1])
 
-    def _note(self, press: Press) -> None:
+    def _note_press(self, press: Press) -> None:
         self.did.append(f"{press.kind}: pressed {press.name!r}")
         self.found.append((press.kind, press.selector))
 
     async def _press_in_order(self, until: float) -> None:
-        """What the site says must be pressed before one can talk."""
+        """Press what the site file lists in `open`."""
         for place, selector in enumerate(self._site.open, 1):
             while True:
                 self._window.expect(True)
@@ -206,7 +211,7 @@ class Opening:
                 await self._clock.sleep(_STEP)
 
     async def _fill(self, looks: Sequence[tuple[Frame, Page]]) -> None:
-        """Write what the site says into the fields that are there, each once."""
+        """Fill in the fields of the site file's `fill` that are on the page, each once."""
         for number, text in enumerate(self._site.fill.values(), 1):
             for frame, page in looks:
                 for node in page.marked(f"fill-{number}"):
@@ -226,7 +231,7 @@ class Opening:
                         self.did.append(f"fill: {'ticked a box' if text is True else f'wrote {text!r}'}")
 
     async def _press(self, frame: Frame, node: Node, kind: str) -> bool:
-        """Whether what the site names could be clicked."""
+        """Click an element that the site file names. Returns False if that was not possible."""
         part = await frame.node(node.id)
         if part is None:
             return False
@@ -239,7 +244,7 @@ class Opening:
         return True
 
     async def covered(self, place: Place) -> Cover | None:
-        """What lies over the box to type in; None: nothing."""
+        """Return what covers the box to type in; None if nothing does."""
         part = await place.frame.node(place.composer)
         if part is None:
             return _NOWHERE
@@ -249,17 +254,18 @@ class Opening:
             return _NOWHERE  # it moves, or has gone: it is looked for again
         return await part.covered() or await place.frame.covered()
 
-    def _ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Whether the site's own sign that one may type is there."""
+    def _is_ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+        """True if the site's own sign that anybody may type is shown."""
         return not self._site.ready or any(node.visible for _, page in looks for node in page.marked("ready"))
 
-    async def _calm(self, place: Place) -> None:
-        """A page that has just come may still put its listeners in place; what is typed then is lost."""
+    async def _await_calm(self, place: Place) -> None:
+        """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile is
+        lost."""
         await place.frame.arm(place.composer)
         await place.frame.sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
         since = begun
-        # What is typed before its web socket stands is lost as well.
+        # Text typed before its web socket is connected is lost as well.
         while traffic.connecting or self._clock.monotonic() - begun < _CALM_AT_MOST:
             seen = await place.frame.sample()
             if seen.asked is None or seen.mutations != before:
@@ -269,21 +275,11 @@ class Opening:
             await self._clock.sleep(_STEP / 4)
 
 
-def _told(sentence: str, cover: Cover | None) -> str:
-    return f"{sentence}: {cover.text[:200]!r}" if cover is not None and cover.text else sentence
-
-
-def _describe_page(looks: Sequence[tuple[Frame, Page]]) -> str:
-    """What stands on the page in place of a chat, for a message."""
-    said = " / ".join(page.root.text for _, page in looks if page.root.text)
-    return f"; the page says {said[:200]!r}" if said else "; the page says nothing"
-
-
 def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
-    """The window that lies over the page, by its name; None where none is known."""
+    """The error that names the window over the page; None if no such window is recognised."""
     for _, page in looks:
         for blocker in find_blockers(page, site=site):
             if blocker.kind in ("consent", "modal"):
-                detail = f"a {blocker.kind} window lies over the box to type in: {blocker.excerpt}"
+                detail = f"a {blocker.kind} window covers the box to type in: {blocker.excerpt}"
                 return NotSent("composer-covered", detail)
     return None

@@ -1,4 +1,4 @@
-"""Where on a page one talks: the frame, the box to type in, the button that sends, and what worked so far."""
+"""The place on a page to talk in: the frame, the box to type in, the button that sends, and the way that has worked."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from harvest.pages.reading.elements import signature
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 
-# A candidate that is less sure than this is neither typed into nor pressed.
+# A candidate with a lower score is neither typed into nor pressed.
 GOOD = 0.5
 
-_SURE = 0.7  # a button that is less sure is told by its place alone: it may just as well record or attach something
+_SURE = 0.7  # a button with a lower score has only its place in favour: it may also record or attach something
 
 
 @dataclass(eq=False)
 class Place:
-    """composer, send: the eye's numbers in that frame (send: 0 where there is none).
-
-    page: what the frame showed then. ways: how to send, the likeliest first: `button`, or a key. guessed: nothing but
-    its place tells that the button sends. proven: the first has worked in
-    this conversation.
-    """
+    """composer, send: numbers that the eye gave these elements in the frame; 0 for `send` if there is no button. page:
+    the frame's content when the place was found. ways: the ways to send, the most likely first: `button`, or the name
+    of a key. guessed: only its position suggests that the button sends. proven: the first way has worked in this
+    conversation."""
 
     frame: Frame
     page: Page
@@ -36,9 +34,11 @@ class Place:
     proven: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
-        """Which button sends on the page as it is now. typed: the turn stands in the box.
+        """Find the button that sends on the page as it is now, and order the ways to send. typed: the turn is in the
+        box.
 
-        A key comes before a button of which nothing is known but where it stands."""
+        A key comes before a button of which only the position is known.
+        """
         composer = page.by_id.get(self.composer)
         if composer is None:
             return
@@ -53,17 +53,17 @@ class Place:
             self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
     def worked(self, way: str) -> None:
-        """Try it first from now on."""
+        """Try this way first from now on."""
         self.ways.remove(way)
         self.ways.insert(0, way)
         self.proven = True
 
     def follow(self, earlier: Place) -> None:
-        """What worked before is tried first, though the page may have made its box anew."""
+        """Adopt the order of ways from an earlier place, even if the page has rebuilt its box."""
         self.ways, self.proven = earlier.ways, earlier.proven
 
     def resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Whether the box, or one made like it in its place, is still to be seen and only takes no text now."""
+        """True if the box, or one of the same make in its place, is visible and only disabled for now."""
         before = self.page.by_id.get(self.composer)
         return before is not None and any(
             "h-off" in node.attributes and node.visible and signature(node) == signature(before)
@@ -74,12 +74,16 @@ class Place:
 
 
 def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
-    """The best place to talk in these frames; None where nothing is sure enough."""
+    """The best place to talk in these frames; None if no candidate is certain enough."""
     best: tuple[float, Frame, Page, Node] | None = None
     for frame, page in looks:
         if site.frame and site.frame not in page.url:
             continue
-        for node, score in _composers(page, site):
+        if site.composer:
+            composers = [(node, 1.0) for node in page.marked("composer") if node.visible]
+        else:
+            composers = [(found.node, found.score) for found in find_composer(page)]
+        for node, score in composers:
             if score >= GOOD and (best is None or score > best[0]):
                 best = (score, frame, page, node)
     if best is None:
@@ -92,9 +96,3 @@ def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
     elif site.send:
         place.ways = ["button"]
     return place
-
-
-def _composers(page: Page, site: Site) -> list[tuple[Node, float]]:
-    if site.composer:
-        return [(node, 1.0) for node in page.marked("composer") if node.visible]
-    return [(found.node, found.score) for found in find_composer(page)]

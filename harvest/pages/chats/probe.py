@@ -1,15 +1,16 @@
-"""Exploring an unknown page: finding where to type, saying one harmless thing, and writing down what was relied on.
+"""Exploring an unknown page: finding where to type, saying one harmless thing, and drafting a site file from what
+worked.
 
-The resulting draft is tested: its selectors are matched on the page as it is after the answer, and the page is opened
-once more with the draft alone. What does not work becomes a comment.
+The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
+draft alone. What does not work becomes a comment.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.process import Browser
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window
@@ -17,7 +18,6 @@ from harvest.pages.chats.chat import Chat, Manners, Said
 from harvest.pages.chats.draft import Finding, comment_out, site_text
 from harvest.pages.chats.experience import Experience
 from harvest.pages.chats.findings import (
-    Exchange,
     door_findings,
     exchange_of,
     found_place,
@@ -25,17 +25,20 @@ from harvest.pages.chats.findings import (
     raise_certainty,
     speaking_findings,
 )
+from harvest.pages.chats.place import Place
 from harvest.pages.finding.buttons import find_send
-from harvest.pages.reading.page import Box, Node
+from harvest.pages.reading.page import Box, Node, Page
+from harvest.pages.reading.turn import ReadTurn
 from harvest.pages.sites.description import parse_site, site_of
 from harvest.systems.driver import DriverError
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What came of it. fault: why there was no answer, None where there was one. draft: text of a site file.
+    """The result of a probe.
 
-    tried: the draft alone opened the page again. picture: PNG, the found parts outlined; None if there is none.
+    fault: why there was no answer; None if there was one. draft: text of a site file. tried: the draft alone opened the
+    page again. picture: PNG with the found parts outlined, or None.
     """
 
     url: str
@@ -50,7 +53,7 @@ class Probed:
     events: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Format harvest-probe/1."""
+        """Return the result in the format harvest-probe/1."""
         answer = None
         if self.said is not None:
             answer = {
@@ -77,10 +80,6 @@ class Probed:
         }
 
 
-def _silent(line: str) -> None:
-    """Tells nobody."""
-
-
 async def probe(
     browser: Browser,
     settings: BrowserSettings,
@@ -88,11 +87,11 @@ async def probe(
     message: str,
     manners: Manners,
     *,
-    tell: Callable[[str], None] = _silent,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Probed:
-    """Look at `url`. What goes wrong on the way is in the report, not raised; a lost browser is raised.
+    """Explore `url`. A failure on the way is reported in the result and not raised; a lost browser is raised.
 
-    tell: is given a line for people before whatever may take long.
+    tell: called with a line for people before each step that may take long.
     """
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.sitting(settings)
@@ -109,23 +108,28 @@ async def probe(
             tell(f"saying {message!r}, and waiting for the answer, {manners.answer_seconds:g} s at most …")
             said = await chat.say(message)
         except DriverError as fault:
-            picture = await _picture(window, await _boxes_at(chat)) if window.gone is None else None
+            picture = None
+            if window.gone is None:
+                shown: Page | None = None
+                with suppress(AssertionError, DriverError):  # the page may not be open
+                    shown = await chat.place.frame.look()
+                picture = await _picture(window, await _labelled_boxes(chat.place, shown) if shown is not None else [])
             findings = (*found.findings, *door_findings(chat.opening))
             found = replace(found, findings=findings, fault=fault, picture=picture, events=tuple(window.events))
             return replace(found, draft=_draft(found), pressed=tuple(chat.opening.did))
         talk = exchange_of(chat.place, before, message, said)
         findings = (*opened, *await speaking_findings(talk, message))
-        boxes = await _boxes(talk)
+        boxes = await _labelled_boxes(talk.place, talk.after, talk.turn)
         found = replace(found, findings=findings, said=said, picture=await _picture(window, boxes))
         found = replace(found, events=tuple(window.events))
     finally:
         await window.close()
-    tell("opening the page once more, by the draft alone …")
+    tell("opening the page once more, with the draft alone …")
     return await _try_draft(browser, settings, manners, found)
 
 
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
-    """The draft with as many of its fields as open the page by themselves; nothing is said again."""
+    """The draft with as many of its fields as can open the page by themselves; nothing is said again."""
     findings = tuple(
         replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"
@@ -169,43 +173,24 @@ def _draft(found: Probed) -> str:
     if found.fault is not None:
         remarks.append(f"there was no answer: {found.fault}")
     if found.said is not None:
-        remarks.append(f"the end of the answer was told by {found.said.finish!r}")
+        remarks.append(f"the end of the answer was recognised by {found.said.finish!r}")
     return site_text(host or "page", found.url, found.findings, remarks)
 
 
-async def _boxes(talk: Exchange) -> list[tuple[str, Box]]:
-    marks = [("user", talk.turn.echo), *(("reply", node) for node in talk.turn.bubbles)]
-    composer = talk.after.by_id.get(talk.place.composer)
-    if composer is not None:
-        send = find_send(talk.after, composer)
-        marks += [("composer", composer), ("send", send.node if send is not None else None)]
-    return await _in_window(talk.place.frame, [(label, node) for label, node in marks if node is not None])
-
-
-async def _boxes_at(chat: Chat) -> list[tuple[str, Box]]:
-    """The same where no answer came, as far as one got."""
-    try:
-        place = chat.place
-        page = await place.frame.look()
-    except (AssertionError, DriverError):
-        return []
+async def _labelled_boxes(place: Place, page: Page, turn: ReadTurn | None = None) -> list[tuple[str, Box]]:
+    """The visible boxes of the parts found, labelled, in the window's coordinates."""
+    marks: list[tuple[str, Node | None]] = []
+    if turn is not None:
+        marks += [("user", turn.echo), *(("reply", node) for node in turn.bubbles)]
     composer = page.by_id.get(place.composer)
-    if composer is None:
-        return []
-    send = find_send(page, composer)
-    marks = [("composer", composer), *([("send", send.node)] if send is not None else [])]
-    return await _in_window(place.frame, marks)
-
-
-async def _in_window(frame: Frame, marks: Sequence[tuple[str, Node]]) -> list[tuple[str, Box]]:
-    """Their boxes, in the window's coordinates, as far as they are in view."""
-    around = await frame.box()
-    if around is None:
-        return []
-    found = []
+    if composer is not None:
+        send = find_send(page, composer)
+        marks += [("composer", composer), ("send", send.node if send is not None else None)]
+    around = await place.frame.box()
+    found: list[tuple[str, Box]] = []
     for label, node in marks:
-        box = node.box
-        if box is not None:
+        if around is not None and node is not None and node.box is not None:
+            box = node.box
             top, bottom = max(box.y, 0.0), min(box.bottom, around.height)
             if bottom > top:
                 found.append((label, Box(around.x + box.x, around.y + top, box.width, bottom - top)))

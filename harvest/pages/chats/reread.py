@@ -1,13 +1,13 @@
 """Reading the kept pages of a run again, with today's code; no system is contacted.
 
-What was read is a function of the page, of the words that were said, and of what earlier turns of the session taught.
-All three are in the recording: the page among the evidence, the words in the events, and the habits are learnt anew
-from the pages of the earlier turns. Where one of those was not kept, they are taken from the turn's `watch` exhibit.
+An answer depends on the page, on the words that were said, and on what earlier turns of the session taught. All three
+are in the recording: the page among the evidence, the words in the events, and the habits are learnt anew from the
+pages of the earlier turns. Whatever was not kept is read from the turn's `watch` exhibit.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,9 +28,9 @@ from recordings.secrets.redaction import Redactor, marks_in
 class Reread:
     """One recorded answer and what today's code reads on its page.
 
-    now: None where it could not be read. source: the exhibit that was read, `page` or `reply`; "" where neither was
-    kept. trouble: what is wrong with an exhibit, a sentence; "" for nothing. refused: the kind of fault that today's
-    code sees there in place of an answer, and its words; "" for none.
+    now: None if it could not be read. source: the exhibit that was read, `page` or `reply`; "" if neither was kept.
+    trouble: a sentence on what is wrong with an exhibit, or "". refused, excerpt: the kind of failure that today's code
+    sees in place of an answer, and its text; both "" if it sees none.
     """
 
     conversation: Conversation
@@ -44,13 +44,13 @@ class Reread:
 
     @property
     def changed(self) -> bool:
-        """Whether text, links or other parts are others now."""
+        """True if text, links or other parts of the answer differ now."""
         return self.now is not None and self.now != self.was
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A turn that was recorded as failed, though today's code reads something on the page that was kept of it."""
+    """A turn recorded as failed, though today's code reads an answer on the page that was kept of it."""
 
     conversation: Conversation
     turn: int
@@ -59,49 +59,44 @@ class Found:
 
 
 def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], list[Found]]:
-    """Every answer of the run (of one system), in the order of the attempts, and what failed turns hold.
+    """Read every answer of the run (of one system) again, in the order of the attempts, and look for answers in failed
+    turns.
 
-    Never ends at an exhibit that is damaged: that one has a `trouble`.
+    A damaged exhibit never ends the reading: its answer gets a `trouble`.
     """
     chosen = [attempt for attempt in run.attempts if system in (None, attempt.started.key.system)]
+    # The attempts that shared one page; an attempt without a session has a page of its own.
+    sessions: dict[tuple[str, ...], list[Attempt]] = {}
+    for attempt in chosen:
+        started = attempt.started
+        name = started.session or f"{started.trial_id}/{started.attempt}"
+        sessions.setdefault((started.worker or attempt.worker, started.key.system, name), []).append(attempt)
     answers: list[Reread] = []
     found: list[Found] = []
-    for session in _sessions(chosen):
+    for session in sessions.values():
         known = _Known()
-        for attempt in session:
+        for attempt in sorted(session, key=lambda attempt: attempt.started.place):
             conversation = attempt.conversation()
             for turn in conversation.turns:
                 if turn.reply is not None:
-                    answers.append(_answer(run.path, conversation, turn, turn.reply, known))
-            found += _reread_failure(run.path, attempt, conversation, known)
+                    answers.append(_reread_answer(run.path, conversation, turn, turn.reply, known))
+            found += _reread_failures(run.path, attempt, conversation, known)
     order = {(one.started.trial_id, one.started.attempt): place for place, one in enumerate(chosen)}
     answers.sort(key=lambda one: (order[one.conversation.trial_id, one.conversation.attempt], one.turn.number))
     return answers, found
 
 
-def _sessions(attempts: Iterable[Attempt]) -> Iterator[list[Attempt]]:
-    """The attempts that shared one page, in the order in which they were played on it."""
-    sessions: dict[tuple[str, ...], list[Attempt]] = {}
-    for attempt in attempts:
-        started = attempt.started
-        # A session without a name is known by its conversation.
-        name = started.session or f"{started.trial_id}/{started.attempt}"
-        sessions.setdefault((started.worker or attempt.worker, started.key.system, name), []).append(attempt)
-    for session in sessions.values():
-        yield sorted(session, key=lambda attempt: attempt.started.place)
-
-
 @dataclass(slots=True)
 class _Known:
-    """What the earlier turns of a session taught. whole: all of them were read from their pages. before: the page as
-    the last of them left it."""
+    """What the earlier turns of a session taught. whole: all of them were read from their pages. before: the page after
+    the last of them."""
 
     habits: Habits = field(default_factory=Habits)
     whole: bool = True
     before: PageText | None = None
 
 
-def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _Known) -> Reread:
+def _reread_answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn, known: _Known) -> Reread:
     was, evidence = reply.answer, reply.evidence
     source = next((name for name in ("page", "reply") if name in evidence), "")
     if not source:
@@ -114,22 +109,22 @@ def _answer(run: Path, conversation: Conversation, turn: Turn, reply: SystemTurn
         known.whole = False
         return Reread(conversation, turn, was, None, source, str(fault))
     if was.text and not read.text:
-        # Nobody records an answer without a word: this page is spoilt, or is not the one that was read.
+        # No answer without a word is ever recorded: this page is damaged, or is not the one that was read.
         known.whole = False
         return Reread(conversation, turn, was, None, source, f"no answer is found in {evidence[source]}")
     now = read.answer
-    if source == "reply":  # what was offered below the answer is not in it
+    if source == "reply":  # without what was offered below the answer
         now = replace(now, offers=was.offers)
-    now = redacted_value(now, Redactor())  # as the writer did: markup may have hidden the shape of a secret
+    now = redacted_value(now, Redactor())  # as when it was recorded: markup may have hidden a secret
     if marks_in(was.text) > marks_in(now.text):
-        # Markup can stand between the pieces of a secret where text has them side by side.
+        # Markup can separate the pieces of a secret that are adjacent in the text.
         return Reread(conversation, turn, was, None, source, "left as it is: it would bring back what was redacted")
     if refused is None:
         return Reread(conversation, turn, was, now, source)
     return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
 
 
-def _reread_failure(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
+def _reread_failures(run: Path, attempt: Attempt, conversation: Conversation, known: _Known) -> Iterator[Found]:
     for failure in attempt.failures:
         if not failure.turn or "page" not in failure.evidence:
             continue
@@ -143,20 +138,21 @@ def _reread_failure(run: Path, attempt: Attempt, conversation: Conversation, kno
 
 
 class _Unreadable(Exception):
-    """What is wrong with an exhibit, in a sentence."""
+    """A sentence on what is wrong with an exhibit."""
 
 
 def _read(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """The page and what is read on it; `known` learns from it. ended: nothing else was to come. Raises _Unreadable."""
+    """Return the page and what is read on it, and add to `known`. ended: nothing more was to come. Raises
+    _Unreadable."""
     text = _text(run, source, evidence[source])
     watch = _watch(run, evidence.get("watch", ""))
     habits = known.habits if known.whole else _habits(watch) or known.habits
     try:
         page = parse_page(text)
         if source == "page":
-            # When the first byte came back; None where the recording does not tell, as those of old do not.
+            # When the first byte came back; None in older recordings, which do not say.
             recorded = watch.get("first_byte")
             read = read_turn(
                 page,
@@ -172,7 +168,7 @@ def _read(
             left_out = watch.get("left_out")
             words = [str(one) for one in left_out] if isinstance(left_out, list) else []
             read = read_bubbles(page, habits=habits, left_out=words)
-    except Exception as fault:  # one exhibit that a hand, a disk or redaction spoilt must not end the others' reading
+    except Exception as fault:  # one damaged exhibit must not end the reading of the others
         raise _Unreadable(f"{evidence[source]} cannot be read: {fault or type(fault).__name__}") from None
     return page, read
 

@@ -1,4 +1,4 @@
-"""What the wire says of each turn of one conversation, for `pages/witness` to judge when the run is over."""
+"""The messages on the wire during each turn of one conversation, for `pages/witness` to judge after the run."""
 
 import json
 import math
@@ -16,7 +16,7 @@ EXHIBIT = "wire"
 
 
 class SecondWitness:
-    """Of one conversation. met: what is known of the site's wire, shared by its conversations."""
+    """The witness of one conversation. met: knowledge of the site's wire, shared by its conversations."""
 
     def __init__(self, recorder: Recorder, met: Acquaintance) -> None:
         self._recorder, self._met = recorder, met
@@ -27,14 +27,14 @@ class SecondWitness:
         self._places: frozenset[tuple[str, str]] = frozenset()  # where replies came
         self._before: Account | None = None
         self._last: Account | None = None
-        self._late = ""  # what the page has come to show in place of the last answer, if it came over the wire
-        self._began = self._looked = 0  # where this turn begins, and up to where it was looked for an end
-        self._signs: frozenset[str] = frozenset()  # that it was looked for
+        self._late = ""  # the text now shown instead of the last answer, if it came over the wire
+        self._began = self._looked = 0  # where this turn begins, and up to where an end was searched
+        self._signs: frozenset[str] = frozenset()  # the signs of an end that were searched for
         self._whole_at = math.inf  # when the last piece of the last reply came
         self._ended: tuple[float, str] | None = None
 
     def turn_begins(self) -> None:
-        """The page is about to be given the next turn: what came up to now belongs to the turns before."""
+        """Begin the next turn: what has come so far belongs to the turns before."""
         received = self._recorder.received
         later = opened(received, self._read_at)
         self._before = None
@@ -44,7 +44,7 @@ class SecondWitness:
             self._before = self._before.with_late(self._late)
         self._late = ""
         self._heard.add([*self._leaves, *later.leaves])
-        # A sign that comes while nobody is answering comes by itself.
+        # A sign that comes while no answer is being written does not mark its end.
         self._met.endings.distrust({one.form for one in later.shapes if one.at > self._whole_at + PROMPT})
         if self._ended is not None and last_text(later.leaves, self._places) is not None:
             self._met.endings.distrust([self._ended[1]])
@@ -53,18 +53,18 @@ class SecondWitness:
         self._ended, self._whole_at = None, math.inf
 
     def note_replacement(self, text: str) -> None:
-        """The page has come to show this in place of the last answer. To be told before `turn_begins`, or before
-        `account` is asked for the turn after it."""
+        """Note that the page now shows this text instead of the last answer. Call it before `turn_begins`, or before
+        `account` of the turn after that answer."""
         came = opened(self._recorder.received, self._read_at)
         account = account_of(came, self._said, text, self._heard, self._met.known)
         if any(one.right for one in account.texts):
             self._late = text
 
     def ended_at(self) -> float | None:
-        """When the site said over a socket or an event stream that the reply is whole, by the recorder's clock; None
-        where it has not, or where it is not known how it says so."""
+        """When the site said over a socket or an event stream that the reply is complete, by the recorder's clock; None
+        if it has not, or if it is unknown how it says so."""
         signs = self._met.endings.signs
-        if signs != self._signs:  # another conversation has learnt what this turn may have had already
+        if signs != self._signs:  # another conversation has learnt signs that this turn may have had already
             self._signs, self._looked, self._ended = signs, self._began, None
         fresh = self._recorder.received[self._looked :] if signs else []
         self._looked = len(self._recorder.received)
@@ -79,7 +79,7 @@ class SecondWitness:
         return self._ended[0] if self._ended is not None else None
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
-        """What came with this turn, beside the answer that was read. since: when it was sent."""
+        """Record the messages of this turn next to the answer that was read. since: when the turn was sent."""
         await self._recorder.settled()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()
@@ -95,7 +95,7 @@ class SecondWitness:
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
 
     def _learn_end(self, turn: Opened, account: Account) -> None:
-        """Of a turn whose reply was found whole: what came after it."""
+        """Learn from a turn whose whole reply was found which messages came after it."""
         found = next((text for text in account.texts if text.right and not text.old), None)
         if found is None:
             return

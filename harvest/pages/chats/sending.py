@@ -1,29 +1,28 @@
-"""Sending what stands in the composer, with a look at whether it really went.
+"""Sending the turn in the composer, and checking that it really went.
 
-A turn must never go twice. Another way of sending is tried only where nothing has stirred: the turn still stands in
-the box, no other text has changed, nothing on the page says that it is at work, and nothing has left it that could have
-carried the turn.
+A turn must never go twice. Another way of sending is tried only if nothing has happened: the turn is still in the box,
+no other text has changed, nothing on the page shows work, and nothing that could have carried the turn has left the
+page.
 """
 
 from contextlib import suppress
 from dataclasses import dataclass
 
 from harvest.pages.browser.busy_signs import STARTED
-from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import Typed, composer_of, still_holds, type_text
 from harvest.pages.chats.place import Place
 from harvest.systems.driver import NotSent, Unanswered
 
-_DEPARTURE = 3.0  # seconds a page gets to show that it took the turn, besides those its server takes to answer
-_CONNECTS = 6.0  # times as long as its slowest response that a page gets to be connected
+_DEPARTURE = 3.0  # seconds for a page to show that it accepted the turn, besides its server's response time
+_CONNECTS = 6.0  # times the slowest response, for a page to be connected
 _STEP = 0.05  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """How a turn went out. by: `button`, or a key. typed: what stood in the box. presses: how often a button or key was
-    pressed for it."""
+    """How a turn was sent. by: `button`, or the name of a key. typed: the content of the box. presses: how often a
+    button or key was pressed for it."""
 
     by: str
     typed: Typed
@@ -31,19 +30,19 @@ class Sent:
 
 
 async def send(window: Window, place: Place, text: str, typed: Typed, seconds: float = 0.0) -> Sent:
-    """Send what stands in the composer, which is `text`. seconds: how long to wait for a button that has worked before.
+    """Send the turn in the composer, which is `text`. seconds: how long to wait for a button that has worked before.
 
-    Raises NotSent (`not-sent`) where no way of sending did anything: the whole text is still in the composer;
-    Unanswered (`unconfirmed`) where the page no longer lets that be told.
+    Raises NotSent (`not-sent`) if no way of sending had an effect and the whole text is still in the composer;
+    Unanswered (`unconfirmed`) if the page no longer shows whether it was sent.
     """
     presses = 0
-    await _ready(window, place, seconds)
+    await _await_button(window, place, seconds)
     try:
         for way in tuple(place.ways):
             for once_more in (False, True):
-                if once_more and not await _out_of_menus(window, place, way, text, typed):
+                if once_more and not await _close_menus(window, place, way, text, typed):
                     break
-                # Time zero for all that the eye sees: before the click, or a quick answer would be older than its turn.
+                # Time zero for the eye is before the click, or a quick answer would be older than its turn.
                 await place.frame.sent()
                 window.mark()
                 pressed = await _press(place, way)
@@ -53,21 +52,21 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
                     place.worked(way)
                     return Sent(way, typed, presses)
             if pressed:
-                typed = await _typed_again(window, place, text)  # Enter may have made a new line
+                typed = await _type_again(window, place, text)  # Enter may have made a new line
         await (await composer_of(place)).clear()
     except NotSent as fault:
         if not presses:
             raise
-        # Not to be sent once more: the page may have begun to.
-        detail = f"the turn was handed to the page and could not be typed a second time ({fault})"
+        # Do not send it once more: the page may have begun to.
+        detail = f"the turn was given to the page and could not be typed a second time ({fault})"
         raise Unanswered("unconfirmed", detail) from None
-    raise NotSent("not-sent", f"the page took the user turn neither by {' nor by '.join(place.ways)}")
+    raise NotSent("not-sent", f"the page accepted the user turn neither by {' nor by '.join(place.ways)}")
 
 
-async def _ready(window: Window, place: Place, seconds: float) -> None:
-    """Wait for a button that is off with the turn in the box: a page whose server is far away may not be connected yet,
-    and a key does nothing then. A page that is near gets no time, and none where a key has worked. Where the button
-    has worked, the page may take the next turn only after a while."""
+async def _await_button(window: Window, place: Place, seconds: float) -> None:
+    """Wait for a button that is disabled although the turn is in the box: a page with a distant server may not be
+    connected yet, and a key has no effect then. A page whose server is near gets no time, nor does one on which a key
+    has worked. If the button has worked before, the page may accept the next turn only after a while."""
     until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
@@ -76,8 +75,8 @@ async def _ready(window: Window, place: Place, seconds: float) -> None:
         await window.clock.sleep(_STEP)
 
 
-async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
-    """Whether a key may have gone to a menu of names or commands that typing opened; then that menu is closed now."""
+async def _close_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
+    """Close a menu of names or commands that typing opened, if the key may have gone to it. Returns False if not."""
     if way == "button":
         return False
     part = await composer_of(place)
@@ -85,18 +84,18 @@ async def _out_of_menus(window: Window, place: Place, way: str, text: str, typed
     if value.count("\n") > typed.held.count("\n"):
         return False  # the key makes a new line
     if value != typed.held:
-        await _typed_again(window, place, text)
+        await _type_again(window, place, text)
         await part.press("Space")
     return True
 
 
-async def _typed_again(window: Window, place: Place, text: str) -> Typed:
+async def _type_again(window: Window, place: Place, text: str) -> Typed:
     window.outbox.typing()
     return await type_text(place, text)
 
 
 async def _press(place: Place, way: str) -> bool:
-    """Whether it was pressed, or may have been: one of which no word comes back counts."""
+    """Press the button or key. Returns False if it certainly was not pressed."""
     if way != "button":
         with suppress(NotSent):
             await (await composer_of(place)).press(way)
@@ -112,10 +111,11 @@ async def _press(place: Place, way: str) -> bool:
 
 
 async def _has_departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
-    """Whether the page took the turn: the box is no longer full of it, text came elsewhere on the page, or another
-    document comes. way: what was pressed; "" for nothing.
+    """True if the page accepted the turn: the box no longer contains it, text changed elsewhere, or another document
+    loads.
 
-    Something that left the page may only keep a draft: it counts once the page has had its time.
+    way: what was pressed; "" for nothing. A message that left the page may only save a draft: it counts once the page
+    has had its time.
     """
     until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:
@@ -134,9 +134,6 @@ async def _has_departed(window: Window, place: Place, typed: Typed, way: str) ->
         if window.clock.monotonic() >= until:
             # A key that made a new line has changed the draft.
             new_line = way != "button" and value.count("\n") > typed.held.count("\n")
-            return bool(way) and (_at_work(seen) or window.outbox.left(beyond_typing=new_line))
+            at_work = any(sign.now for name, sign in seen.signs.items() if name in STARTED)
+            return bool(way) and (at_work or window.outbox.left(beyond_typing=new_line))
         await window.clock.sleep(_STEP)
-
-
-def _at_work(seen: TurnSigns) -> bool:
-    return any(sign.now for name, sign in seen.signs.items() if name in STARTED)

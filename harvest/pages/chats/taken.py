@@ -1,8 +1,8 @@
-"""An answer that was considered complete, and what became of it afterwards.
+"""An answer that was considered complete, and what happened to it afterwards.
 
-Whatever told its end, a page may put something in later: links, another bubble, the rest of a text that stalled
-for longer than we wait. It still stands on the page, so the answer is read once more: before the next turn is typed,
-after that turn was answered, and before the page closes.
+Whatever showed its end, a page may add something later: links, another bubble, the rest of a text that stalled for
+longer than we wait. The answer is still on the page, so it is read once more: before the next turn is typed, after that
+turn was answered, and before the page closes.
 """
 
 import re
@@ -18,12 +18,12 @@ from harvest.pages.reading.turn import Habits, ReadTurn, read_bubbles, read_turn
 _WORDS = re.compile(r"\w+")
 _DATES = ("h-born", "h-said")
 _TARGET = re.compile(r"\]\([^()\s]*\)")
-_BEGINNING = 40  # letters by which a bubble is known again where the page has made it anew
+_BEGINNING = 40  # letters by which a bubble is recognised if the page has rebuilt it
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The words that an answer has lost, and those that have come into it, each in its order."""
+    """The words that an answer has lost and those that it has gained, each in order."""
 
     lost: tuple[str, ...] = ()
     came: tuple[str, ...] = ()
@@ -31,10 +31,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """What an answer has become. text: as it is read now. grown: all that was said before is still said, and more.
-    replaced: words of it have made way for others, or a whole bubble of it has gone.
+    """A changed answer.
 
-    ago: seconds before the page was read at which the last piece of it came, at least; None: the page has no dates.
+    text: as it is read now. grown: all that it said before is still there, and more. replaced: some words were
+    exchanged for others, or a whole bubble has gone. ago: at least so many seconds before the page was read its last
+    piece came; None if the page has no dates.
     """
 
     text: str
@@ -46,9 +47,11 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """An answer as it was read from `page` with these habits. how: what told its end. quiet: the seconds it had stood
-    still by then; at: when it last changed, by the clock of whoever waits. mutations: changes of any kind on the page
-    until then. before, heard: what it was read with, too.
+    """An answer as it was read from `page` with these habits.
+
+    how: the kind of sign that showed its end. quiet: seconds without a change by then. at: when it last changed, by the
+    clock of the waiting program. mutations: changes of any kind on the page until then. before, heard: further
+    arguments it was read with.
     """
 
     said: str
@@ -63,40 +66,43 @@ class Taken:
     heard: float | None = None
 
     def again(self, page: Page) -> Later | None:
-        """What it has become on the page as it is before anything else is said; None: it is the same."""
+        """Read the answer on the page before anything else is said. Returns None if it is the same."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
         text = (turn.doubtful or turn).text
         if not text and gone:
             return self._later_without(gone, text)
-        # Where its elements say what they said, only the reading differs.
+        # If the text of its elements is unchanged, only the reading differs.
         still = [bubble for bubble in self.turn.bubbles if bubble.id in page.by_id]
-        same = len(still) == len(self.turn.bubbles) and _looks(still) == _looks(page.by_id[one.id] for one in still)
+        same = len(still) == len(self.turn.bubbles) and _appearance(still) == _appearance(
+            page.by_id[one.id] for one in still
+        )
         return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
     def later(self, page: Page, echo: Node | None = None) -> Later | None:
-        """The same on a page on which more was said since, at `echo`; None, too, where its elements have left the page
-        with the words that they answer, or stand on it anew."""
+        """Read the answer on a page on which more was said since, at `echo`. Returns None if it is the same, or if its
+        elements have left the page together with the words that they answer, or were rebuilt."""
         numbers = [bubble.id for bubble in self.turn.bubbles]
         if not numbers or not all(number in self.page.by_id for number in numbers):
             return None
         before = [self.page.by_id[number] for number in numbers]
         left = [page.by_id[number] for number in numbers if number in page.by_id and page.by_id[number].visible]
         if gone := self._find_gone(page, echo):
-            return self._later_without(gone, self._alone(page, left) if left else "")
+            return self._later_without(gone, self._read_alone(page, left) if left else "")
         if not all(number in page.by_id for number in numbers):
             return None
         now = [page.by_id[number] for number in numbers]
         now += self._came_before(echo, now)
-        if _looks(before) == _looks(now):
-            return None  # to read them costs more
-        return _compare(self._alone(self.page, before), self._alone(page, now), page, now)
+        if _appearance(before) == _appearance(now):
+            return None  # reading them would cost more
+        return _compare(self._read_alone(self.page, before), self._read_alone(page, now), page, now)
 
     def _find_gone(self, page: Page, until: Node | None = None) -> list[Node]:
-        """Bubbles of the answer that have disappeared, while the user's words before them still stand where they stood.
+        """Bubbles of the answer that have disappeared while the user's words before them are still where they were.
 
-        A list that shows only its last rows lets go of the user's words first; a page that makes its bubbles anew still
-        says what they said, before what was said next (`until`)."""
+        A list that shows only its last rows drops the user's words first; a page that rebuilds its bubbles still says
+        what they said, before what was said next (`until`).
+        """
         echo = self.turn.echo
         stands = None if echo is None else page.by_id.get(echo.id)
         if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
@@ -106,25 +112,25 @@ class Taken:
         for bubble in self.turn.bubbles:
             begins = letters(bubble.text)[:_BEGINNING]
             part = bool(begins) and begins in answer and bubble not in self.turn.decorations
-            # What is only hidden may have been folded.
+            # A bubble that is only hidden may have been folded.
             if part and bubble.id and bubble.id not in page.by_id and begins not in shown:
                 gone.append(bubble)
         return gone
 
     @staticmethod
     def _later_without(gone: Iterable[Node], text: str) -> Later:
-        """The answer after bubbles of it have gone. text: what is left of it. When they went nobody has noted."""
-        lost = tuple(word for bubble in gone for word in _words(bubble.text))
+        """The answer after bubbles have gone. text: what is left. It is unknown when they went."""
+        lost = tuple(word for bubble in gone for word in _words_of(bubble.text))
         return Later(text, False, None, True, Change(lost))
 
     def _came_before(self, echo: Node | None, bubbles: list[Node]) -> list[Node]:
-        """Bubbles made like those of the answer that came after them, and before anything else was said."""
+        """Bubbles of the same make as the answer's that came after it and before anything else was said."""
         around = bubbles[-1].parent
         if echo is None or around is None:
             return []
         after = around.elements[around.elements.index(bubbles[-1]) + 1 :]
         ends = next((place for place, node in enumerate(after) if echo.within(node)), 0)
-        # A name that stands over the words of either speaker is no bubble, and where both are made alike it may be one.
+        # A name above the words of either speaker does not count as a bubble; it may look like one.
         made = {signature(bubble) for bubble in self.turn.bubbles if bubble not in self.turn.decorations}
         made -= {signature(node) for node in after[ends : ends + 1]}
         return [
@@ -133,14 +139,14 @@ class Taken:
             if node.id not in self.page.by_id and node.visible and node.text and signature(node) in made
         ]
 
-    def _alone(self, page: Page, bubbles: Iterable[Node]) -> str:
-        """What these say if nothing else is looked at."""
+    def _read_alone(self, page: Page, bubbles: Iterable[Node]) -> str:
+        """The text of these bubbles, read without the rest of the page."""
         kept = parse_page(markup(page, bubbles))
         return read_bubbles(kept, habits=self.habits, left_out=self.turn.left_out).text
 
 
 def has_grown(before: str, now: str) -> bool:
-    """Whether `now` still says all that `before` does, in its order, and more: at its end, in between, or as a link."""
+    """True if `now` still says all that `before` does, in order, and more: at its end, in between, or as a link."""
     was, is_now = letters(before), letters(now)
     if len(is_now) <= len(was):
         return False
@@ -152,7 +158,7 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
     """What is to be seen on the page after one element and before another."""
     found: list[str] = []
     around = {one for edge in (start, end) if edge is not None for one in edge.ancestors()}
-    covered: Node | None = None  # whose text has been taken as a whole
+    covered: Node | None = None  # the element whose whole text was added last
     begun = False
     for node in page.walk():
         if node is end:
@@ -167,8 +173,8 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
 
 
 def change_between(before: str, now: str) -> Change:
-    """Which words one of two texts has more often than the other; the targets of links are none."""
-    was, is_now = _words(before), _words(now)
+    """The words that one of two texts has more often than the other, without the targets of links."""
+    was, is_now = _words_of(before), _words_of(now)
     return Change(_surplus(was, Counter(is_now)), _surplus(is_now, Counter(was)))
 
 
@@ -182,21 +188,21 @@ def _surplus(words: Iterable[str], other: Counter[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _words(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return _WORDS.findall(_TARGET.sub("]", text).casefold())
 
 
 def _compare(before: str, now: str, page: Page, bubbles: Iterable[Node], *, replaceable: bool = True) -> Later | None:
-    """replaceable: whether words that differ were changed on the page."""
+    """replaceable: whether differing words were changed on the page."""
     if letters(before) == letters(now) or not now:
-        return None  # where nothing is read any more, the page has moved on
+        return None  # if nothing is read any more, the page has moved on
     dates = [float(node.get(date)) for one in bubbles for node in one.walk() for date in _DATES if node.get(date)]
-    # What the page does not date was there when the last turn was sent.
+    # Elements without a date were there when the last turn was sent.
     ago = None if page.asked is None else (page.asked - max(dates, default=0.0)) / 1000
     grown, change = has_grown(before, now), change_between(before, now)
     replaced = replaceable and not grown and bool(change.lost and change.came)
     return Later(now, grown, ago, replaced, change)
 
 
-def _looks(bubbles: Iterable[Node]) -> list[tuple[str, list[str]]]:
+def _appearance(bubbles: Iterable[Node]) -> list[tuple[str, list[str]]]:
     return [(one.text, [node.get("href") for node in one.walk() if node.tag == "a"]) for one in bubbles]

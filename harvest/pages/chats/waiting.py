@@ -1,7 +1,7 @@
-"""From a user turn just sent to its whole answer: sampling, finding the turn on the page, judging, reading.
+"""From a user turn just sent to its complete answer: sampling, finding the turn on the page, judging, reading.
 
-The eye notes every change from before the sending, so nothing that happens between two samples is missed. As soon as
-the turn is found on the page only its surroundings are watched; a clock elsewhere then no longer counts.
+The eye notes every change from before the sending, so nothing between two samples is missed. Once the turn is found on
+the page only its surroundings are watched; a clock elsewhere then no longer counts.
 """
 
 import asyncio
@@ -23,27 +23,27 @@ from harvest.pages.reading.turn import Habits, ReadTurn, read_turn
 from harvest.systems.driver import Unanswered
 
 _STEP = 0.1  # seconds between samples …
-_LEAST = 0.02  # … and where the answer may be whole before the next one
-_AHEAD = 0.12  # seconds before it may be whole at which the page is read
-_MOST_DOCUMENTS = 5  # that may come one right after the other
-_DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is looked at for an error
-_FILLED = 1.5  # seconds of quiet after which a short text that came by a request is no state of the user's bubble
-_PREMATURE = 1.5  # seconds after the send within which figures before the user's words are no answer
-_AT_ONCE = 30.0  # milliseconds: came in the same stroke
+_LEAST = 0.02  # … and if the answer may be complete before the next one
+_AHEAD = 0.12  # seconds before the answer may be complete at which the page is read
+_MOST_DOCUMENTS = 5  # that may load one right after the other
+_DOUBT = 4.0  # seconds of quiet after which a page that still seems to work is searched for an error
+_FILLED = 1.5  # seconds of quiet after which a short text from a request is not a state of the user's bubble
+_PREMATURE = 1.5  # seconds after the send within which figures before the user's words are not an answer
+_AT_ONCE = 30.0  # milliseconds within which two changes are simultaneous
 _CARRIED = 0.25  # bytes received for each byte of the answer that make it plausible that they carried it
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """What waiting came to. source: the page as the eye wrote it, for evidence.
+    """The result of waiting. source: the page as written by the eye, for evidence.
 
-    verdict: with an empty text where a bubble came and stayed without words; None where the turn was given up; why:
-    then `timeout`, `no-reply` where the page stayed silent, `page-reloaded` where it did so after another document had
-    come, or `fault` where it shows that the turn failed.
-    sample: the last one. heard: seconds from the send to the first byte that came back, as it was read by; None where
-    that is not known. changed_at: when the text last changed, by the clock of the window. mutations: changes of any
-    kind until then. picture: of the page since the last of them, if one was taken. trouble: what showed that the turn
-    failed, though it may have gone again; None where anything was answered.
+    verdict: how the answer ended (also with an empty text, if a bubble came and stayed without words); None if the turn
+    was given up. why: the reason then: `timeout`, `no-reply` if the page stayed silent, `page-reloaded` if it did so
+    after another document had come, `fault` if it shows that the turn failed. sample: the last one. heard: seconds from
+    the send to the first byte that came back, as used in reading; None if unknown. changed_at: when the text last
+    changed, by the window's clock. mutations: changes of any kind until then. picture: of the page since the last
+    change, if one was taken. trouble: the sign that the turn failed, even if it has gone again; None if there was an
+    answer.
     """
 
     source: str
@@ -61,8 +61,8 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """mutations: how many changes of any kind there had been before it. As long as there are no more, it holds, and so
-    does the picture that was taken with it."""
+    """A reading of the page. It holds, with its picture, as long as the page's number of changes is still
+    `mutations`."""
 
     source: str
     page: Page
@@ -71,12 +71,8 @@ class _Look:
     picture: bytes | None
 
 
-async def _no_picture() -> None:
-    return None
-
-
 class Waiting:
-    """For one turn on one page. before: its text when the turn was typed."""
+    """Waiting for the answer to one turn on one page. before: the page's text when the turn was typed."""
 
     def __init__(
         self,
@@ -88,11 +84,11 @@ class Waiting:
         completion: Completion,
         selectors: Mapping[str, str],
         trouble: Callable[[Page, ReadTurn], Blocker | None],
+        picture: Callable[[], Awaitable[bytes | None]],
         wire_ended: Callable[[], float | None] = lambda: None,
-        picture: Callable[[], Awaitable[bytes | None]] = _no_picture,
     ) -> None:
-        """wire_ended: when the site said on the wire that the reply is whole, by the window's clock. picture: takes one
-        of the page, or none if none is wanted."""
+        """wire_ended: returns when the site said on the wire that the reply is complete, by the window's clock.
+        picture: takes one of the page, or returns None if none is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
@@ -101,19 +97,20 @@ class Waiting:
         self.before = PageText(place.page)
         self._began: float | None = None
         self._container = 0
-        self._bubbles: frozenset[int] = frozenset()  # in which the answer was first read
-        self._since: float | None = None  # when it was found to stand elsewhere than where it had been watched
+        self._bubbles: frozenset[int] = frozenset()  # those in which the answer was first read
+        self._since: float | None = None  # when the answer was found outside the watched element
         self._bytes = 0
         self._looked_at = (-1, 0, True)
         self._ahead: _Look | None = None
-        self._echoed = False  # whether the user's words have stood on the page
-        self._doubtful: ReadTurn | None = None  # what was read last, if it may be no answer
-        self._lost = False  # whether it has become another page, in which they do not
+        self._echoed = False  # whether the user's words have been seen on the page
+        self._doubtful: ReadTurn | None = None  # what was read last, if it may not be an answer
+        self._lost = False  # whether the page was replaced by one without them
         self._sent = -math.inf  # when the page counts its turn as sent, by this program's clock, or a little before
-        self._shift = 0.0  # seconds from the sending to the coming of the document in which the answer is awaited
+        self._shift = 0.0  # seconds from the sending to the loading of the document with the answer
 
     async def answer(self, seconds: float) -> Awaited:
-        """Wait for the whole answer, for at most `seconds`. Raises DriverError where page or browser are lost."""
+        """Wait for the complete answer, for at most `seconds`. Raises DriverError if the page or the browser is
+        lost."""
         until = self._clock.monotonic() + seconds
         while True:
             seen = await self._glance()
@@ -127,7 +124,7 @@ class Waiting:
             left, seen_at = self._completion.left(sample), self._clock.monotonic()
             ahead = self._ahead if self._ahead is not None and self._ahead.mutations == seen.mutations else None
             failed = self._lost or self._trouble is not None
-            silent = self._began is None and self._silent(sample, failed)
+            silent = self._began is None and self._is_silent(sample, failed)
             filled = self._began is None and self._is_filled(sample)
             late = self._clock.monotonic() >= until
             since = self._since
@@ -189,26 +186,27 @@ class Waiting:
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 
     def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
-        """Whether its words were replaced elsewhere on this site once they had been taken for the answer."""
+        """True if other answers with these words were replaced on this site after they had been considered complete."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
     def _is_empty(self, turn: ReadTurn, sample: Sample) -> bool:
-        """Whether a bubble came, and all that showed an answer in the making has ended: it has no words. Where a web
-        socket has gone, the answer may have gone with it."""
+        """True for an answer without words: a bubble came, and every sign of an answer being written has ended. If a
+        web socket was closed, the answer may have been lost with it."""
         return turn.wordless and bool(FIRM & sample.ended.keys()) and not self._window.traffic.closed
 
-    def _silent(self, sample: Sample, failed: bool) -> bool:
-        """Whether no answer will come. As long as the page listens for one it may, however long that takes; a text that
-        may be one, and is followed by nothing, is not left for what may never come, unless it says that more will."""
+    def _is_silent(self, sample: Sample, failed: bool) -> bool:
+        """True if no answer will come. While the page listens for one it may still come, however late. A text that may
+        be the answer, with nothing after it, is not given up for something that may never come, unless it announces
+        more."""
         if not self._completion.silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
         return failed or spoken or not self._window.traffic.listening
 
     def _is_filled(self, sample: Sample) -> bool:
-        """Whether what may only be a state of the user's bubble is the answer: it came after that, or into a place that
-        was kept for it, with the request that brought it, and nothing else can bring one."""
+        """True if what may only be a state of the user's bubble is the answer: it came after that bubble, or into a
+        place kept for it, with the request that brought it, and nothing else can bring an answer."""
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
             return False
@@ -245,7 +243,7 @@ class Waiting:
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
         self._echoed = self._echoed or turn.echo is not None
-        self._lost = not self._is_repeated(page) if self._shift else self._swept(page, turn)
+        self._lost = not self._is_repeated(page) if self._shift else self._is_swept(page, turn)
         if self._lost or self._is_premature(turn):
             turn = ReadTurn("")
         self._doubtful = turn.doubtful
@@ -271,8 +269,8 @@ class Waiting:
         return turn.echo is None and self._since_sending() < _PREMATURE and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
-        """Whether the answer stands outside of what was watched, or beside what was first read as one: a state of the
-        user's bubble, say. Then the quiet was not that of this text."""
+        """True if the answer is outside the watched part, or next to what was first read as the answer (a state of the
+        user's bubble, say). The quiet was not that of this text then."""
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
@@ -285,14 +283,14 @@ class Waiting:
         )
 
     def _date_sample(self, sample: Sample, turn: ReadTurn) -> Sample:
-        """The sample with the last change as the page itself dates it, where it was not watched."""
+        """The sample with the last change dated by the page itself, if the answer was not being watched."""
         if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
             return sample
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     @property
     def _heard(self) -> float | None:
-        """When the first byte came back. A page that sends nothing may answer by itself, at the press."""
+        """When the first byte came back. A page that sends nothing may answer by itself, when the button is pressed."""
         return self._window.traffic.heard if self._window.outbox.left() else None
 
     def _since_sending(self) -> float:
@@ -300,28 +298,29 @@ class Waiting:
 
     @property
     def _zero(self) -> float:
-        """Where the page's times begin. On a busy machine that may be seconds before the word of it came back."""
+        """The start of the page's times. On a busy machine that may be seconds before the reply to the call came
+        back."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )
 
     def _is_repeated(self, page: Page) -> bool:
-        """Whether another document holds the user's words once more than the page did before they were sent. Where it
-        does not, what was once answered to the same words would be taken for the answer."""
+        """True if another document contains the user's words once more than the page did before they were sent.
+        Otherwise an earlier answer to the same words would count as this one."""
         said = letters(self._said)
         before, now = (letters(one.root.text).count(said) for one in (self._place.page, page))
         return now > before or not before
 
-    def _swept(self, page: Page, turn: ReadTurn) -> bool:
-        """Whether the conversation has gone from the page, with the box to type in: what is new is something else. It
-        may have gone before the user's words were seen there: then with all that stood on the page before them."""
+    def _is_swept(self, page: Page, turn: ReadTurn) -> bool:
+        """True if the conversation has gone from the page together with the box to type in, so that new text is
+        something else. It may have gone before the user's words were seen: then with all earlier text of the page."""
         gone = turn.echo is None and self._place.composer not in page.by_id
         if not gone or any("h-edit" in node.attributes for node in page.walk()):
             return False
         return self._echoed or self._nothing_left(page)
 
     def _nothing_left(self, page: Page) -> bool:
-        """Whether there were words beside the box to type in, and no element that held any of them is still there."""
+        """True if there was text besides the box to type in, and none of the elements with that text is still there."""
         before = self._place.page
         composer = before.by_id.get(self._place.composer)
         around = {composer, *(composer.ancestors() if composer is not None else ())}
@@ -358,7 +357,7 @@ class Waiting:
         )
 
     def _has_carrier(self) -> bool:
-        """Whether the requests that ended may have brought the answer: one that received next to nothing has only
-        taken the turn, and the answer comes by another way."""
+        """True if the requests that ended may have brought the answer. A request that received next to nothing has only
+        delivered the turn, and the answer comes another way."""
         traffic = self._window.traffic
         return traffic.streamed or traffic.received >= max(traffic.framed, _CARRIED * self._bytes)

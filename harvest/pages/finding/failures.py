@@ -52,7 +52,7 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
-            if inside_code(node) or not node.visible or _code(node) & _ADVICE_CODE:
+            if inside_code(node) or not node.visible or _code_words(node) & _ADVICE_CODE:
                 continue
             if any(is_button(one) for one in (node, *node.ancestors()) if one.within(bubble)):
                 continue  # buttons are named after what they do
@@ -65,10 +65,10 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
                 continue  # some pages mark every answer as an alert, to have it read aloud
             short = len(node.text) <= _LONGEST_NOTICE
             if (share >= _NEARLY and (sign == "code" or short)) or (short and speaks):
-                return _shown(node, f"shown in the place of an answer and {_in_words(node)}")
+                return _shown_blocker(node, f"shown in the place of an answer and {_in_words(node)}")
         mark = _error_picture(page, bubble, turn)
         if mark is not None:
-            return _shown(bubble, f"has a picture {_in_words(mark)}")
+            return _shown_blocker(bubble, f"has a picture {_in_words(mark)}")
     return None
 
 
@@ -116,7 +116,7 @@ def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
         if id(node) in said:
             continue
         live = role_of(node) in ("alert", "alertdialog") or node.get("aria-live") == "assertive"
-        code = _code(node)
+        code = _code_words(node)
         error = _error_sign(node) == "code" or node.get("id") in invalid
         # An error counts as a notice in a part of the page that announces what happens.
         toast = bool(code & _TOAST_CODE) or live
@@ -140,11 +140,11 @@ def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
             found.append(node)
     if found:
         node = max(found, key=lambda one: len(one.text))
-        return _shown(node, f"came outside the conversation and {_in_words(node)}")
+        return _shown_blocker(node, f"came outside the conversation and {_in_words(node)}")
     if not answered and turn.echo is not None:
         for node in (turn.echo, *_wrappers(turn.echo, turn)):
             if _error_sign(node) == "code" and came_since(node):
-                return _shown(node, "the user's own words are marked as failed")
+                return _shown_blocker(node, "the user's own words are marked as failed")
     return None
 
 
@@ -163,7 +163,7 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
             address = fault.url.partition("?")[0]
             said = text[:300] if text and (notice or not broken) else f"{what} of {fault.method} {address}"
             why = f"{fault.method} {address} ended with {what}"
-            return Blocker(_kind(said, fault.status), said, turn.bubbles[-1] if turn.bubbles else None, None, (why,))
+            return Blocker(_kind_of(said, fault.status), said, turn.bubbles[-1] if turn.bubbles else None, None, (why,))
     return None
 
 
@@ -180,11 +180,11 @@ def _may_carry(page: Page, fault: Fault) -> bool:
     return fault.method != "GET" or theirs == ours
 
 
-def _shown(node: Node, why: str) -> Blocker:
-    return Blocker(_kind(node.text, None), node.text[:300], node, None, (why,))
+def _shown_blocker(node: Node, why: str) -> Blocker:
+    return Blocker(_kind_of(node.text, None), node.text[:300], node, None, (why,))
 
 
-def _kind(text: str, status: int | None) -> str:
+def _kind_of(text: str, status: int | None) -> str:
     if status == 429 or (text in RATE_LIMIT and len(text) <= _LONGEST_NOTICE):
         return "rate-limit"
     return "login" if status == 401 or text in SIGN_IN_FIRST else "error"
@@ -192,12 +192,12 @@ def _kind(text: str, status: int | None) -> str:
 
 def _error_sign(node: Node) -> str:
     """`code` if its author calls it an error, `role` if it is an alert, otherwise ""."""
-    if _code(node) & _ERROR_CODE:
+    if _code_words(node) & _ERROR_CODE:
         return "code"
     return "role" if role_of(node) in ("alert", "alertdialog") else ""
 
 
-def _code(node: Node) -> frozenset[str]:
+def _code_words(node: Node) -> frozenset[str]:
     """The words of its class, id and data attributes. Each class name is judged as a whole: `error-boundary` is not an
     error."""
     found: set[str] = set()
@@ -211,7 +211,7 @@ def _code(node: Node) -> frozenset[str]:
 
 
 def _in_words(node: Node) -> str:
-    code = sorted(_code(node) & (_ERROR_CODE | _TOAST_CODE))
+    code = sorted(_code_words(node) & (_ERROR_CODE | _TOAST_CODE))
     role = role_of(node)
     if code:
         return f"called {', '.join(code)} in the code"

@@ -55,14 +55,14 @@ def find_wall(
     if status is not None and status >= 400:
         human = status == 403 and (text in HUMAN or page.title in HUMAN)
         kind = "captcha" if human else _STATUS.get(status, "error")
-        said = _said(page, page.root)
+        said = _excerpt(page, page.root)
         excerpt = f"HTTP {status}: {said}" if said else f"HTTP {status}"
         return Blocker(kind, excerpt, page.root, None, (f"HTTP {status}",))
     if 0 < len(text) <= _SHORT_PAGE and not any(node.tag == "iframe" and node.visible for node in page.walk()):
         for kind, wording in (("maintenance", MAINTENANCE), ("rate-limit", RATE_LIMIT)):
             if text in wording:
                 why = f"a short page without a box to talk in that says {wording.found(text)!r}"
-                return Blocker(kind, _said(page, page.root), page.root, None, (why,))
+                return Blocker(kind, _excerpt(page, page.root), page.root, None, (why,))
     return None
 
 
@@ -75,7 +75,7 @@ def _challenge(page: Page, since: bool) -> Blocker | None:
         said = f"{node.get('src')} {node.get('title')} {node.get('name')}"
         if _CAPTCHA.search(said) and _CHALLENGE.search(said) and (not since or came_since(node)):
             why = ("the frame of a captcha that waits to be solved",)
-            return Blocker("captcha", _said(page, node), node, None, why)
+            return Blocker("captcha", _excerpt(page, node), node, None, why)
     return None
 
 
@@ -138,24 +138,26 @@ def _captcha(page: Page) -> Blocker | None:
             said += f" {node.get('src')} {node.get('title')} {node.get('name')}"
         # The badge in the corner and the invisible kind do not ask for anything.
         if _CAPTCHA.search(said) and "badge" not in said and "invisible" not in said:
-            why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, and no box to talk in"
-            return Blocker("captcha", _said(page, node), node, None, (why,))
+            why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, without a box to talk in"
+            return Blocker("captcha", _excerpt(page, node), node, None, (why,))
     if len(page.root.text) <= _SHORT_PAGE and (page.root.text in HUMAN or page.title in HUMAN):
         words = HUMAN.found(page.root.text) or HUMAN.found(page.title)
-        return Blocker("captcha", _said(page, page.root), page.root, None, (f"a short page that says {words!r}",))
+        return Blocker("captcha", _excerpt(page, page.root), page.root, None, (f"a short page that says {words!r}",))
     return None
 
 
 def _login(page: Page) -> Blocker | None:
     for node in page.walk():
         if node.tag == "input" and node.get("type") == "password" and node.visible and node.box is not None:
-            return Blocker("login", _said(page, page.root), node, None, ("asks for a password, and no box to talk in",))
+            return Blocker(
+                "login", _excerpt(page, page.root), node, None, ("asks for a password, and no box to talk in",)
+            )
     text = page.root.text
     if len(text) <= _SHORT_PAGE and text in SIGN_IN_FIRST and asks_to_sign_in(page, page.root):
-        return Blocker("login", _said(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.found(text)!r}",))
+        return Blocker("login", _excerpt(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.found(text)!r}",))
     narrow = len(text) <= 400 and any(node.get("type") == "email" and node.visible for node in page.walk())
     if narrow and asks_to_sign_in(page, page.root):
-        return Blocker("login", _said(page, page.root), page.root, None, ("asks for an address to log in with",))
+        return Blocker("login", _excerpt(page, page.root), page.root, None, ("asks for an address to log in with",))
     return None
 
 
@@ -171,5 +173,5 @@ def _login_window(page: Page) -> Blocker | None:
     return None
 
 
-def _said(page: Page, node: Node) -> str:
+def _excerpt(page: Page, node: Node) -> str:
     return (node.text or node.get("title") or page.root.text or page.title)[:300]

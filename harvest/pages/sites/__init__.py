@@ -1,1 +1,1 @@
-"""Descriptions of web chats: where one types, what is a reply, what stands in the way."""
+"""Descriptions of web chats: where to type, which elements are replies, which block the chat."""

@@ -1,4 +1,4 @@
-"""From a file, or from what stands inline in an audit, to a site."""
+"""Reading a site from a file, or from its inline form in an audit."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -9,17 +9,17 @@ from topics.errors import InputError
 
 
 def load_site(path: str | PathLike[str]) -> SiteFile:
-    """The site in a file. Raises InputError, with file:line:column."""
+    """Read a site file. Raises InputError with file:line:column."""
     return _read(read_document(path))
 
 
 def parse_site(text: str, path: str = "site") -> SiteFile:
-    """The site in a text; `path` names it in messages. Raises InputError."""
+    """Parse the text of a site file; `path` names it in messages. Raises InputError."""
     return _read(parse_document(text, path))
 
 
 def site_of(value: Mapping[str, object], path: str = "site") -> Site:
-    """The site that `encode_site` wrote, or that stands inline; `path` names it in messages. Raises InputError."""
+    """Return the site from its inline form or from `encode_site`; `path` names it in messages. Raises InputError."""
     model = SiteFile if "format" in value else Site
     return Document(path, _freeze(value), {}, {}).validated(model)
 

@@ -1,6 +1,6 @@
 """The description of one web chat: what generic discovery cannot find, or need not look for. Format harvest-site/1.
 
-All of it is optional; docs/sites.md explains every field and is held to this file by a test.
+All of it is optional; docs/sites.md explains every field, and a test compares it with this file.
 """
 
 import re
@@ -36,20 +36,20 @@ _FORMAT = f"`{FORMAT}`; may be omitted inline in an audit"
 _NAME = "a name for people to read; may be omitted inline in an audit"
 
 
-def _css(css: str) -> str:
+def _check_css(css: str) -> str:
     try:
         return checked_selector(css)
     except ValueError as fault:
         raise refusal(f"the selector {css!r} {fault}") from None
 
 
-def _send(value: str) -> str:
-    return value.strip() if _KEY.fullmatch(value.strip()) else _css(value)
+def _check_send(value: str) -> str:
+    return value.strip() if _KEY.fullmatch(value.strip()) else _check_css(value)
 
 
-def _allowed_words(text: str) -> str:
+def _check_words(text: str) -> str:
     if not text.strip():
-        raise refusal("an empty text stands everywhere")
+        raise refusal("an empty text would match everywhere")
     if len(text) > 1 and text.startswith("/") and text.endswith("/"):
         try:
             searchable(text[1:-1])
@@ -60,27 +60,27 @@ def _allowed_words(text: str) -> str:
     return text
 
 
-def _url(url: str) -> str:
+def _check_address(url: str) -> str:
     checked_target(url, secret="log in by hand with `harvest login`")
     return Target(url)
 
 
-def _name(name: str) -> str:
+def _check_name(name: str) -> str:
     if not name.strip() or name != name.strip() or re.search(r"[\x00-\x1f\x7f]", name):
         raise refusal("a name is one line of text without space around it")
     return name
 
 
-Css = Annotated[str, AfterValidator(_css)]
-Send = Annotated[str, AfterValidator(_send)]
-Wanted = Annotated[str, AfterValidator(_allowed_words)]
-Name = Annotated[str, Field(max_length=200), AfterValidator(_name)]
+Css = Annotated[str, AfterValidator(_check_css)]
+Send = Annotated[str, AfterValidator(_check_send)]
+Wanted = Annotated[str, AfterValidator(_check_words)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(_check_name)]
 Filled = Literal[True] | Annotated[str, Field(max_length=_LONGEST_TEXT)]
-Address = Annotated[str, AfterValidator(_url)]
+Address = Annotated[str, AfterValidator(_check_address)]
 
 
 class Block(StrictModel):
-    """Something that stands in the way, or says that a turn came to nothing."""
+    """A sign that the chat is blocked or that a turn has failed."""
 
     kind: Kind = Field(description="what it is; it becomes the recorded reason")
     selector: Css | None = Field(None, description="an element that is shown only in that case")
@@ -96,7 +96,7 @@ class Block(StrictModel):
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
-        """What to look for in a text whose white space is collapsed; None: any text will do."""
+        """The pattern to search in a text whose white space is collapsed; None if any text matches."""
         if self.text is None:
             return None
         if len(self.text) > 1 and self.text.startswith("/") and self.text.endswith("/"):
@@ -105,7 +105,7 @@ class Block(StrictModel):
 
 
 class Site(StrictModel):
-    """A web chat, as an audit may also describe it inline."""
+    """A web chat, in the form that an audit may also contain inline."""
 
     format: Literal["harvest-site/1"] | None = Field(None, description=_FORMAT)
     name: Name | None = Field(None, description=_NAME)
@@ -163,7 +163,8 @@ class Site(StrictModel):
 
     @cached_property
     def selectors(self) -> dict[str, str]:
-        """CSS by the name the eye marks an element with: the field's, with `-1`, `-2`, … where it is a list."""
+        """CSS selectors by the names that the eye marks elements with: the field's name, with `-1`, `-2`, … for
+        lists."""
         found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send
@@ -177,17 +178,17 @@ class Site(StrictModel):
 
     @cached_property
     def send_key(self) -> str | None:
-        """The key that sends, as Playwright names it (`Control+Enter`); None: not given, or a button."""
+        """The key that sends, in Playwright's notation (`Control+Enter`); None if there is none, or a button."""
         if self.send is None or not _KEY.fullmatch(self.send):
             return None
         return "+".join(_KEY_NAMES[part] for part in self.send.lower().split("+"))
 
     def field_of(self, name: str) -> str:
-        """Where a name in `selectors` stands in the file: `open.1` for `open-1`; counted from 1."""
+        """The place in the file of a name in `selectors`: `open.1` for `open-1`, counted from 1."""
         return re.sub(r"-(\d+)$", r".\1", name)
 
     def each_block(self) -> Iterator[tuple[str, Block]]:
-        """Every entry of `blocked` with the name its selector has in `selectors`."""
+        """Yield every entry of `blocked` with its name in `selectors`."""
         for number, block in enumerate(self.blocked, 1):
             yield f"blocked-{number}", block
 
@@ -196,14 +197,14 @@ _SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "bus
 
 
 class SiteFile(Site):
-    """The same as a file of its own."""
+    """The same in a file of its own, where format and name are required."""
 
     format: Literal["harvest-site/1"] = Field(description=_FORMAT)
     name: Name = Field(description=_NAME)
 
 
 def encode_site(site: Site) -> dict[str, Any]:
-    """What is given in it, as JSON values, in the order of the fields: reading it gives an equal site."""
+    """The given fields as JSON values, in order; reading them gives an equal site."""
     return site.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -225,15 +226,15 @@ _FOREIGN = (
 )
 
 
-# Only a browser can say for certain whether a selector is valid; what is obviously none is refused before one starts.
+# Only a browser can tell for certain whether a selector is valid; obvious mistakes are refused before one starts.
 def checked_selector(css: str) -> str:
-    """`css` without space around it. Raises ValueError, in a clause about it, where it can be no selector."""
+    """Return `css` without space around it. Raises ValueError, with a clause about it, if it cannot be a selector."""
     text = css.strip()
     if not text:
         raise ValueError("is empty")
     if len(text) > _LONGEST:
         raise ValueError(f"is longer than {_LONGEST} characters")
-    bare = _without_strings(text)
+    bare = _blank_strings(text)
     for pattern, what in _FOREIGN:
         if pattern.search(bare):
             raise ValueError(f"is {what}, not CSS" if not what.startswith("a ps") else f"names {what}")
@@ -244,24 +245,26 @@ def checked_selector(css: str) -> str:
         elif sign in _PAIRS.values() and (not waiting or waiting.pop() != sign):
             raise ValueError(f"has a {sign} too many")
     if waiting:
-        raise ValueError(f"lacks a {waiting[-1]}")
-    for part in _parts(bare):
+        raise ValueError(f"is missing a {waiting[-1]}")
+    for part in _split_at_commas(bare):
         if not part.strip():
             raise ValueError("has a comma with nothing before or after it")
         if re.match(r"\s*[+~>]", part) or re.search(r"[+~>]\s*$", part):
             raise ValueError("begins or ends with > + or ~")
         if re.search(r"[>+~]\s*[>+~]", part):
             raise ValueError("has two of > + ~ in a row")
-    wrong = re.search(r"[.#](?![\w\\-]|[^\x00-\x7f])|(?<![:\w]):(?![\w:-])|:\s|:$", _outside(bare))
+    outside = re.sub(r"\[[^\]]*\]", "[]", bare)  # without the content of square brackets
+    wrong = re.search(r"[.#](?![\w\\-]|[^\x00-\x7f])|(?<![:\w]):(?![\w:-])|:\s|:$", outside)
     if wrong:
         raise ValueError(f"has a {wrong[0].strip()!r} without a name after it")
-    if re.search(r"(?<!\\)[#.][0-9]", _outside(bare)):
+    if re.search(r"(?<!\\)[#.][0-9]", outside):
         raise ValueError('has a name that begins with a digit: write [id="1…"] or [class~="1…"]')
     return text
 
 
-def _without_strings(text: str) -> str:
-    """With everything in quotation marks and every escaped character as `x`. Raises ValueError for an open one."""
+def _blank_strings(text: str) -> str:
+    """Replace all content of quotation marks and every escaped character with `x`. Raises ValueError for an open
+    quotation."""
     out, quote, at = [], "", 0
     while at < len(text):
         sign = text[at]
@@ -281,8 +284,8 @@ def _without_strings(text: str) -> str:
     return "".join(out)
 
 
-def _parts(text: str) -> list[str]:
-    """Between the commas that stand in no brackets."""
+def _split_at_commas(text: str) -> list[str]:
+    """Split at the commas outside brackets."""
     parts, depth = [""], 0
     for sign in text:
         depth += (sign in _PAIRS) - (sign in _PAIRS.values())
@@ -291,8 +294,3 @@ def _parts(text: str) -> list[str]:
         else:
             parts[-1] += sign
     return parts
-
-
-def _outside(text: str) -> str:
-    """Without what stands in square brackets."""
-    return re.sub(r"\[[^\]]*\]", "[]", text)

@@ -702,7 +702,7 @@ def test_a_window_over_the_box_that_nothing_makes_go_is_named_after_ten_seconds(
         await chat.say("And then?")
 
     left: list[float] = []
-    with pytest.raises(NotSent, match=r"composer-covered: a consent window lies over .*partners use cookies"):
+    with pytest.raises(NotSent, match=r"composer-covered: a consent window covers .*partners use cookies"):
         page.time.run(talk())
     assert page.time.seconds - left[0] == about(10)
     assert chat.opening.did == ["consent: pressed 'Reject all'", "consent: pressed 'Accept all'"]
@@ -732,7 +732,7 @@ JOIN = (
 @pytest.mark.parametrize(
     ("html", "kind", "message", "seconds"),
     [
-        ("<p>Buy now</p>", NotSent, "composer-covered: something lies over the box to type in: 'Buy now'", 10.0),
+        ("<p>Buy now</p>", NotSent, "composer-covered: something covers the box to type in: 'Buy now'", 10.0),
         (JOIN, Denied, "login: That was your free question", 1.0),
         ("<p>Please prove you are human</p>", Denied, "captcha: Please prove you are human", 1.0),
     ],

@@ -104,7 +104,7 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("composer: 5\n", "3:11", "composer: must be text"),
         ("reply: .a >> .b\n", "3:8", "is a selector of Playwright"),
         ("reply: 'a:contains(\"b\")'\n", "3:8", "of jQuery"),
-        ("open:\n  - .a\n  - '[b'\n", "5:5", "the selector '[b' lacks a ]"),
+        ("open:\n  - .a\n  - '[b'\n", "5:5", "the selector '[b' is missing a ]"),
         ("send: '> button'\n", "3:7", "begins or ends with > + or ~"),
         ("url: ftp://a.example\n", "3:6", "not a URL that starts with http:// or https://"),
         ("url: https://me:secret@a.example\n", "3:6", "must not contain a user name or a password"),
@@ -113,7 +113,7 @@ def test_plain_words_and_patterns_are_looked_for_without_case_and_extra_space() 
         ("blocked: [{kind: toast, text: a}]\n", "3:18", "kind: is not one of the words allowed here"),
         ("blocked: [{kind: error}]\n", "3:11", "give a selector, a text, or both"),
         ("blocked: [{kind: error, text: '/(a+)+/'}]\n", "3:31", "the pattern /(a+)+/"),
-        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "an empty text stands everywhere"),
+        ("blocked: [{kind: error, text: ' '}]\n", "3:31", "an empty text would match everywhere"),
         ("frame: ''\n", "3:8", "frame"),
     ],
 )

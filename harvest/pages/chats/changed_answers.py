@@ -1,0 +1,53 @@
+"""Recorded answers of a conversation that have changed on the page since: which changes count, and what to record."""
+
+from dataclasses import dataclass
+
+from harvest.pages.browser.window import Window
+from harvest.pages.chats.experience import Experience
+from harvest.pages.chats.second_witness import SecondWitness
+from harvest.pages.chats.taken import Later, Taken
+from harvest.systems.driver import Unanswered
+
+_GUESSED = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
+_IN_VAIN = 2  # answers that grew however long they were given, after which growing says nothing
+
+# Notes on an answer during which the one before it was seen to have changed.
+MARKED = "the page added words to the answer before it, or changed them, in the same way as in other answers"
+LATER = "the answer before it has changed on the page since, and is recorded as it was read"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAnswers:
+    """Changes of the answers of one conversation. most: the longest quiet to require of an answer, in seconds."""
+
+    window: Window
+    experience: Experience
+    witness: SecondWitness | None
+    most: float
+
+    def counts(self, taken: Taken, later: Later) -> bool:
+        """True if the change shows that the recorded answer was incomplete or wrong. It does not on a page where
+        answers change however long they are given, for example when each next turn is sent."""
+        if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
+            return False
+        return not self.experience.is_habit(taken.turn.text, later, taken.quiet)
+
+    def note(self, taken: Taken, later: Later) -> tuple[str, ...]:
+        """Keep the changed answer among the events. Returns the note on it."""
+        self.window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
+        if self.experience.is_habit(taken.turn.text, later, taken.quiet):
+            return (MARKED,)
+        if self.witness is not None:
+            self.witness.note_replacement(later.text)
+        return (LATER,)
+
+    def fault(self, taken: Taken, later: Later) -> Unanswered:
+        """The error for an answer that went on, or was replaced, after it was recorded. The next answers on this site
+        are given longer."""
+        since = self.window.clock.monotonic() - taken.at
+        pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
+        pause = max(taken.quiet, pause)
+        self.experience.changed(taken.turn.text, later, pause, self.most, signed=taken.how != "quiet")
+        what = "was replaced" if later.replaced else "continued"
+        detail = f"the answer to {taken.said[:60]!r} {what} after {pause:.1f} s without a change"
+        return Unanswered("went-on", detail, partial=later.text)
