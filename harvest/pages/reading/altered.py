@@ -1,7 +1,7 @@
-"""The user's own words where a page shows them in another form: masked, censored, cut short, corrected, translated.
+"""The user's own words in another form on the page: masked, censored, cut short, corrected or translated.
 
-They are known by their likeness to what was typed, by the place in which the user's words stood in earlier turns, or by
-their time: what came at the press, before a byte came back from anywhere, is no answer.
+They are recognised by their likeness to what was typed, by the place of the user's words in earlier turns, or by their
+time: what appears at the press, before a byte came back from anywhere, is no answer.
 """
 
 import re
@@ -15,13 +15,13 @@ from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 
-_PRESS = 500.0  # milliseconds in which a page puts the user's words on itself, also where the machine is busy
-_KEPT, _OWN = 0.6, 0.7  # shares, of what was said and of what is shown, that the two have in common at least
-_WHOLE = 0.9  # share of what was said that must be there where much else is
+_PRESS = 500.0  # milliseconds in which a page shows the user's words, even on a busy machine
+_KEPT, _OWN = 0.6, 0.7  # least common shares of what was said and of what is shown
+_WHOLE = 0.9  # least share of what was said if there is much else
 _PIECE = 3  # letters: shorter pieces are common by chance
-_LONGEST = 600  # letters that are compared
-_BESIDE = 32  # letters of name, time and state that may stand with the user's words
-_FEWEST = 8  # letters that are enough to know a cut sentence by
+_LONGEST = 600  # most letters that are compared
+_BESIDE = 32  # letters of name, time and state that may be with the user's words
+_FEWEST = 8  # letters that identify a sentence cut short
 _ADDRESS = re.compile(r"https?://\S+")
 _MASK = re.compile(
     r"[•●∙·⋅‧*＊∗✱█▇■□░▒▓…]+|\.{3,}|\{\{[^{}]{1,40}\}\}|[\[<(][^\[\]<>()]{1,40}[\]>)]"
@@ -38,10 +38,10 @@ def find_altered(
     rising: bool = False,
     until: float | None = None,
 ) -> Echo | None:
-    """Where the user's words of this turn stand in another form; None where nothing that came since looks like them.
+    """Find where the page shows the user's words of this turn in another form; None if nothing new looks like them.
 
-    user: the trail of earlier echoes; apart: no reply had an element made like that. until: only what came before, in
-    milliseconds after the send.
+    user: the trail of earlier echoes. apart: no reply had an element with that trail. until: consider only what came
+    before this many milliseconds after the send.
     """
     lines = {
         block: came
@@ -75,8 +75,11 @@ def find_altered(
 
 
 def early_lines(ground: PageText, heard: float | None) -> set[Node]:
-    """The blocks of which all the text came at the press, before a byte did. heard: when the first one came, in
-    milliseconds after the send; None: not known, or nothing has left the page, which may answer by itself."""
+    """Return the blocks whose text all came at the press, before any byte came back.
+
+    heard: milliseconds from the send to the first byte; None if unknown, or if nothing has left the page, which may
+    answer by itself.
+    """
     if heard is None:
         return set()
     limit = min(_PRESS, heard)
@@ -84,7 +87,7 @@ def early_lines(ground: PageText, heard: float | None) -> set[Node]:
 
 
 def _came(ground: PageText, block: Node) -> float | None:
-    """When the last of the text in it came; None: some of it was there before the send."""
+    """Return when the last of the block's text came; None if some of it was there before the send."""
     holders = [
         node for node in block.walk() if any(isinstance(child, str) and child.strip() for child in node.children)
     ]
@@ -93,7 +96,7 @@ def _came(ground: PageText, block: Node) -> float | None:
 
 
 def _around(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
-    """The elements that hold such lines and nothing else, innermost first, up to the size that the words may have."""
+    """Yield the elements that hold only such lines, innermost first, up to the size that the words may have."""
     most = 2 * len(wanted) + _BESIDE
     seen: set[Node] = set()
     for line in lines:
@@ -117,7 +120,7 @@ def _echo(ground: PageText, node: Node) -> Echo:
 
 @lru_cache(maxsize=1024)
 def resembles(said: str, shown: str) -> float:
-    """How much of what was said a text shows, in (0, 1], if it is likely to be that in another form; else 0."""
+    """Return how much of `said` the text shows, in (0, 1], if it is probably `said` in another form; else 0."""
     if _masks(said, shown):
         return 1.0
     kept, own = _shares(said, shown)
@@ -125,7 +128,7 @@ def resembles(said: str, shown: str) -> float:
 
 
 def share_kept(said: str, shown: str) -> float:
-    """The share of the letters that were said which a text holds in the same order, in [0, 1]."""
+    """Return the share of the letters of `said` that the text has in the same order, in [0, 1]."""
     return 1.0 if _masks(said, shown) else _shares(said, shown)[0]
 
 
@@ -134,7 +137,7 @@ def _shares(said: str, shown: str) -> tuple[float, float]:
     mine, theirs = (letters(plain) or letters(said))[:_LONGEST], letters(shown)[:_LONGEST]
     if not mine or not theirs:
         return 0.0, 0.0
-    most = (Counter(mine) & Counter(theirs)).total()  # no order has more in common
+    most = (Counter(mine) & Counter(theirs)).total()  # an upper limit for any order
     if most < _KEPT * len(mine) and most < _OWN * len(theirs):
         return 0.0, 0.0
     blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
@@ -143,7 +146,7 @@ def _shares(said: str, shown: str) -> tuple[float, float]:
 
 
 def _masks(said: str, shown: str) -> bool:
-    """Whether it is what was said with signs in the place of some of it: masked, censored, or cut short by dots."""
+    """True if it is `said` with signs in place of some of it: masked, censored, or cut short by dots."""
     pieces = _MASK.split(shown)
     if len(pieces) == 1:
         return False

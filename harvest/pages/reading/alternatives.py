@@ -1,7 +1,7 @@
-"""Small pictures that are words: an emoji drawn as an image, a tick that is called `available`, four stars of five.
+"""Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars of five.
 
-What a page calls such a picture is read by those who do not see it, and belongs to the text as the picture does. It is
-told from the face of who speaks by its place: in a line with words, or in a paragraph, an item or a cell of its own.
+Screen readers read such a label, and it belongs to the text as the picture does. Its place tells it from the face of
+the speaker: it is in a line with words, or in a paragraph, an item or a cell of its own.
 """
 
 import re
@@ -12,7 +12,7 @@ from harvest.pages.reading.figures import is_figure, is_picture, with_frames
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_placeholder
 
-_LONGEST = 200  # characters: more describes a picture, and is no word
+_LONGEST = 200  # characters: a longer text describes the picture
 _PRESSED = frozenset({"button", "input", "select", "textarea"})
 _PROSE = frozenset(
     {
@@ -27,7 +27,7 @@ _DECORATIVE = frozenset({"none", "presentation"})
 
 
 def alternative_of(node: Node) -> str:
-    """The words that a small picture stands for; "" for any other element."""
+    """Return the words that a small picture replaces; "" for any other element."""
     if node.tag != "img" and node.get("role") != "img" and not (node.tag == "svg" and node.get("h-drawn")):
         return ""
     words = node.get("alt")
@@ -41,8 +41,8 @@ def alternative_of(node: Node) -> str:
     if is_emoji(words):
         return "" if any(_VOTES.search(one.names) for one in islice(node.self_and_ancestors(), 4)) else words
     if is_picture(node) if node.tag == "img" else is_figure(node):
-        return ""  # large enough to be looked at: it is written as a picture
-    # Words stand in one line with it, or it is in a paragraph, an item or a cell with no other block in it.
+        return ""  # large enough to count as a picture
+    # It must be in a line with words, or in a paragraph, an item or a cell without other blocks.
     block = next((around for around in node.ancestors() if around.block), None)
     in_prose = (
         not node.block
@@ -57,7 +57,7 @@ def alternative_of(node: Node) -> str:
 
 
 def is_emoji(words: str) -> bool:
-    """Nothing but emoji. Ticks, stars and arrows of the text are none: they are states as often."""
+    """True if the text has only emoji. Ticks, stars and arrows do not count: they are as often states."""
     signs = [
         sign for sign in words if not sign.isspace() and unicodedata.category(sign) not in ("Mn", "Me", "Cf", "Sk")
     ]
@@ -65,7 +65,7 @@ def is_emoji(words: str) -> bool:
 
 
 def spaced(node: Node, words: str) -> str:
-    """The words apart from those that stand right beside the picture, as pictures stand apart."""
+    """Add spaces to a picture's words where other words touch it: pictures are separate from the text beside them."""
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children
@@ -77,7 +77,7 @@ def spaced(node: Node, words: str) -> str:
 
 
 def _is_apart(node: Node) -> bool:
-    """Whether it only decorates, shows who speaks, or is a part of something to press."""
+    """True if it only decorates, shows who speaks, or is part of something to press."""
     if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in with_frames(node)):
         return True
     return any(
@@ -87,7 +87,7 @@ def _is_apart(node: Node) -> bool:
 
 
 def _in_line(node: Node) -> bool:
-    """Whether words stand in one line with it."""
+    """True if there are words in one line with it."""
     while node.parent is not None and not node.block:
         children = node.parent.children
         at = children.index(node)

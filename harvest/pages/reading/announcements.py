@@ -1,14 +1,15 @@
-"""Lines that a chat says of itself: somebody joins it, or will; one waits in a queue. They are no answers.
+"""Lines in which a chat announces something itself: somebody joins or will join, or the user is in a queue.
 
-Such a line is known by its shape: who, a word for coming or going, a word for the conversation; or a place in a queue.
-What somebody may say of the same things ("You can join the chat here") names no one who has come, and is longer.
+They are no answers. Such a line is known by its shape: a name, a word for coming or going, a word for the conversation;
+or a place in a queue. An answer about the same things ("You can join the chat here") names nobody who has come, and is
+longer.
 """
 
 import re
 
 from harvest.pages.reading.page import collapse_spaces
 
-_MOST = 200  # characters of a line that is one
+_MOST = 200  # most characters of an announcement
 _SENTENCE = re.compile(r"(?<=[^\W\d][^\W\d][.!?…])\s+|(?<=[。！])\s*|\s+[-–—|·•]\s+")
 _EDGES = " \t.…·!。！:：*_()[]«»\"'“”-–—"
 
@@ -114,7 +115,7 @@ _BESIDE = re.compile(_HOLDING, re.IGNORECASE)
 
 
 def is_announcement(text: str) -> bool:
-    """Nothing but that somebody joins or leaves the chat, that one waits in a queue, or is being connected."""
+    """True if all it says is that somebody joins or leaves, or that the user is in a queue or being connected."""
     told = [part for part in (one.strip(_EDGES) for one in _SENTENCE.split(collapse_spaces(text))) if part]
     if not told or len(text) > _MOST or "://" in text or text.rstrip().endswith("?"):
         return False

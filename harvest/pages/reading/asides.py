@@ -1,5 +1,6 @@
-"""Lines that a page puts among the bubbles or into them, and that nobody said: a date between two turns, who answered
-in what time, the user's words quoted over the answer to them.
+"""Lines that a page puts among or into the bubbles and that nobody said.
+
+Examples are a date between two turns, who answered in what time, and the user's words quoted above the answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,8 +13,8 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
 
 _LINE = 90  # characters: more is a message
-_BESIDE = 32  # letters of a name and a time that may stand with a quotation
-_FEWEST = 8  # letters of a quotation that is cut short
+_BESIDE = 32  # letters of a name and a time that may be in a quotation
+_FEWEST = 8  # fewest letters of a quotation that is cut short
 _QUOTES = frozenset({"blockquote", "cite", "q"})
 _QUOTED = frozenset(
     {"context", "inreply", "original", "parent", "quote", "quoted", "quotation", "reference", "replied", "reply"}
@@ -21,8 +22,11 @@ _QUOTED = frozenset(
 
 
 def lines_between(ground: PageText, spot: Spot) -> list[Node]:
-    """Those of an answer's bubbles that are lines of the conversation's own: short, made unlike the user's bubble where
-    another is made like it, and without the box or in smaller or fainter letters than that."""
+    """Return those of an answer's bubbles that are lines of the page's own.
+
+    They are short, unlike the user's bubble while another bubble is like it, and have no box or smaller or fainter
+    letters than that other bubble.
+    """
     if spot.user is None or len(spot.bubbles) < 2:
         return []
     user = spot.user
@@ -38,7 +42,7 @@ def lines_between(ground: PageText, spot: Spot) -> list[Node]:
 
 
 def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
-    """The user's own words at the head of a bubble, where the page sets them apart as a quotation."""
+    """Yield the user's own words at the head of a bubble if the page sets them apart as a quotation."""
     wanted = letters(said)
     for bubble in bubbles:
         leaves = leaves_of(bubble, ())

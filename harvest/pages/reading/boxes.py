@@ -1,6 +1,6 @@
-"""Boxes that can be typed into: the one for the user's turns, and those in which an answer itself is written.
+"""Boxes to type into: the one for the user's turns, and those in which an answer itself is written.
 
-An answer may come in an editor of code, or as a draft in a box that the user may change. It is an answer all the same.
+An answer may come in a code editor, or as a draft in a box that the user may change. It is an answer all the same.
 """
 
 import re
@@ -9,13 +9,16 @@ from harvest.pages.reading.page import Node, Page
 
 _EDITOR = re.compile(r"(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)")
 _LINE = re.compile(r"(?:^|\s)(?:cm-line|CodeMirror-line|view-line|ace_line)(?:\s|$)")
-# For str.translate: what editors and pages put into code that is not part of it.
+# For str.translate: characters that editors and pages add to code.
 INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 
 
 def composers_on(page: Page) -> list[Node]:
-    """The boxes that the user's turns may be typed into: the one that the last was typed into, if it is known; else
-    those that were there before it was sent; else those made since that are no lines of a form and hold no words."""
+    """Return the boxes that the user's turns may be typed into.
+
+    That is the box that the last turn was typed into, if known; else those that were there before it was sent; else
+    newer ones that are not single-line form fields and are empty.
+    """
     boxes = []
     for node in page.walk():
         if "h-edit" in node.attributes and node.get("type") != "search" and node.visible:
@@ -31,24 +34,24 @@ def composers_on(page: Page) -> list[Node]:
 
 
 def is_written(node: Node) -> bool:
-    """Whether it is a box of several lines with words in it."""
+    """True for a box of several lines with words in it."""
     if node.tag == "textarea":
         return bool(node.get("h-value").strip())
     return node.tag != "input" and "h-edit" in node.attributes and bool(node.text)
 
 
 def is_editor(node: Node) -> bool:
-    """Whether it is the outermost element of an editor of code: CodeMirror, Monaco, Ace."""
+    """True for the outermost element of a code editor: CodeMirror, Monaco or Ace."""
     return _EDITOR.search(node.get("class")) is not None
 
 
 def editor_of(node: Node) -> Node | None:
-    """The editor of code that it is, or that it is part of."""
+    """Return the code editor that the element is or belongs to."""
     return next((around for around in node.self_and_ancestors() if is_editor(around)), None)
 
 
 def editor_text(editor: Node) -> str:
-    """The code in an editor: as the page hands it out, else the lines that are shown, from top to bottom."""
+    """Return the code in an editor: as the page gives it, else the lines that are shown, from top to bottom."""
     if editor.get("h-value"):
         return editor.get("h-value")
     lines = [node for node in editor.walk() if _LINE.search(node.get("class")) and node.visible]

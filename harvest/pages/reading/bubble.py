@@ -1,4 +1,4 @@
-"""The texts in a bubble, where each stands among the others, and what the user's own bubble shows about them."""
+"""The texts in a bubble, the position of each among the others, and what the user's own bubble shows about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.phrases import is_role, is_time
 
-# How the element of a line at the edge of a bubble is made, and what it says.
+# The kind of the element of a line at the edge of a bubble, and its text.
 Edge = tuple[str, str]
 
 
@@ -39,7 +39,7 @@ class Leaf:
 
 
 def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
-    """The visible texts and pictures in an element. controls: those of buttons too."""
+    """Return the visible texts and pictures in an element. controls: include the texts of buttons."""
     found: list[Leaf] = []
     stack: list[tuple[Node | str, Node]] = [(node, node)]
     while stack:
@@ -69,7 +69,10 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
 
 
 def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
-    """The elements that hold the last of the texts, a sentence at most, and not all of them; from large to small."""
+    """Return the elements that hold the last of the texts, but not all of them; the largest first.
+
+    They are at most as long as a sentence.
+    """
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
@@ -80,8 +83,10 @@ def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
 
 
 def in_prose(node: Node, bubble: Node) -> bool:
-    """Whether it stands in a heading, a paragraph, an item, a cell: what is said there is part of what is said. Where
-    the bubble is a row of a table, its cells are places, and say nothing."""
+    """True if the element is in a heading, a paragraph, an item or a cell, so that its text is part of what is said.
+
+    If the bubble is a row of a table, its cells only give places and do not count.
+    """
     row = bubble.tag in ("tr", "tbody", "table")
     return any(
         one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
@@ -91,8 +96,10 @@ def in_prose(node: Node, bubble: Node) -> bool:
 
 
 def edges_of(bubble: Node) -> set[Edge]:
-    """The lines at the edges of a bubble that stand in elements of their own, with more in the bubble beside them; and
-    the sentences at its end, marked as such."""
+    """Return the lines at the edges of a bubble that are in elements of their own with more in the bubble beside them.
+
+    The sentences at its end are included, with a mark.
+    """
     leaves = [leaf for leaf in leaves_of(bubble, ()) if leaf.text]
     found: set[Edge] = {(f"end:{kind(element)}", element.text) for element in closing_of(leaves, bubble)}
     whole, siblings = len(leaves), Siblings()
@@ -113,20 +120,20 @@ def edges_of(bubble: Node) -> set[Edge]:
 
 
 class Example:
-    """What the user's bubble shows: how decorations are made, and how what was said is made."""
+    """What the user's bubble shows: how decorations are made, and how the element of the words is made."""
 
     def __init__(self, echo: Node | None, user: Node | None) -> None:
         self.beside: set[str] = set()
-        self.cells: set[tuple[int, int]] = set()  # of a row of a table: (place, of how many) of what is not the words
-        self.before = ""  # how the line of its own is made that says, before the user's words, who speaks
+        self.cells: set[tuple[int, int]] = set()  # in a table row: (position, number of cells) of the other cells
+        self.before = ""  # kind of the separate line before the user's words that names the speaker
         self.user = "" if user is None else kind(user)
         self.said: set[str] = set()
-        self.times: list[Node] = []  # what says a time
-        self.tells_who = False  # whether a line before the words says in general words that the user speaks
-        self.named = ""  # the tag around a name with a colon, as <b>You:</b>
+        self.times: list[Node] = []  # elements with a time
+        self.tells_who = False  # a line before the words names the user in general terms
+        self.named = ""  # the tag around a name with a colon, as in <b>You:</b>
         self.look = None if echo is None else look_of(echo)
-        self.pictured = False  # whether a picture with a name stands before the words
-        self.boxed = False  # whether the words stand in a box of their own, with an edge or a ground
+        self.pictured = False  # a picture with a name is before the words
+        self.boxed = False  # the words have a box of their own, with a border or a background
         if echo is None or user is None:
             return
         beside = user.parent.elements if user.parent is not None else [user]
@@ -167,12 +174,12 @@ def ends_open(text: str) -> bool:
 
 
 def is_brief(text: str) -> bool:
-    """A name or a time, not a sentence."""
+    """True for a name or a time; False for a sentence."""
     return is_time(text) or (len(text) <= 40 and len(text.split()) <= 5 and not re.search(r"[.!?。！？]$", text))
 
 
 def in_sentence(node: Node) -> bool:
-    """A time that is said: it has words around it in a paragraph, an item or a cell."""
+    """True if a time is part of what is said: there are words around it in a paragraph, an item or a cell."""
     for around in node.ancestors():
         if around.tag in PROSE:
             return around.text != node.text
@@ -182,24 +189,24 @@ def in_sentence(node: Node) -> bool:
 
 
 class Siblings:
-    """What stands beside an element. Counted once for each parent: pages have parents of a hundred thousand."""
+    """The elements beside an element, counted once for each parent: some pages have parents of a hundred thousand."""
 
     def __init__(self) -> None:
         self._counts: dict[Node, _Count] = {}
 
     def one_of_many(self, element: Node) -> bool:
-        """One of several lines made alike: then it is a line of the text."""
+        """True for one of several lines of the same kind: such a line belongs to the text."""
         return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
 
     def among_prose(self, element: Node) -> bool:
-        """Beside paragraphs, lists, or others made like it: then it is one of them."""
+        """True if it is beside paragraphs, lists or others of its kind, and so one of them."""
         if element.parent is None:
             return False
         count = self._count(element.parent)
         return count.prose > (element.tag in PROSE) or count.made[kind(element)] > 1
 
     def place(self, element: Node) -> int:
-        """Which child of its parent it is."""
+        """Return the position among its parent's children."""
         assert element.parent is not None
         return self._count(element.parent).places[element]
 
@@ -210,7 +217,7 @@ class Siblings:
 
 
 class _Count:
-    """prose: elements of prose; made: elements of each kind; telling: those that say something."""
+    """prose: number of prose elements. made: elements by kind. telling: elements with text by kind."""
 
     def __init__(self, parent: Node) -> None:
         elements = parent.elements

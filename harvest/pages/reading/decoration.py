@@ -1,8 +1,8 @@
-"""What stands in a bubble beside the answer: buttons, names, times, avatars, states.
+"""What is in a bubble beside the answer: buttons, names, times, avatars, states.
 
-The user's own bubble shows it best: whatever is in it beside the words that were sent is decoration, and so is what is
-made alike in the reply. What could be the answer stays: a line is left out only at the edge of a bubble, in an element
-of its own, and for a reason.
+The user's own bubble shows it best: everything in it except the words that were sent is decoration, and so are elements
+of the same kind in the reply. What could be the answer is kept: a line is left out only at the edge of a bubble, in an
+element of its own, and for a reason.
 """
 
 import re
@@ -41,7 +41,7 @@ from harvest.pages.reading.reasons import NEAR, Reason, Reasons
 from harvest.pages.reading.slot import slot_in
 from harvest.pages.reading.small_print import find_small_print
 
-_INITIALS = 3  # characters that may stand in place of a picture
+_INITIALS = 3  # most characters that may replace a picture
 _PLACES = frozenset({"article", "div", "p", "section"})
 _DRAWN = frozenset({"canvas", "hr", "img", "input", "progress", "svg", "video"})
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner", "typing"})
@@ -49,11 +49,12 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner",
 
 @dataclass(slots=True)
 class Decorations:
-    """nodes: what is left out of the reply, each with all in it. texts: what they say, in the order they were found.
+    """The elements to leave out of a reply.
 
-    doubtful: those of the nodes that are the answer where nothing else comes; none where anything is left. thoughts:
-    those that hold what the system thought. in_view: whether any of these was told by its place and look alone. folds:
-    what is folded away in the bubbles.
+    nodes: these elements, each with everything in it. texts: their texts, in the order they were found. doubtful: those
+    of the nodes that are the answer if nothing else comes; empty if anything else is left. thoughts: those that hold
+    the system's reasoning. in_view: some of these were recognised by place and look alone. folds: what is collapsed in
+    the bubbles.
     """
 
     nodes: set[Node] = field(default_factory=set)
@@ -65,7 +66,7 @@ class Decorations:
 
     @property
     def unfolded(self) -> set[Node]:
-        """What is hidden and read all the same: the rest of the text."""
+        """Hidden elements that are read nevertheless, as they are the rest of the text."""
         return {one for fold in self.folds if fold.kind == "rest" for one in fold.body}
 
 
@@ -79,11 +80,11 @@ def find_decorations(
     known: Collection[Edge] = (),
     slots: Collection[str] = (),
 ) -> Decorations:
-    """What in the bubbles of one turn is not a part of the answer.
+    """Find everything in the bubbles of one turn that is not part of the answer.
 
-    echo, user: the user's words, and the bubble they stand in. names: what the page calls who speaks. pressed: what
-    its buttons say, as the name of a model that is chosen there. known: edges of other replies of this conversation.
-    slots: how the elements are made that held the words of those.
+    echo: the element with the user's words. user: the user's bubble. names: names the page gives to speakers. pressed:
+    texts of its buttons, such as the name of a model to choose. known: edges of other replies in this conversation.
+    slots: kinds of the elements that held the words of those replies.
     """
     places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
@@ -133,7 +134,7 @@ class _Search:
         self.next = dict(pairwise(self.bubbles))
 
     def plain(self, bubble: Node) -> None:
-        """Buttons, times, avatars, notes of reasoning, bars of code: decoration wherever it stands."""
+        """Leave out buttons, times, avatars, notes of reasoning and bars of code, wherever they are."""
         stack = [bubble]
         while stack:
             node = stack.pop()
@@ -147,7 +148,7 @@ class _Search:
                 self.drop(node)
                 continue
             if is_listing(node):
-                # Nothing but these: names of colours in code are made like anything.
+                # Only these: highlighted words in code may be made like anything.
                 for part in (*bar_of(node), *gutters_beside(node), *filter(is_control, node.walk())):
                     if part.within(bubble):
                         self.drop(part)
@@ -174,11 +175,11 @@ class _Search:
             return is_notes(node)
         if not hints(node) & NOTES or node is bubble:
             return False
-        # Some name so what is no note at all; a note can be opened and shut.
+        # Some pages use these names for other things; a note can be opened and closed.
         return any(is_control(inner) and is_reasoning(inner.text) for inner in node.walk())
 
     def take_fold(self, fold: Fold) -> None:
-        """Leave out what unfolds it, and what stands in the place of what is read instead."""
+        """Leave out the button that unfolds it, and what is shown in place of hidden text that is read instead."""
         if fold.heads_text:
             return
         title = fold.title
@@ -189,7 +190,7 @@ class _Search:
                 self.drop(node)
 
     def take_reasoning(self) -> None:
-        """Leave out what was thought in view, with the line over it."""
+        """Leave out reasoning in view, with its title."""
         found = find_reasoning(self.bubbles, self.dropped)
         if found is None:
             return
@@ -206,7 +207,7 @@ class _Search:
             self.drop(found)
 
     def edges(self, bubble: Node) -> None:
-        """Names, times and states before and after what is said; those that are surest first, from either end."""
+        """Leave out names, times and states before and after what is said, the surest first, from either end."""
         leaves = deque(leaves_of(bubble, self.dropped))
         least = Reason.STRONG
         while leaves and least is not Reason.NONE:
@@ -216,7 +217,7 @@ class _Search:
                 least = Reason(least - 1)
 
     def _peel(self, leaves: deque[Leaf], bubble: Node, first: bool, least: Reason) -> bool:
-        """Whether something was dropped at that end. least: the reason it takes."""
+        """Drop one line at that end if there is a reason of at least `least`; return True if something was dropped."""
         if not leaves:
             return False
         near = list(islice(leaves if first else reversed(leaves), NEAR + 1))
@@ -227,7 +228,7 @@ class _Search:
                 continue
             if is_time(element.text):
                 if reason <= Reason.WEAK and (bubble, first) in self.timed:
-                    continue  # one tells when it was said; the next may be the answer
+                    continue  # the first is the time of the reply; the next may be the answer
                 self.timed.add((bubble, first))
             self.drop(element)
             self.given[element] = reason
@@ -237,13 +238,13 @@ class _Search:
         return False
 
     def _empties(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
-        """Whether the place of the words holds something, and nothing more once that is gone."""
+        """True if the place of the words holds something now and would hold nothing once `gone` is dropped."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
     def spare(self) -> None:
-        """Give back a lone word that a button says as well, and that is no model's name: buttons offer what to say."""
+        """Restore a single word that a button also says and that is no model's name: buttons offer what to say."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
         if len(weak) == 1 and not self._left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
@@ -257,8 +258,10 @@ class _Search:
         return plain and not (is_role(text) or is_time(text) or is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """What is given back where nothing comes that is more likely the answer. Never what other replies show, too,
-        nor anything where the place of the words is there and empty."""
+        """Return what to restore if nothing comes that is more likely the answer.
+
+        Nothing is restored that other replies show as well, or if the place of the words is there and empty.
+        """
         if self._left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
@@ -273,8 +276,7 @@ class _Search:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """Whether a name stands over an answer without words: of a model that a button chooses, or before an element
-        with nothing in it."""
+        """True for a name above an answer without words: a model chosen by a button, or one before an empty element."""
         if name.text.casefold() in self.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)
@@ -291,7 +293,7 @@ class _Search:
         self.dropped.add(node)
 
     def announces(self, bubble: Node) -> bool:
-        """A line of its own that says who speaks next, as one does before the user's words."""
+        """True for a separate line that names the next speaker, as there is one before the user's words."""
         after = self.next.get(bubble)
         example = self.reasons.example
         made = bool(example.before) and kind(bubble) == example.before

@@ -1,4 +1,4 @@
-"""The user's own words as the page shows them: rendered as Markdown, linked, cut short, with a name before them."""
+"""The user's own words as the page shows them: rendered as Markdown, linked, cut short, or with a name before them."""
 
 import re
 from collections import Counter
@@ -9,9 +9,9 @@ from harvest.pages.reading.elements import hints, signature
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 
-_LONG = 60  # letters that are enough to know a sentence by; a page may cut a long one short
-_SHORT = 24  # … where the page shows by dots that it was cut
-_BESIDE = 32  # letters of name, time and state that may stand in the same line as the user's words
+_LONG = 60  # letters that identify a sentence; a page may cut a long one short
+_SHORT = 24  # … if dots show that the page cut it
+_BESIDE = 32  # letters of name, time and state that may be in the line of the user's words
 _MARKUP = (
     (re.compile(r"!?\[([^\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)"), r"\1"),
     (re.compile(r"^[ \t]*(?:\d{1,9}[.)]|#{1,6}|[-*+>]|```\w*)[ \t]*", re.MULTILINE), ""),
@@ -20,7 +20,7 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """node: the smallest element that holds the user's words. They are the letters [start, end) of the ground."""
+    """node: the smallest element that holds the user's words. They are the letters [start, end) of the page's text."""
 
     node: Node
     start: int
@@ -28,7 +28,7 @@ class Echo(NamedTuple):
 
 
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
-    """Where the user's words of this turn stand, the likeliest place first. user: the trail of earlier echoes."""
+    """Find the places of the user's words of this turn, the likeliest first. user: the trail of earlier echoes."""
     found = [echo for echo in occurrences(ground, said) if not stands_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
@@ -53,7 +53,7 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
 
     def rank(echo: Echo) -> tuple[bool, bool, int, bool]:
         # A bot may say the user's words again: then the first who said them is the user. A list of chats that is
-        # called by them stands in another part of the page than the composer.
+        # named after them is in another part of the page than the composer.
         depth = max((near.get(around, 0) for around in echo.node.ancestors()), default=0)
         late = ground.births.get(echo.node, 0.0) > first + AT_ONCE
         # Words of several paragraphs fill more than one element, so the element may also be one level further in or
@@ -66,15 +66,15 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
 
 
 def trail(node: Node) -> tuple[str, ...]:
-    """What an element and the two around it are made like."""
+    """Return the signatures of an element and the two around it."""
     return tuple(signature(around) for around, _ in zip(node.self_and_ancestors(), range(3), strict=False))
 
 
 def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
-    """Wherever the user's words stand, in this turn or an earlier one, whoever says them."""
+    """Yield every place of the user's words, in this turn or an earlier one, whoever says them."""
     wanted = letters(said)
     if not wanted:
-        # For a turn without a letter, as `?` or a single emoji: elements that hold nothing else.
+        # For a turn without letters, such as `?` or a single emoji, only elements with just that text count.
         signs = collapse_spaces(said)
         length = len(signs.replace(" ", ""))
         for node, span in sorted(ground.spans.items(), key=lambda item: item[1].begun):
@@ -105,7 +105,7 @@ def _starts(ground: PageText, words: str) -> Iterator[int]:
 
 
 def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
-    """Where a page shows only how a long turn begins."""
+    """Find a long turn of which the page shows only the beginning."""
     for start in _starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
         shared = _SHORT
         most = min(len(wanted), len(ground.letters) - start)
@@ -120,7 +120,7 @@ def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
 
 
 def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
-    """Where a whole conversation is one text, the user's words of this turn are the last ones by the same name."""
+    """If a whole conversation is one text, keep only the last occurrence after the same name."""
     kept: dict[Node, Echo] = {}
     names: dict[Node, str] = {}
     for echo in sorted(found, key=lambda echo: echo.start):
@@ -132,7 +132,7 @@ def _last_of_running_texts(ground: PageText, found: list[Echo]) -> list[Echo]:
 
 
 def stands_aside(node: Node, said: str) -> bool:
-    """In a link, as lists of earlier chats have it, or in something that is chosen from."""
+    """True if it is in a link, as in lists of earlier chats, or in something to choose from."""
     return "://" not in said and any(
         (around.tag == "a" and "href" in around.attributes) or around.get("role") in ("treeitem", "link")
         for around in node.self_and_ancestors()
@@ -140,5 +140,5 @@ def stands_aside(node: Node, said: str) -> bool:
 
 
 def is_title(node: Node) -> bool:
-    """Whether it is called a title, as what a conversation is named by."""
+    """True if it is marked as a title, such as the name of a conversation."""
     return node.tag == "h1" or "title" in hints(node)

@@ -1,4 +1,4 @@
-"""What an element is for and how it is made, as its tag, role, class names and test id tell."""
+"""The purpose and make of an element, as its tag, role, class names and test id tell."""
 
 import re
 from functools import lru_cache
@@ -42,14 +42,16 @@ _STATES = frozenset(
 
 
 def begins_without_words(node: Node) -> bool:
-    """Whether it was put into the page before its words, empty or with what only holds their place."""
+    """True if it was added to the page before its words, empty or with a placeholder."""
     was = node.get("h-was")
     return "h-first" in node.attributes and (is_placeholder(was) or not any(map(str.isalnum, was)))
 
 
 def is_control(node: Node) -> bool:
-    """Something to press or to fill in, which says nothing. A link is none, nor a box with an answer written in it, nor
-    a frame that was looked into."""
+    """True for something to press or to fill in that says nothing.
+
+    Links, boxes with an answer written in them, and frames whose document was read do not count.
+    """
     role = node.get("role")
     if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
         return False
@@ -59,7 +61,7 @@ def is_control(node: Node) -> bool:
 
 
 def is_vote(node: Node) -> bool:
-    """Whether it only asks what one thinks of an answer: 👍 👎."""
+    """True if it only asks for an opinion on an answer: 👍 👎."""
     text = node.text
     if not text or any(character.isalnum() for character in text) or any(map(stands_alone, node.walk())):
         return False
@@ -67,42 +69,45 @@ def is_vote(node: Node) -> bool:
 
 
 def leads(node: Node) -> bool:
-    """Whether it is a link to somewhere: `#` alone and scripts are written where something is to be pressed."""
+    """True for a link to another place: `#` alone and scripts are used for things to press."""
     href = node.get("href")
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
 
 def signature(node: Node) -> str:
-    """Tag, classes and test id: the same for elements that are made alike, whatever their number or state."""
+    """Return tag, classes and test id: the same for elements of one make, whatever their number or state."""
     return _signature(node.tag, node.get("class"), node.get("data-testid"))
 
 
 def kind(node: Node) -> str:
-    """Its signature without who speaks: `.user-name` and `.bot-name` are of one kind."""
+    """Return the signature without the speaker: `.user-name` and `.bot-name` are of one kind."""
     return _SPEAKER.sub("", signature(node))
 
 
 def akin(node: Node, other: Node) -> bool:
-    """Made alike, as bubbles of different speakers are."""
+    """True if two elements are made alike, as bubbles of different speakers are."""
     return kind(node) == kind(other) or (node.tag == other.tag and not set(node.classes).isdisjoint(other.classes))
 
 
 def hints(node: Node) -> frozenset[str]:
-    """The words in its class names, id and test id, in lower case."""
+    """Return the words in its class names, id and test id, in lower case."""
     names = (node.get("class"), node.get("id"), node.get("data-testid"))
     return _words(" ".join(name for name in names if name)) if any(names) else frozenset()
 
 
 @lru_cache(maxsize=4096)
 def _words(names: str) -> frozenset[str]:
-    # `group/sidebar` and `data-[side=left]:bg-sidebar` style by something else; they name nothing.
+    # `group/sidebar` and `data-[side=left]:bg-sidebar` only refer to other elements.
     plain = [name for name in names.split() if not re.search(r"[/:\[\]]", name)]
     return frozenset(word.lower() for name in plain for word in _HINT_WORDS.findall(name))
 
 
 def hints_last(node: Node) -> frozenset[str]:
-    """What its class names and test id end in: `message-time` is a time. `has-avatar`, `text-by-author` and
-    `message--time` beside `message` tell of something in or around it, and name nothing."""
+    """Return the last words of its class names and test id: `message-time` is a time.
+
+    `has-avatar`, `text-by-author`, and `message--time` beside `message` describe something in or around it and do not
+    count.
+    """
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
 

@@ -1,7 +1,7 @@
-"""What in a bubble says something without words of its own: pictures, drawings, sounds, films, and cards of files.
+"""Parts of a bubble that say something without words: pictures, drawings, sounds, films, and cards of files.
 
-An answer may consist of nothing else. Faces, icons, signs that more is coming and sounds that only read the words aloud
-are no part of it.
+An answer may consist of these alone. Faces, icons, waiting signs, and sounds that only read the words aloud are not
+part of it.
 """
 
 import re
@@ -14,8 +14,8 @@ from protocols.answer import Attachment
 
 _LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
 _LARGEST_FACE = 64.0  # CSS pixels: a square picture without a name
-_LARGE = 72.0  # CSS pixels: what is smaller is no answer by itself
-_MOST_LABELS = 300  # characters of the words in a drawing
+_LARGE = 72.0  # CSS pixels: smaller figures are no answers by themselves
+_MOST_LABELS = 300  # most characters of the words in a drawing
 _DRAWN = frozenset({"canvas", "svg"})
 _PLAYED = frozenset({"audio", "video"})
 _FACE = re.compile(r"(?<![a-z])(?:avatar|face|logo|icon|profile|portrait|emoji)s?(?![a-z])", re.IGNORECASE)
@@ -33,21 +33,21 @@ _PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "o
 
 
 def is_icon(node: Node) -> bool:
-    """Whether its letters are drawings, so that `face` is a picture of a face and no word."""
+    """True if its letters are drawings of an icon font, so that `face` is a picture of a face and not a word."""
     if node.get("h-icon") != "1" and not _ICON_NAMES.search(node.get("class")):
         return False
     return not any(inner.text for inner in node.elements)
 
 
 def is_picture(node: Node) -> bool:
-    """Whether an image is part of an answer; avatars, icons and tracking dots are not."""
+    """True if an image is part of an answer; avatars, icons and tracking dots are not."""
     box = node.box
     little = box is not None and (box.width <= _LITTLE or box.height <= _LITTLE)
     return bool(node.get("src") or node.get("alt")) and not little
 
 
 def is_face(node: Node) -> bool:
-    """Whether an image is said to show who speaks, or what for: an avatar, a logo, an icon."""
+    """True if an image is marked as the picture of a speaker or a purpose: an avatar, a logo, an icon."""
     box = node.box
     if box is not None and not node.get("alt") and abs(box.width - box.height) <= 2 and box.width <= _LARGEST_FACE:
         return True
@@ -56,7 +56,7 @@ def is_face(node: Node) -> bool:
 
 
 def is_figure(node: Node) -> bool:
-    """Whether it is a picture, drawing, sound or film of an answer."""
+    """True for a picture, drawing, sound or film of an answer."""
     if node.tag == "img":
         return is_picture(node)
     if _is_painted(node):
@@ -68,17 +68,17 @@ def is_figure(node: Node) -> bool:
 
 
 def stands_alone(node: Node) -> bool:
-    """Whether it may be an answer by itself, or be all that a bubble holds."""
+    """True if it may be an answer by itself, or all that a bubble holds."""
     if node.tag == "audio":
         return is_figure(node)
     return is_figure(node) and _is_large(node) and not is_face(node) and not _waits(node)
 
 
 def figure_mark(node: Node, *, wordless: bool) -> str:
-    """What is written for a figure: `![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`; "" for none.
+    """Return the Markdown of a figure: `![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`; "" for none.
 
-    wordless: nothing else is said beside it. A sound beside words reads them aloud, and a picture that has neither name
-    nor address adds nothing to them.
+    wordless: there are no words beside it. A sound beside words reads them aloud, and a picture with neither name nor
+    address adds nothing to them.
     """
     if node.tag == "img":
         words = _name(node.get("alt"))
@@ -104,7 +104,7 @@ def has_words(text: str) -> bool:
 
 
 def attachment_of(node: Node) -> Attachment | None:
-    """A figure as what came with an answer, by its address or its name; None for what is none, or has neither."""
+    """Return a figure as an attachment with its address or name; None if it has neither or is no figure."""
     if not is_figure(node) or is_face(node):
         return None
     named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
@@ -114,7 +114,7 @@ def attachment_of(node: Node) -> Attachment | None:
 
 
 def file_of(node: Node) -> Attachment | None:
-    """The file that a link or a button offers: it is to be saved, or its name and its size are written on it."""
+    """Return the file that a link or a button offers, known by a `download` attribute or by a name and a size."""
     text = node.text
     if len(text) > 200 or (node.tag not in ("a", "button") and node.get("role") != "button"):
         return None
@@ -133,12 +133,12 @@ def file_of(node: Node) -> Attachment | None:
 
 
 def is_file_button(node: Node) -> bool:
-    """Whether it is a button that offers a file: a card, as some pages show them."""
+    """True for a button that offers a file: a card, as some pages show them."""
     return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
 
 
 def _is_painted(node: Node) -> bool:
-    """Whether an element of no kind of its own is said to be a picture, as one whose ground is."""
+    """True for an element of another kind that is marked as a picture, such as one with a background image."""
     return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
@@ -165,13 +165,13 @@ def _at_least(node: Node, size: float) -> bool:
 
 
 def _is_large(node: Node) -> bool:
-    """Whether it is large enough to say something: a drawing with a name, or with words in it, may be lower."""
+    """True if it is large enough to say something: a drawing with a name or with words in it may be lower."""
     drawn = node.tag in _DRAWN and bool(node.get("aria-label") or node.get("title") or node.get("h-drawn"))
     lower = drawn and _at_least(node, _LITTLE) and node.box is not None and node.box.width >= _LARGE
     return lower or _at_least(node, _LARGE)
 
 
 def _waits(node: Node) -> bool:
-    """Whether it shows that something is still to come."""
+    """True if it shows that something is still to come."""
     label = node.get("aria-label") or node.get("title") or node.get("alt")
     return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))

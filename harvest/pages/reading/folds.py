@@ -1,7 +1,7 @@
-"""What is folded away in a bubble, and what unfolds it: sources under `2 sources`, thoughts, the rest of a long text.
+"""Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text.
 
-Nobody has read what is folded, but all of it is there to be read: links in it are links of the answer, thoughts in it
-are thoughts, and what `Read more` would show is the answer's own text.
+The user has not read them, but all of it is in the page: links in it are links of the answer, thoughts in it are
+thoughts, and what `Read more` would show is the answer's own text.
 """
 
 import re
@@ -13,11 +13,11 @@ from harvest.pages.reading.elements import hints, is_control, leads
 from harvest.pages.reading.page import Node, letters
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
 
-# Words in the names of elements that hold what a model thought.
+# Words in the names of elements that hold a model's reasoning.
 NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
-_LEVELS = 3  # elements around what is hidden beside which its title may stand
-_SENTENCE = 80  # characters: what describes a source is shorter
+_LEVELS = 3  # levels around a hidden element at which its title may be
+_SENTENCE = 80  # characters: descriptions of sources are shorter
 _SOURCES = re.compile(
     r"[\W\d_]*(?:(?:show|view|see|all|cited)\s)?(?:sources?|references?|citations?|cited|further\sreading|links|quellen?|belege"
     r"|literatur|nachweise|références|fuentes?|referencias|fonti?|riferimenti|fontes?|referências|bronnen|źródła"
@@ -30,9 +30,10 @@ _SKIPPED = re.compile(r"[\s.…]*")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """body: hidden elements. title: what unfolds them. kind: `thoughts`, `rest` (of the text), or `folded`.
+    """Hidden elements and what unfolds them.
 
-    doubled: elements that show how the rest begins, where it begins from the start.
+    kind: `thoughts`, `rest` (of the text), or `folded`. body: the hidden elements. title: what unfolds them. doubled:
+    the elements that show the beginning of the rest, if the rest repeats it.
     """
 
     kind: str
@@ -42,13 +43,12 @@ class Fold:
 
     @property
     def says_more(self) -> bool:
-        """Whether it holds more than sources: a sentence beside its links, or words of the answer."""
+        """True if it holds more than sources: a sentence beside its links, or words of the answer."""
         return self.heads_text or self._unlinked() > (_SENTENCE if self._links() else 0)
 
     @property
     def heads_text(self) -> bool:
-        """Whether what unfolds it is a line of the answer, in view, over what is folded: more than the word for the
-        sources that are all there is in it."""
+        """True if its title is a visible line of the answer, and not only the word for sources above mere sources."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
             return False
         if not self._links():
@@ -65,7 +65,7 @@ class Fold:
 
 
 def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
-    """The folds in a bubble, in the order of the page. dropped: elements that are no part of the answer."""
+    """Find the folds in a bubble, in the order of the page. dropped: elements that are not part of the answer."""
     found: dict[Node, list[Node]] = {}
     loose: list[Node] = []
     for hidden in hidden_in(bubble, dropped):
@@ -80,7 +80,7 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
 
 
 def hidden_in(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
-    """The outermost hidden elements in an element, without those of buttons."""
+    """Yield the outermost hidden elements in an element, without those of buttons."""
     stack = list(reversed(node.elements))
     while stack:
         one = stack.pop()
@@ -93,7 +93,7 @@ def hidden_in(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
 
 
 def raw_text(node: Node) -> str:
-    """Its text, seen or not."""
+    """Return the text of an element, visible or not."""
     pieces: list[str] = []
     stack: list[Node | str] = [node]
     while stack:
@@ -106,23 +106,23 @@ def raw_text(node: Node) -> str:
 
 
 def outward_links(node: Node) -> list[Node]:
-    """The links in it that lead away from the page."""
+    """Return the links in an element that lead away from the page."""
     return [one for one in node.walk() if one.tag == "a" and re.match(r"(?i)https?:", one.get("href"))]
 
 
 def is_notes(details: Node) -> bool:
-    """Whether a `details` holds a model's notes to itself, open or not."""
+    """True if a `details` element holds a model's notes to itself, open or not."""
     summary = next((child.text for child in details.elements if child.tag == "summary"), "")
     return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
 
 
 def heads_sources(text: str) -> bool:
-    """Whether a line says that sources follow: `Sources`, `Quellen (2)`."""
+    """True for a line that announces sources: `Sources`, `Quellen (2)`."""
     return any(map(str.isalpha, text)) and _SOURCES.fullmatch(text) is not None
 
 
 def _title_of(hidden: Node, bubble: Node) -> Node | None:
-    """What unfolds it: by the page's own word, or the nearest thing to press before or behind it."""
+    """Return what unfolds a hidden element: as the page declares it, or the nearest thing to press beside it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
     for one in bubble.walk() if names else ():
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
@@ -144,7 +144,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
 
 
 def is_pressed(node: Node) -> bool:
-    """Whether one presses it to change what the page shows, not to go elsewhere."""
+    """True if pressing it changes what the page shows and does not go elsewhere."""
     if leads(node):
         return False
     shown = node.tag == "a" and "href" in node.attributes

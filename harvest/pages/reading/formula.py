@@ -1,7 +1,7 @@
-"""Formulas in MathML, as plain text: `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`.
+"""Formulas in MathML as plain text: `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`.
 
-What MathML says by place alone (above a line, raised, beneath a root) is lost where its letters are put one after the
-other: three quarters are not 34. TeX that the page carries beside it says more, and is written instead.
+MathML gives part of the meaning by place alone (above a line, raised, under a root), and that is lost if its letters
+are only put one after the other: three quarters are not 34. TeX beside it in the page says more and is preferred.
 """
 
 import re
@@ -23,7 +23,7 @@ _OVER = {
     "¨": ("\u0308", "ddot"),
 }
 _UNDER = frozenset("_‾¯̲―")
-_UNSEEN = re.compile("[\u2061\u2062\u2064\u200b\ufeff]")  # "applied to", "times", "plus": signs nobody sees
+_UNSEEN = re.compile("[\u2061\u2062\u2064\u200b\ufeff]")  # invisible signs for "applied to", "times", "plus"
 _ATOM = re.compile(r"(?:[−-]?\d[\d.,]*°?|[^\W\d_][\u0300-\u036f\u20d7]*(?:_\w)?)[′″]*[²³¹⁰⁴-⁹ⁿⁱ₀-₉]*|∞")
 _FENCED = re.compile(r"\([^()]*\)|\[[^][]*\]|\|[^|]*\|")
 _SCRIPTED = re.compile(r"[_^](?:\w|\([^()]*\))$")
@@ -33,12 +33,12 @@ _NOTHING = frozenset({"annotation", "annotation-xml", "maligngroup", "malignmark
 
 
 def is_formula(node: Node) -> bool:
-    """Whether it is set by MathML, MathJax or KaTeX."""
+    """True for an element of MathML, MathJax or KaTeX."""
     return node.tag in ("math", "mjx-container") or "katex" in node.classes or "katex-display" in node.classes
 
 
 def formula_text(node: Node) -> str:
-    """What the MathML in an element says; "" where it holds none."""
+    """Return the MathML in an element as text; "" if there is none."""
     math = next((inner for inner in node.walk() if inner.tag == "math"), None)
     return collapse_spaces(_written(math, 0)) if math is not None else ""
 
@@ -75,7 +75,7 @@ def _written(node: Node, depth: int) -> str:
 
 
 def _join(pieces: Iterable[str]) -> str:
-    """The pieces one after the other, apart where together they would say another thing: 1 ¾ is not 13/4."""
+    """Join the pieces, with a space where they would otherwise say something else: 1 ¾ is not 13/4."""
     text = ""
     for piece in pieces:
         text += (" " if text and piece and _runs_together(text, piece) else "") + piece
@@ -84,7 +84,7 @@ def _join(pieces: Iterable[str]) -> str:
 
 def _runs_together(left: str, right: str) -> bool:
     last, first = left[-1], right[0]
-    if first in "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉√∛∜":  # belongs to what comes behind it
+    if first in "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉√∛∜":  # belongs to what follows it
         return last.isalnum() and first not in "√∛∜"
     if not (first.isalnum() or first in "√∛∜"):
         return False
@@ -99,20 +99,20 @@ def _runs_together(left: str, right: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """A part of a formula, and how it is written."""
+    """A part of a formula."""
 
     text: str
     node: Node
 
     @property
     def grouped(self) -> str:
-        """In brackets, if it is more than one number, letter or word."""
+        """The text, in brackets if it is more than one number, letter or word."""
         plain = not self.text or _ATOM.fullmatch(self.text) or _FENCED.fullmatch(self.text)
         return self.text if plain or (self.node.tag in _WORDS and self.text.isalpha()) else f"({self.text})"
 
     @property
     def base(self) -> str:
-        """The same for what something is written above or beneath, as a sign of sums."""
+        """The text as the base of a script; a single sign, such as that of a sum, needs no brackets."""
         return self.text if len(self.text) == 1 else self.grouped
 
 
@@ -177,7 +177,7 @@ def _multiscripts(parts: Sequence[Node], depth: int) -> str:
     return scripts[0] + _Part(_written(base, depth + 1).strip(), base).base + scripts[1]
 
 
-# tag: (how many parts it has at least, how they are written)
+# For each tag, the least number of parts and the function that writes them.
 _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
     "mfrac": (2, _fraction),
     "msup": (2, lambda _, parts: parts[0].base + _raise(parts[1].text)),

@@ -1,7 +1,7 @@
-"""Line numbers, prompts and gutters beside code: they count the lines of it, and are no part of any.
+"""Line numbers, prompts and gutters beside code: they count its lines and are not part of it.
 
-However a page makes them (spans, cells of a table, a column of their own, a `pre` of their own), they are numbers that
-rise by one from line to line, or they are what the page keeps from being copied.
+However a page makes them (spans, cells of a table, a column or a `pre` of their own), they are numbers that rise by one
+from line to line, or text that the page keeps from being copied.
 """
 
 import re
@@ -19,18 +19,20 @@ _NAME = re.compile(
 )
 _COUNT = re.compile(r"\s*(?P<number>\d{1,6})\s*[.:|)│┃▏]?\s*")
 _NUMBERS = re.compile(r"\s*\d{1,6}(?:\s+\d{1,6})*\s*")
-_COLOURED = re.compile(r"(?:^|\s)(?:hljs-|token\b|mi\b|mf\b|cm-)")  # what highlighters call numbers of the code
-_LEVELS = 3  # elements around a `pre` in which the one with its numbers may stand
+_COLOURED = re.compile(
+    r"(?:^|\s)(?:hljs-|token\b|mi\b|mf\b|cm-)"
+)  # classes that highlighters give to numbers in the code
+_LEVELS = 3  # levels around a `pre` in which its line numbers may be
 
 
 def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
-    """The elements in a block of code that say which line it is, or cannot be selected as the code can."""
+    """Return the elements in a block of code that number its lines, or that cannot be selected while the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw(part))}
     for part in kept:
         if part.parent is None or not (part.block or part.elements or "\n" in _raw(part)):
             continue
-        # Numbers of several lines, one below the other, before what else the parent holds.
+        # Numbers of several lines, one below the other, before everything else in the parent.
         telling = [one for one in part.parent.elements if one.text and not one.hidden]
         if len(telling) > 1 and telling[0] is part:
             numbers = part.text.split()
@@ -44,21 +46,20 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
 
 
 def is_gutter_of_another(listing: Node) -> bool:
-    """Whether a `pre` holds nothing but the numbers of the lines of another one beside it."""
+    """True if a `pre` holds only the line numbers of another one beside it."""
     numbers = _raw(listing).split()
     return any(_lines(code) == len(numbers) for code in _beside(listing, before=False)) if _counts(numbers) else False
 
 
 def gutters_beside(listing: Node) -> Iterator[Node]:
-    """Elements before a block of code that hold the numbers of its lines."""
+    """Yield elements before a block of code that hold its line numbers."""
     for other in _beside(listing, before=True):
         if _counts(other.text.split()) and len(other.text.split()) == _lines(listing):
             yield other
 
 
 def _beside(listing: Node, *, before: bool) -> Iterator[Node]:
-    """What stands before a block of code in the nearest element around it that holds more; or the first block behind
-    it."""
+    """Yield what is before a block of code, or the first block after it, in the nearest element that has one."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
         at = around.elements.index(inner)
@@ -78,16 +79,16 @@ def _lines(listing: Node) -> int:
 
 
 def _counts(numbers: list[str]) -> bool:
-    """Whether they are whole numbers that rise by one."""
+    """True for whole numbers that rise by one."""
     if not numbers or not all(re.fullmatch(r"\d{1,6}", one) for one in numbers):
         return False
     return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
 
 
 def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """The elements that begin the lines, if each that says anything begins with its number in one of its own."""
+    """Return the first elements of the lines, if every line with text begins with its number in one of its own."""
     firsts: list[tuple[Node, int]] = []
-    others = False  # whether more stands in a line than its number
+    others = False  # True once a line has more than its number
     begins = True
     for text, part in _pieces(listing, dropped):
         if part is None:
@@ -115,7 +116,10 @@ def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
 
 
 def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
-    """The texts with the element directly around each; ("", None) where a line begins or ends without a sign."""
+    """Yield the texts, each with the element directly around it.
+
+    ("", None) at line breaks that have no sign of their own.
+    """
     stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
     while stack:
         item, around = stack.pop()

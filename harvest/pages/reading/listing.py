@@ -1,4 +1,4 @@
-"""Code on a page: its exact text, its language, and the bar with language and Copy that stands over it."""
+"""Code on a page: its exact text, its language, and the bar above it with the language and a Copy button."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -23,14 +23,14 @@ _CODE_HINTS = frozenset(
 
 
 def is_listing(node: Node) -> bool:
-    """Whether it is a block of code, not a word of it: `pre`, `code` that is laid out as a block, or an editor."""
+    """True for a block of code: `pre`, `code` that is laid out as a block, or an editor."""
     if node.tag == "pre" or is_editor(node):
         return True
     return node.tag == "code" and node.block and node.get("h-space") == "pre"
 
 
 def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
-    """The code as it stands, line by line, without line numbers, buttons and the line break at its end."""
+    """Return the code exactly, line by line, without line numbers, buttons and the final line break."""
     if is_editor(node):
         return editor_text(node).rstrip("\n")
     pieces: list[str] = []
@@ -40,7 +40,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            # The break that stands between two elements which are lines already is not shown.
+            # A line break between two elements that are lines already is not shown.
             if not (after_line and item.isspace()):
                 pieces.append(item)
             after_line = False
@@ -63,8 +63,8 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
 
 
 def language_of(node: Node) -> str:
-    """The language that a block of code is in, as its classes or the bar over it say; "" where nothing does."""
-    # Highlighters put a frame of their own between both; an editor says it of what it holds.
+    """Return the language of a block of code by its classes or the bar above it; "" if there is no sign of it."""
+    # Highlighters put a frame between both; in an editor an inner element may name the language.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
     around = []
     for other in islice(node.ancestors(), 2):
@@ -93,7 +93,7 @@ def language_of(node: Node) -> str:
 
 
 def bar_of(node: Node) -> list[Node]:
-    """What stands beside a block of code in the frame around both: the language's name, and what a button says."""
+    """Return the elements beside a block of code in its frame: the language's name, and the text of buttons."""
     inner = node
     codes = [part for part in node.walk() if part.tag == "code"]
     bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
@@ -138,7 +138,7 @@ def _has_button(node: Node) -> bool:
 
 
 def _words(node: Node) -> Iterator[str]:
-    """The visible words outside buttons."""
+    """Yield the visible words outside buttons."""
     stack: list[Node | str] = [node]
     while stack:
         item = stack.pop()

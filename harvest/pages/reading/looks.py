@@ -1,4 +1,4 @@
-"""How the letters of a text are drawn, as far as that sets one text apart from another: colour, size, see-through."""
+"""The look of a text, as far as it sets one text apart from another: colour, size, opacity."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import dataclass
 from harvest.pages.reading.page import Node
 
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?%?")
-_LIGHTER = 0.07  # of the way from black to white
+_LIGHTER = 0.07  # least difference in lightness, on a scale from 0 to 1
 _HEADING = 1.2  # times the size of the letters
 _SMALLER = 0.94  # of the size of the letters
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """ink: the colour as the page writes it; size: CSS pixels; strength: how opaque it is, in [0, 1]. None: unknown."""
+    """ink: the colour as the page writes it, or None. size: in CSS pixels, or None. strength: opacity, in [0, 1]."""
 
     ink: str | None
     size: float | None
     strength: float
 
     def is_fainter_than(self, other: Look) -> bool:
-        """Whether it stands out less from its ground than the other does from the same ground."""
+        """True if it stands out less from its background than the other does from the same background."""
         if self.strength < other.strength - _LIGHTER:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
         if mine is None or theirs is None:
             return False
-        # Letters that are light themselves stand on a dark ground.
+        # Light letters are on a dark background.
         return mine < theirs - _LIGHTER if theirs > 0.5 else mine > theirs + _LIGHTER
 
     def is_smaller_than(self, other: Look) -> bool:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
 
     def heads(self, other: Look) -> bool:
-        """Whether it is as much larger as headings are, and names are not."""
+        """True if it is larger by as much as headings are and names are not."""
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
 
 def look_of(node: Node) -> Look:
-    """The look of the text directly in an element."""
+    """Return the look of the text directly in an element."""
     ink, size, strength = None, None, 1.0
     for around in node.self_and_ancestors():
         ink = ink or around.get("h-ink") or None
@@ -53,7 +53,7 @@ def look_of(node: Node) -> Look:
 
 
 def _lightness(ink: str | None) -> float | None:
-    """From 0, black, to 1, white."""
+    """Return the lightness from 0 (black) to 1 (white); None if the colour cannot be read."""
     parts = _NUMBERS.findall(ink.partition("(")[2]) if ink else []
     if not ink or len(parts) < 3:
         return None

@@ -1,8 +1,8 @@
-"""What a person reads in a piece of a page, as Markdown.
+"""The text that a person reads in a piece of a page, as Markdown.
 
-Text comes out as it stands: nothing in it is escaped but `|` in tables, so that an interface that shows raw Markdown
-gives it back unchanged. White space that the page does not show is not kept; soft hyphens, zero-width spaces and word
-joiners, which only say where a line may break, are dropped; marks of direction and joiners of emoji stay.
+Text is not escaped, except for `|` in tables, so that an interface that shows raw Markdown gives it back unchanged.
+White space that the page does not show is dropped, and so are soft hyphens, zero-width spaces and word joiners, which
+only allow line breaks; marks of direction and joiners of emoji are kept.
 """
 
 import re
@@ -20,7 +20,7 @@ from harvest.pages.reading.raised import raised
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
-_DEEPEST = 100  # levels of elements that are told apart: Python's stack is short, and no answer is deeper
+_DEEPEST = 100  # levels of elements: Python's stack is limited, and no answer is deeper
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"dir", "menu", "ol", "ul"})
 _SPACED = frozenset({"blockquote", "dl", "figure", "hr", "p", "pre", "table", *_HEADINGS, *_LISTS})
@@ -62,10 +62,10 @@ def markdown(
     unfolded: Collection[Node] = (),
     wordless: bool = False,
 ) -> str:
-    """The visible text of `node` as Markdown, without what is in `dropped`; "" where there is none.
+    """Return the visible text of `node` as Markdown, without the elements in `dropped`; "" if there is none.
 
-    url: of the page, to tell links within it. unfolded: elements that are read though they are not seen. wordless:
-    nothing but figures is in it.
+    url: the page's address, to recognise links within it. unfolded: hidden elements to read nevertheless. wordless: the
+    answer has only figures.
     """
     return _Writer(dropped, url, unfolded, wordless).whole(node)
 
@@ -90,7 +90,7 @@ class _Writer:
         return _join_blocks(self.block(node, 0))
 
     def _only(self, node: Node) -> Node:
-        """The innermost element that holds all that is seen in `node`."""
+        """Return the innermost element that holds everything visible in `node`."""
         while True:
             seen = [child for child in node.children if not isinstance(child, str) or child.strip()]
             kept = [child for child in seen if isinstance(child, str) or not self._gone(child)]
@@ -99,7 +99,7 @@ class _Writer:
             node = kept[0]
 
     def flow(self, children: Iterable[Node | str], around: Node, depth: int) -> Iterator[Block]:
-        """Blocks out of what may be text, blocks, or both."""
+        """Yield blocks from children that may be text, blocks, or both."""
         run: list[Node | str] = []
         for child in children:
             if isinstance(child, str) or not self._starts_block(child):
@@ -224,13 +224,13 @@ class _Writer:
     def line(
         self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()
     ) -> str:
-        """The children as one piece of running text, in the form that `finish_line` takes."""
+        """Return the children as one piece of running text, in the form that `finish_line` expects."""
         pieces: list[str] = []
         before: Node | None = None
         for child in children:
             if isinstance(child, str):
                 if before is not None and before.tag == "br":
-                    child = child.removeprefix("\n")  # renderers break the line of the source too
+                    child = child.removeprefix("\n")  # renderers add a line break in the source, too
                 if child:
                     pieces.append(shown_text(child, _space(around)))
                     before = None
@@ -280,7 +280,7 @@ class _Writer:
         label = self.line(node.children, node, depth, marks)
         within = href.startswith("#") or (self._url != "" and href.partition("#")[0] == self._url and "#" in href)
         if within:
-            # The sign at a heading or a footnote that leads to itself.
+            # A sign at a heading or a footnote that links to itself.
             plain = finish_line(label)
             if plain.lower() in _ANCHOR_SIGNS:
                 return ""
@@ -309,7 +309,7 @@ class _Writer:
         return not (is_figure(node) or is_file_button(node))
 
     def _starts_block(self, node: Node) -> bool:
-        """Whether it is a block, or holds one without being a word of the text."""
+        """True for a block, and for an element that contains one and is not a word of the text."""
         if node.tag == "br" or node.tag in _FIGURES or is_figure(node) or is_control(node) or is_formula(node):
             return is_formula(node) and ("katex-display" in node.classes or node.get("display") in ("block", "true"))
         if node.tag == "a":
@@ -326,7 +326,7 @@ class _Writer:
 
 
 def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
-    """Blocks as lines, or as paragraphs with a blank line between where either is one or stands apart on the page."""
+    """Join blocks as lines, with a blank line between them if one is spaced or they are far apart on the page."""
     pieces: list[str] = []
     before: Block | None = None
     for block in blocks:
@@ -340,7 +340,7 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
 
 
 def _gap(left: Node, right: Node) -> str:
-    """What a person sees between two elements that no text parts: nothing, a space, or another line."""
+    """Return what a person sees between two elements with no text between them: nothing, a space, or a line break."""
     if left.tag == "br" or right.tag == "br":
         return ""
     links = left.tag == right.tag == "a"
@@ -354,7 +354,7 @@ def _gap(left: Node, right: Node) -> str:
 
 
 def _space(node: Node) -> str:
-    """How white space in an element is shown: `pre`, `line`, or ""."""
+    """Return how white space in an element is shown: `pre`, `line`, or ""."""
     while True:
         kind = node.get("h-space")
         if kind or node.parent is None:
@@ -365,12 +365,12 @@ def _space(node: Node) -> str:
 
 
 def _has_stray(node: Node) -> bool:
-    """Whether text stands between the items of a list."""
+    """True if there is text between the items of a list."""
     return any(isinstance(child, str) and child.strip() for child in node.children)
 
 
 def _defines(node: Node) -> bool:
-    """Whether a `dl` holds terms and definitions and nothing else."""
+    """True if a `dl` holds only terms and definitions."""
     frames = [child for child in node.elements if child.tag == "div"]
     if any(_has_stray(around) for around in (node, *frames)):
         return False
@@ -379,7 +379,7 @@ def _defines(node: Node) -> bool:
 
 
 def _is_prose(node: Node) -> bool:
-    """A `pre` that shows an answer as plain text: no `code` in it, no language, nothing coloured."""
+    """True for a `pre` with an answer as plain text: without `code`, language and colours."""
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
 
 

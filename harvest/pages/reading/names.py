@@ -1,4 +1,4 @@
-"""What a page calls who speaks on it, and what its buttons say: words that may stand over an answer."""
+"""Names that a page gives to speakers, and the texts of its buttons: both may be above an answer."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -14,9 +14,9 @@ _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", 
 
 
 def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
-    """What this page may call its bot: its title, its headings, what its pictures are said to show.
+    """Return possible names of the bot on this page: its title, its headings, and the labels of its pictures.
 
-    bubbles: of the answer. What those and others made like them say and show is not a name.
+    bubbles: those of the answer. Text and pictures in bubbles of their make are not names.
     """
     found = re.split(r"\s[-|–—·•:]\s", page.title)
     said, made = set(bubbles), {signature(bubble) for bubble in bubbles if bubble.classes}
@@ -38,8 +38,10 @@ def names_on(page: Page, bubbles: Sequence[Node] = ()) -> frozenset[str]:
 
 
 def may_name(bubble: Node, dropped: Collection[Node]) -> bool:
-    """Whether an answer's first line, which nothing else tells to be one, may be the name of who speaks: a word or
-    three in an element of its own over all the rest, that is no heading."""
+    """True if an answer's first line may be the speaker's name, though nothing else shows it.
+
+    It is one to three words in an element of its own above all the rest, and no heading.
+    """
     leaves = [leaf for leaf in leaves_of(bubble, dropped) if leaf.text]
     if len(leaves) < 2 or (kind(leaves[0].parent), leaves[0].text) not in edges_of(bubble):
         return False
@@ -51,7 +53,7 @@ def may_name(bubble: Node, dropped: Collection[Node]) -> bool:
 
 
 def pressed_on(page: Page) -> frozenset[str]:
-    """What the buttons and selections of a page say, where it is short."""
+    """Return the short texts of the buttons and selections of a page."""
     found: set[str] = set()
     for node in page.walk():
         if is_control(node) and not node.hidden and len(node.children) < 6:

@@ -1,4 +1,4 @@
-"""The user's words in what a page sent to its server: JSON, forms, and whatever else holds them as they are."""
+"""The user's words in what a page sent to its server: JSON, forms, and any other body that has them unchanged."""
 
 import json
 import re
@@ -13,15 +13,15 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PART = re.compile(r"\r\n\r\n(.*?)\r\n--", re.DOTALL)  # of a form with several parts
 _HOLDS = re.compile(r"\s*(?:[\[{<]|\w+[=\[]|\d+[\[{])|https?://|--")  # JSON, forms, frames, addresses
 _DEEPEST = 3  # JSON within JSON
-_BESIDE = 20  # characters more than the turn that a text may have which is the turn in other words
-_ALIKE = 100  # characters within which messages that say the same differ
+_BESIDE = 20  # characters that the turn in another form may have more
+_ALIKE = 100  # most characters in which messages with the same words differ
 
 
 def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> str | None:
-    """What was said, as it left the page; None where that cannot be told. Equal to `said` where it stands there whole.
+    """Return the turn as it left the page; None if it cannot be found. It equals `said` if a body has it whole.
 
-    A text of the same letters and digits is believed to be the turn, else the text most like it that is not among what
-    was said before. known: the letters of that.
+    A text of the same letters and digits is assumed to be the turn; else the text most like it that was not said
+    before. known: the letters of everything said before.
     """
     wanted, said = letters(said), said.strip()
     other: str | None = None
@@ -33,15 +33,18 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
             if other is None and wanted and letters(text) == wanted:
                 other = text.strip()
             if other is None and len(text) <= 2 * len(said) + _BESIDE and letters(text) and not _HOLDS.match(text):
-                # It may be a turn by itself: no message that holds one, and nothing that was said before.
+                # It may be the turn itself: no message around one, and nothing that was said before.
                 share = resembles(said, text.strip()) if letters(text) not in known else 0.0
                 alike = (share, text.strip()) if share and (alike is None or share >= alike[0]) else alike
     return other if other is not None or alike is None else alike[1]
 
 
 def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
-    """How often the turn has left the page in messages that are alike: a page may also send it once to be answered and
-    once, in a message of another kind, to be named or counted. messages: (kind, body)."""
+    """Return how often the turn left the page in messages of one kind and size.
+
+    A page may send it once to be answered and once, in another kind of message, to be named or counted. messages: pairs
+    of kind and body.
+    """
     sent = Counter((kind, len(body) // _ALIKE) for kind, body in messages if words_sent([body], said) == said.strip())
     return max(sent.values(), default=0)
 

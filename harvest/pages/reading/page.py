@@ -63,7 +63,7 @@ BLOCKS = frozenset(_BLOCKS.split())
 
 
 class Box(NamedTuple):
-    """Where an element is, in CSS pixels of its frame's window."""
+    """The place of an element, in CSS pixels of its frame's window."""
 
     x: float
     y: float
@@ -81,7 +81,10 @@ class Box(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An element. children: elements and texts in the order of the page. Two nodes are equal only if they are one."""
+    """An element.
+
+    children: elements and texts in the order of the page. Nodes are equal only if they are the same object.
+    """
 
     tag: str
     attributes: dict[str, str]
@@ -89,12 +92,12 @@ class Node:
     parent: Node | None = None
 
     def get(self, name: str) -> str:
-        """An attribute; "" where there is none."""
+        """Return an attribute, or ""."""
         return self.attributes.get(name, "")
 
     @property
     def id(self) -> int:
-        """The eye's number; 0 for none."""
+        """The number that the page recorder gave it, or 0."""
         return int(self.get("h-id") or 0)
 
     @cached_property
@@ -104,17 +107,17 @@ class Node:
 
     @property
     def hidden(self) -> bool:
-        """Whether the element itself is not seen; its ancestors are not asked."""
+        """True if the element itself is hidden; its ancestors are not considered."""
         return "h-hide" in self.attributes
 
     @cached_property
     def visible(self) -> bool:
-        """Whether a person sees it: neither it nor anything around it is hidden."""
+        """True if neither it nor anything around it is hidden."""
         return not self.hidden and (self.parent is None or self.parent.visible)
 
     @property
     def block(self) -> bool:
-        """Whether it begins and ends a line."""
+        """True if it begins and ends a line."""
         return {"block": True, "inline": False}.get(self.get("h-show"), self.tag in BLOCKS)
 
     @property
@@ -136,7 +139,7 @@ class Node:
         return [child for child in self.children if isinstance(child, Node)]
 
     def walk(self) -> Iterator[Node]:
-        """This element and all within, in the order of the page."""
+        """Yield this element and everything in it, in the order of the page."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -144,23 +147,23 @@ class Node:
             stack.extend(reversed(node.elements))
 
     def ancestors(self) -> Iterator[Node]:
-        """The parent, its parent, and so on up to the root."""
+        """Yield the parent, its parent, and so on up to the root."""
         return self.parent.self_and_ancestors() if self.parent is not None else iter(())
 
     def self_and_ancestors(self) -> Iterator[Node]:
-        """This element, its parent, and so on up to the root."""
+        """Yield this element, its parent, and so on up to the root."""
         node: Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
     def within(self, other: Node) -> bool:
-        """Whether it is `other` or inside it."""
+        """True if it is `other` or inside it."""
         return any(node is other for node in self.self_and_ancestors())
 
     @cached_property
     def text(self) -> str:
-        """The text a person sees in it, blocks and line breaks apart by a space, white space collapsed."""
+        """The visible text, with a space between blocks and at line breaks, and white space collapsed."""
         pieces: list[str] = []
         self._gather(pieces)
         return collapse_spaces("".join(pieces))
@@ -181,7 +184,7 @@ class Node:
 
     @property
     def lines(self) -> str:
-        """The text a person sees in it, line by line; lines with nothing in them are left out."""
+        """The visible text, line by line, without empty lines."""
         around = (node.get("h-space") for node in self.self_and_ancestors())
         pieces: list[str] = []
         self._gather_lines(pieces, next((space for space in around if space), ""))
@@ -206,7 +209,7 @@ class Node:
 
 @dataclass(eq=False)
 class Page:
-    """One frame's document. asked: milliseconds since the last send, None before the first."""
+    """The document of one frame. asked: milliseconds since the last send; None before the first."""
 
     root: Node
     url: str
@@ -223,20 +226,20 @@ class Page:
         return {node.id: node for node in self.walk() if node.id}
 
     def marked(self, name: str) -> list[Node]:
-        """The elements that the site's selector `name` matches, in the order of the page."""
+        """Return the elements that the site's selector `name` matches, in the order of the page."""
         return [node for node in self.walk() if name in node.get("h-site").split()]
 
 
 def collapse_spaces(text: str) -> str:
-    """With every run of white space as one space, and none at the ends."""
+    """Replace each run of white space by one space, and strip the ends."""
     return _SPACES.sub(" ", text.replace("\xa0", " ")).strip()
 
 
 def letters(text: str) -> str:
-    """Letters and digits only, in lower case and without accents: what is left of a text however a page renders it.
+    """Return only letters and digits, in lower case and without accents, which remain however a page renders a text.
 
-    A page may compose what was typed (`e` and an accent become `é`), and a database may keep compatible signs (`ﬁ`,
-    `Ａ`, `１１`) as plain ones.
+    A page may compose what was typed (`e` and an accent become `é`), and a database may store compatibility characters
+    (`ﬁ`, `Ａ`, `１１`) as plain ones.
     """
     bare = _NO_LETTERS.sub("", text)
     if bare.isascii():
@@ -247,10 +250,10 @@ def letters(text: str) -> str:
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
-    """A page that holds only these elements, as the eye would write it.
+    """Return the XHTML of a page that holds only these elements.
 
-    left_out: elements in them that are no part of the answer, with what they are marked with; the page says that all
-    are. None: nothing is marked.
+    left_out: elements in them that are not part of the answer, each with its mark; the root then says that all are
+    marked. None: mark nothing.
     """
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})
@@ -276,21 +279,21 @@ def _element(node: Node, left_out: Mapping[Node, str]) -> Element:
 
 
 def parse_page(source: str) -> Page:
-    """The tree of what the eye wrote. Raises ValueError where it is not what the eye writes."""
+    """Parse a recorded page. Raises ValueError if it is malformed."""
     try:
         parser = XMLParser()
         parser.feed(source)
         element = parser.close()
     except ParseError as fault:
-        raise ValueError(f"no page as the eye writes it: {fault}") from None
+        raise ValueError(f"not a recorded page: {fault}") from None
     if element.tag != "h-page":
-        raise ValueError(f"no page as the eye writes it: the root is {element.tag!r}")
+        raise ValueError(f"not a recorded page: the root element is {element.tag!r}")
     root = Node(element.tag, dict(element.attrib))
     stack = [(element, root, 0)]
     while stack:
         source_element, node, depth = stack.pop()
         if depth > _DEEPEST:
-            raise ValueError(f"no page as the eye writes it: elements more than {_DEEPEST} deep")
+            raise ValueError(f"not a recorded page: elements are nested more than {_DEEPEST} deep")
         if source_element.text:
             node.children.append(source_element.text)
         for child in source_element:

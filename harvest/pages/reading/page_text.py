@@ -1,7 +1,7 @@
-"""The text of a page laid out for finding one's way: which letters stand where, and what came since the send.
+"""The text of a page as one string of letters, and what came since the send.
 
-All visible text of the conversation is one long string of letters, and every element is a stretch of it: then a
-sentence is found however the page breaks it into elements, and what an element holds is a subtraction.
+Every element is a stretch of that string. So a sentence is found however the page breaks it into elements, and the size
+of an element's text is a subtraction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ITEMS = frozenset({"article", "li", "main", "section"})
 
 
 class Span(NamedTuple):
-    """letters [start, end) and signs [begun, done) of the page that stand in an element."""
+    """The letters [start, end) and the signs [begun, done) of the page that are in an element."""
 
     start: int
     end: int
@@ -51,22 +51,22 @@ class Span(NamedTuple):
 
     @property
     def signs(self) -> int:
-        """How many characters but white space are seen in it."""
+        """The number of visible characters except white space."""
         return self.done - self.begun
 
 
 class PageText:
-    """A page's visible text without what is no conversation: navigation, sidebars, dialogs, composer, buttons.
+    """The visible text of a page without navigation, sidebars, dialogs, composer and buttons.
 
-    before: the same of the page when the turn was typed, as far as it is known.
+    before: the page's text when the turn was typed, if known.
     """
 
     def __init__(self, page: Page, before: PageText | None = None) -> None:
         self.page, self.before = page, before
         self.spans: dict[Node, Span] = {}
         self.births: dict[Node, float] = {}
-        self.figures: set[Node] = set()  # pictures, drawings, sounds, files: what says something without a word
-        self.words: set[Node] = set()  # small pictures that are words
+        self.figures: set[Node] = set()  # pictures, drawings, sounds, files
+        self.words: set[Node] = set()  # small pictures that replace words
         self.pieces: list[tuple[int, Node, int]] = []
         self.starts: set[int] = set()
         self.ends: set[int] = set()
@@ -86,25 +86,25 @@ class PageText:
 
     @property
     def dated(self) -> bool:
-        """Whether the page says what came since the send."""
+        """True if the page records what came since the send."""
         return self.page.asked is not None
 
     def signs(self, node: Node) -> int:
-        """How many visible characters of conversation stand in it."""
+        """Return the number of visible characters of conversation in an element."""
         span = self.spans.get(node)
         return span.signs if span else 0
 
     def fresh(self, node: Node) -> bool:
-        """Whether text stands in it that came since the send."""
+        """True if an element has text that came since the send."""
         span = self.spans.get(node)
         return span is not None and bisect_left(self._fresh, span.begun) < bisect_left(self._fresh, span.done)
 
     def first_words(self, top: Node, skip: Collection[Node] = frozenset()) -> Iterator[tuple[Node, float | None]]:
-        """The elements in `top` with text of their own, or a figure, and the milliseconds after the send at which their
-        first words came; None: not known, or before it. skip: elements that are not looked into.
+        """Yield the elements in `top` with text or a figure of their own, and the time of their first words.
 
-        A bubble may have been there, empty or with a line that holds its place, long before its words. Words that took
-        the place of others are as old as those: the states of one message follow each other so.
+        Times are in milliseconds after the send; None means unknown, or before it. skip: elements not to look into. A
+        bubble may have been there, empty or with a placeholder, long before its words. Words that replaced others are
+        as old as those, as the states of one message follow each other.
         """
         stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
         while stack:
@@ -124,13 +124,13 @@ class PageText:
             stack.extend((inner, known, since) for inner in node.elements)
 
     def line(self, start: int, end: int) -> tuple[int, int]:
-        """The letters of the line or lines that hold the letters [start, end)."""
+        """Return the range of letters of the line or lines that hold the letters [start, end)."""
         first = self._breaks[bisect_right(self._breaks, start) - 1]
         after = bisect_left(self._breaks, end)
         return first, self._breaks[after] if after < len(self._breaks) else self._count
 
     def smallest(self, start: int, end: int) -> Node:
-        """The innermost element that holds the letters [start, end)."""
+        """Return the innermost element that holds the letters [start, end)."""
         index = bisect_right(self.pieces, start, key=lambda piece: piece[0]) - 1
         node = self.pieces[index][1]
         while not (self.spans[node].start <= start and end <= self.spans[node].end) and node.parent is not None:
@@ -138,7 +138,7 @@ class PageText:
         return node
 
     def piece(self, end: int) -> tuple[Node, int, int]:
-        """(element, number of the child, characters of it) where the letters up to `end` end in a text."""
+        """Return where the letters up to `end` end in a text: the element, the number of its child, and a character."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
         begins, node, child = self.pieces[index]
         text = node.children[child]
@@ -154,7 +154,7 @@ class PageText:
 
     @cached_property
     def lines(self) -> dict[Node, str]:
-        """The blocks that hold text directly or in inline elements, in the order of the page, with that text."""
+        """The blocks with text directly or in inline elements, in the order of the page, each with that text."""
         found: dict[Node, str] = {}
         for _, node, child in self.pieces:
             text = node.children[child]
@@ -164,7 +164,7 @@ class PageText:
 
     @cached_property
     def said(self) -> Counter[str]:
-        """How often each line stands on the page, but for times, names and states, which change with every painting."""
+        """How often each line is on the page, without times, names and states, which change with every painting."""
         return Counter(line for text in self.lines.values() if (line := _told(text)))
 
     @cached_property
@@ -174,23 +174,23 @@ class PageText:
 
     @cached_property
     def _gone(self) -> Counter[str]:
-        """How often each line stood in an element that is no longer there."""
+        """How often each line was in an element that is no longer there."""
         there = self.page.by_id
         before = self.before.lines if self.before is not None else {}
         return Counter(_told(text) for block, text in before.items() if block.id not in there)
 
     def stood(self, node: Node) -> bool:
-        """Whether what it says was said before in elements that have gone: then it was only painted anew."""
+        """True if elements that have gone said the same before, so that it was only painted anew."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _told(self.lines[inner]))]
         return bool(told) and all(0 < self._new[line] <= self._gone[line] for line in told)
 
     @cached_property
     def keeps(self) -> bool:
-        """Whether all that stood on the page before still does."""
+        """True if everything said on the page before is still there."""
         return self.before is not None and self.before.said <= self.said
 
     def came(self, node: Node) -> float | None:
-        """Milliseconds after the send at which the text directly in it came; None: it was there before."""
+        """Return the milliseconds after the send at which the text directly in it came; None if it was there before."""
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
@@ -266,7 +266,7 @@ class PageText:
         if not stands_alone(node):
             return is_file_button(node)
         box = node.box
-        # The same small picture again and again, beside words, is the face of who speaks; with nothing beside it, it is
+        # The same small picture again and again, beside words, is the face of a speaker; with nothing beside it, it is
         # what was said, and with another link it is another answer.
         small = box is not None and max(box.width, box.height) <= _LARGEST_FACE
         shown = _shown(node)
@@ -298,7 +298,7 @@ class PageText:
                 or _holds_log(node)
             )
         if node.get("aria-live") and "notification" in node.get("aria-label").lower():
-            return not _in_log(node) and not _holds_log(node)  # where toasts come, whatever they are called
+            return not _in_log(node) and not _holds_log(node)  # the place of toasts, whatever its name
         words = hints(node) & _ZONE_WORDS
         if words:
             # A chat in a sidebar has a `sidebar-body` beside its `sidebar-footer` with the composer.
@@ -309,7 +309,7 @@ class PageText:
         return False
 
     def _among_bubbles(self, window: Node) -> bool:
-        """Whether a window that leaves the rest of the page open stands in one list with words, as a bubble does."""
+        """True if a window that leaves the rest of the page usable is in a list with words, as a bubble is."""
         around = window.parent
         if window.get("aria-modal") == "true" or around is None or around in self._around_composer:
             return False
@@ -319,13 +319,13 @@ class PageText:
 
 
 def _shown(picture: Node) -> tuple[str, str]:
-    """A picture, and where it leads."""
+    """Return the address of a picture, and where it leads."""
     link = next((around for around in picture.ancestors() if around.tag == "a"), None)
     return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
 
 
 def _has_words(node: Node) -> bool:
-    """Whether words stand in it, but for those of what is pressed."""
+    """True if it has words outside of what can be pressed."""
     stack = [node]
     while stack:
         inner = stack.pop()

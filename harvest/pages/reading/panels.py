@@ -1,9 +1,8 @@
 """Sources that a page shows beside the chat, in a panel whose links change with each answer.
 
-They are told by their time and their place: links outside of the conversation that came between the user's turn and the
-end of the answer, under a line that says what they are, or in a place that was without links until then. A menu that is
-painted anew, a list of earlier chats and an advertisement change, too: what may as well be one of these is not taken,
-and that is said.
+They are recognised by time and place: links outside of the conversation that came between the user's turn and the end
+of the answer, under a line that announces sources, or in a place that had no links until then. A repainted menu, a list
+of earlier chats and an advertisement change, too: links that may be one of these are not read, and a note says so.
 """
 
 from collections.abc import Collection
@@ -19,7 +18,7 @@ from harvest.pages.reading.turn_place import Spot
 from protocols.answer import Source
 
 _Trail = tuple[str, ...]
-# Where a link leads, and how the elements around it are made.
+# The target of a link, and the trail of its elements.
 _Link = tuple[str, _Trail]
 
 _NAMED = frozenset({"citation", "citations", "reference", "references", "source", "sources"})
@@ -37,8 +36,11 @@ _ALONE = frozenset({"body", "h-page", "html"})
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What stood beside the chat with an answer. sources: in the order of the page. places: how the elements around
-    them are made, by which they are known in later turns. missed: whether links changed there that were not taken."""
+    """Sources that were beside the chat with an answer.
+
+    sources: in the order of the page. places: the trails of their elements, by which later turns recognise them.
+    missed: other links changed there and were not read.
+    """
 
     sources: tuple[Source, ...] = ()
     places: frozenset[_Trail] = frozenset()
@@ -46,9 +48,9 @@ class Beside:
 
 
 def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known: Collection[_Trail] = ()) -> Beside:
-    """The sources of an answer that stand outside of its bubbles.
+    """Find the sources of an answer outside of its bubbles.
 
-    before: the page when the turn was typed; None: not known. known: places of sources in earlier turns.
+    before: the page when the turn was typed, None if unknown. known: places of sources in earlier turns.
     """
     named = page.marked("sources")
     if named:
@@ -64,7 +66,7 @@ def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known
     for link in outward_links(page.root):
         if not _is_beside(link, container, page.url) or not _is_new(link, before, stood, known):
             continue
-        # The outermost element around it that does not hold the conversation.
+        # The outermost element around it without the conversation.
         outside = takewhile(lambda around: not container.within(around), link.ancestors())
         panel = [link, *outside][-1]
         was = before.by_id.get(panel.id) if before is not None and panel.id else None
@@ -88,7 +90,7 @@ def _sources(links: Collection[Node], url: str) -> tuple[Source, ...]:
 
 
 def _is_beside(link: Node, container: Node, url: str) -> bool:
-    """Whether it may be seen, and stands neither in the conversation nor in a menu."""
+    """True if it can be seen and is neither in the conversation nor in a menu."""
     around = list(link.ancestors())
     if container in around or link.text == "" or not _seen(link):
         return False
@@ -102,7 +104,7 @@ def _seen(node: Node) -> bool:
 
 
 def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
-    """Whether it came with the turn: as an element, unless the page has only painted it anew, or as an address."""
+    """True if it came with the turn: as an element that was not just repainted, or with a new address."""
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")
@@ -110,7 +112,7 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
 
 
 def _is_named(link: Node, panel: Node) -> bool:
-    """Whether something around it, or a line over it, says that sources stand there."""
+    """True if something around it, or a line above it, announces sources."""
     for around in link.ancestors():
         if hints(around) & _NAMED or heads_sources(around.get("aria-label")):
             return True

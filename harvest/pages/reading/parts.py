@@ -1,7 +1,6 @@
-"""What comes with the words of an answer on a page: sources that are folded away, thoughts, files, and what is offered.
+"""The parts of an answer beside its words: collapsed sources, thoughts, files, and offers.
 
-The words themselves are read without all this. No figure rests on what is offered; links of sources are links of the
-answer.
+The words are read without all this. No figure depends on offers; links of sources are links of the answer.
 """
 
 import re
@@ -28,7 +27,7 @@ _TOOLS = frozenset({"action", "actions", "controls", "feedback", "rating", "tool
 
 
 def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
-    """The links in what is folded, each once. url: of the page, whose own places are none."""
+    """Yield the links in collapsed parts, each once. url: the page's address; links within the page do not count."""
     here, known = url.partition("#")[0], set[str]()
     for fold in folds:
         for link in (one for body in fold.body for one in outward_links(body) if fold.kind == "folded"):
@@ -40,14 +39,14 @@ def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
 
 
 def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
-    """What is folded away and not read, as Markdown, in the order of the page."""
+    """Yield what is collapsed and not read, as Markdown, in the order of the page."""
     for fold in folds:
         if fold.kind == "folded" and fold.says_more:
             yield from (said for body in fold.body if (said := _unfold(body, url)))
 
 
 def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
-    """What these elements and folds say of what the system thought, as Markdown."""
+    """Return the system's reasoning in these elements and folds, as Markdown."""
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
     bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
     thought = [node for node in nodes if not called_tool(title.text if (title := _title_in(node)) else "")]
@@ -56,7 +55,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
 
 
 def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
-    """The tools that the page says were called, each by a line of its own over what was asked of it."""
+    """Yield the tools that the page says were called, each by a line of its own above the request to it."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
@@ -75,7 +74,7 @@ def _unfold(node: Node, url: str) -> str:
 
 
 def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
-    """Pictures, drawings, sounds, films and files in the bubbles."""
+    """Yield pictures, drawings, sounds, films and files in the bubbles."""
     known: set[Attachment] = set()
     stack = list(bubbles)[::-1]
     wordless = not any(leaf.text for bubble in bubbles for leaf in leaves_of(bubble, dropped))
@@ -93,15 +92,17 @@ def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterat
 
 
 def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
-    """What stands on a button by which the page would go on with this answer, or show more of it than the document
-    holds; "" for none."""
+    """Return the text of a button that continues this answer or shows more of it than the document holds.
+
+    "" if none.
+    """
     unfolded = {fold.title for fold in folds if fold.kind == "rest"}
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
     for bubble in bubbles:
         cut_short = any("h-cut" in one.attributes for one in (bubble, *bubble.ancestors(), *bubble.walk()))
         for node in _buttons_in(bubble):
             said = node.text
-            # `Continue` alone may go on with something else than the words.
+            # `Continue` alone may continue something else than the words.
             if asks_for_more(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
                 return said
             if unfolds(said) and node not in unfolded and not cut_short and not node.get("aria-haspopup"):
@@ -115,7 +116,7 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
 
 
 def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
-    """What a user could press in place of typing: buttons with words, in the bubbles and right behind them."""
+    """Yield what a user could press instead of typing: buttons with words, in the bubbles and right after them."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     later: list[Node] = []
@@ -159,7 +160,7 @@ def _is_offer(said: str) -> bool:
 
 
 def _buttons_in(place: Node) -> Iterator[Node]:
-    """The outermost things to press in it that lead nowhere else."""
+    """Yield the outermost things to press in an element that lead nowhere else."""
     stack = [place]
     while stack:
         node = stack.pop()

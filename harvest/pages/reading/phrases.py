@@ -1,6 +1,6 @@
-"""Words that stand beside what people say in chats: names, times, states, notices; in the languages met most.
+"""Words beside what people say in chats: names, times, states and notices, in the most common languages.
 
-They are matched against whole lines only. Nothing here decides whether a line is left out: a time may be the answer.
+They are matched against whole lines only. Nothing here decides if a line is left out: a time may be the answer.
 """
 
 import re
@@ -190,7 +190,7 @@ _FINE_PRINT = re.compile(
 
 
 def is_account(text: str) -> bool:
-    """What a page says of how an answer came about: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
+    """True for a page's remark on how an answer came about: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
     if len(text) > 90 or text.endswith((".", "!", "?")):
         return False
     parts = [part.strip() for part in re.split(r"[·•|;()]+|,(?!\d)|\s[-–—]\s", text) if part.strip()]
@@ -200,32 +200,32 @@ def is_account(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Nothing but a time of day, a date, or how long ago."""
+    """True for just a time of day, a date, or a time ago."""
     return len(text) <= 60 and _TIMES.fullmatch(text) is not None
 
 
 def is_role(text: str) -> bool:
-    """Nothing but who speaks, as `Bot`, `ChatGPT said:`, `You`."""
+    """True for just a speaker: `Bot`, `ChatGPT said:`, `You`."""
     return len(text) <= 40 and _ROLE.fullmatch(text.strip()) is not None
 
 
 def is_status(text: str) -> bool:
-    """Nothing but what a button or a tick says: `Copied`, `Seen`, `Show more`."""
+    """True for just the label of a button or a tick: `Copied`, `Seen`, `Show more`."""
     return len(text) <= 60 and _STATUS.fullmatch(text) is not None
 
 
 def is_delivery(text: str) -> bool:
-    """Nothing but how far a message has come: `Sending…`, `Delivered ✓✓`, `Seen by Robin · 12:04`."""
+    """True for just the state of a message: `Sending…`, `Delivered ✓✓`, `Seen by Robin · 12:04`."""
     return len(text) <= 60 and _DELIVERY.fullmatch(text) is not None
 
 
 def is_counter(text: str) -> bool:
-    """Which of several versions of a reply this is: `2/3`."""
+    """True for the number of one of several versions of a reply: `2/3`."""
     return _COUNTER.fullmatch(text) is not None
 
 
 def is_placeholder(text: str) -> bool:
-    """What stands where the answer will be: `Thinking…`, `Bot is typing`, dots."""
+    """True for text in the place of an answer to come: `Thinking…`, `Bot is typing`, dots."""
     if not any(character.isalnum() for character in text):
         return bool(text) and all(character in " .…·•●○◦⋯▍▌▋▊▎▏█_⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" for character in text)
     if len(text) > 60 or text.endswith((" .", "!", "?")):
@@ -234,33 +234,36 @@ def is_placeholder(text: str) -> bool:
 
 
 def is_reasoning(text: str) -> bool:
-    """What is written over a model's notes to itself: `Thought for 5 s`."""
+    """True for a line above a model's notes to itself: `Thought for 5 s`."""
     return len(text) <= 80 and _REASONING.fullmatch(text) is not None
 
 
 def is_thought_title(text: str) -> bool:
-    """Nothing but the line over a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden nachgedacht`."""
+    """True for just the title of a model's thoughts: `Thought for 3 seconds ⌄`, `3 Sekunden nachgedacht`."""
     return len(text) <= 60 and _THOUGHT_TITLE.fullmatch(text) is not None
 
 
 def is_notice(text: str) -> bool:
-    """The small print under a chat: `X can make mistakes.`"""
+    """True for the small print under a chat: `X can make mistakes.`"""
     return len(text) <= 200 and _NOTICE.search(text) is not None
 
 
 def is_fine_print(text: str) -> bool:
-    """What a page writes under an answer to warn of it: `AI-generated content may be incorrect.`"""
+    """True for a warning that a page writes under an answer: `AI-generated content may be incorrect.`"""
     return len(text) <= 200 and (is_notice(text) or _FINE_PRINT.search(text) is not None)
 
 
 def is_label(text: str, names: Iterable[str] = ()) -> bool:
-    """Names and times in a row: `Bot · 12:04`, `Aria 2 min ago`. names: what this page calls who speaks."""
+    """True for names and times in a row: `Bot · 12:04`, `Aria 2 min ago`.
+
+    names: those that this page gives to speakers.
+    """
     if len(text) > 90:
         return False
     told = text.strip()
     if _LABEL.fullmatch(told):
         return True
-    # An expression of its own for each page's names would take longer to build than a page takes to read.
+    # Building a regular expression for each page's names would take longer than reading the page.
     folded = told.casefold()
     for name in sorted({name.casefold() for name in names if name}, key=len, reverse=True):
         if name in folded:
@@ -269,7 +272,7 @@ def is_label(text: str, names: Iterable[str] = ()) -> bool:
 
 
 def is_named_time(text: str) -> bool:
-    """A name and a time that no list of names need know: `Robin 10:42`, `Fin · AI Agent · 2m ago`."""
+    """True for a name and a time, with any name: `Robin 10:42`, `Fin · AI Agent · 2m ago`."""
     parts = [part.strip() for part in re.split(r"[·•|]", text) if part.strip()]
     if len(parts) > 1 and len(text) <= 60:
         return all(len(part) <= 25 for part in parts) and any(is_time(part) or is_role(part) for part in parts)
@@ -278,21 +281,21 @@ def is_named_time(text: str) -> bool:
 
 
 def called_tool(text: str) -> str:
-    """The tool that a line over a call names: `Used search`, `Tool call: get_weather`; "" where it names none."""
+    """Return the tool named in a line above a call: `Used search`, `Tool call: get_weather`; "" if it names none."""
     told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
     return told["name"] if told else ""
 
 
 def asks_for_more(text: str) -> bool:
-    """What stands on a button that lets a system go on with an answer: `Continue generating`."""
+    """True for a button that lets a system continue an answer: `Continue generating`."""
     return len(text) <= 60 and _GO_ON.fullmatch(text) is not None
 
 
 def unfolds(text: str) -> bool:
-    """What stands on a button that shows the rest of a text: `Read more`."""
+    """True for a button that shows the rest of a text: `Read more`."""
     return len(text) <= 60 and _UNFOLD.fullmatch(text) is not None
 
 
 def without_cursor(text: str) -> str:
-    """Without the block that marks the end of what is being written."""
+    """Remove the block that marks the end of text still being written."""
     return _CURSOR.sub("", text)

@@ -1,5 +1,6 @@
-"""Raised and lowered figures in running text: `10³`, `H₂O`, `x^(n+k/2)`. Glued to what they stand at, they would be
-other figures: 10 to the third is not 103.
+"""Raised and lowered figures in running text: `10³`, `H₂O`, `x^(n+k/2)`.
+
+Joined to the text before them they would be other figures: 10 to the third is not 103.
 """
 
 import re
@@ -10,16 +11,16 @@ from harvest.pages.reading.page import Node
 from harvest.pages.reading.spans import shown_text
 
 _SIGNS = {"TM": "™", "SM": "℠", "R": "®", "(R)": "®"}
-# What ends a number or a title in French, English, Spanish, Italian and Portuguese: it is written so without a sign.
+# Endings of numbers and titles in French, English, Spanish, Italian and Portuguese, which need no sign.
 _ENDINGS = re.compile(r"st|nde?|rd|th|es?|è|ers?|res?|ère|ème|eme|os?|as?|[ºª°]|lles?|mes?", re.IGNORECASE)
 _NUMBER = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[NMDS][a-z]?)$")
 _SET_BY_ITSELF = re.compile(r"\W*|\[.*\]|\(.*\)")
 
 
 def raised(node: Node, inner: str) -> str:
-    """The figures of a raised or lowered element, so written that they are not read with what stands before them.
+    """Return the figures of a raised or lowered element in a form that is not read with the text before them.
 
-    inner: its text in the form that `finish_line` takes. Links and notes in brackets stand apart by themselves.
+    inner: its text in the form that `finish_line` expects. Links and notes in brackets are separate anyway.
     """
     plain = shown_text(node.text.replace("−", "-"), "").strip()
     if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):

@@ -1,7 +1,7 @@
-"""What a model thought before it answered, where the page leaves it in view above the answer.
+"""A model's reasoning before the answer, if the page leaves it in view above the answer.
 
-It has a line of its own over it (`Thought for 3 seconds`), or the page sets it apart: fainter, smaller, behind a line.
-And it came first: by the time the answer begins it no longer changes. Without all that, a first paragraph is a first
+It has a title of its own (`Thought for 3 seconds`), or the page sets it apart: fainter, smaller, beside a line. It also
+came first: by the time the answer begins it no longer changes. Without all that, a first paragraph is a first
 paragraph.
 """
 
@@ -15,10 +15,10 @@ from harvest.pages.reading.looks import Look, look_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_thought_title
 
-_TITLED = 2  # blocks at most that stand before a title: a name, a time
-_DEEPEST = 12  # elements around a heading of thoughts
-_PAUSE = 100.0  # milliseconds between the last change of the one and the first of the other
-_LONG_PAUSE = 300.0  # milliseconds, where one sign alone tells thoughts from a card
+_TITLED = 2  # most blocks before a title: a name, a time
+_DEEPEST = 12  # most levels around a title
+_PAUSE = 100.0  # milliseconds between the last change of one and the first of the other
+_LONG_PAUSE = 300.0  # milliseconds, if only one sign distinguishes reasoning from a card
 _SENTENCE = 20  # characters
 _NO_TITLE = frozenset({"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "li", "pre", "td"})
 _ANSWERS = frozenset({*_NO_TITLE, "dl", "figure", "ol", "table", "ul"})

@@ -1,4 +1,4 @@
-"""Reasons to leave out a line at the edge of a bubble: what the page calls it, and what it says."""
+"""Reasons to leave out a line at the edge of a bubble: its name in the page, and its text."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +36,7 @@ from harvest.pages.reading.small_print import says_more
 
 NEAR = 8  # texts: an element with more of them is no decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
-_ALIKE = 0.5  # share of what two elements are called that they have in common
+_ALIKE = 0.5  # least share of their names that two similar elements have in common
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
 _STAMPS = frozenset(
     {
@@ -47,20 +47,20 @@ _STAMPS = frozenset(
 
 
 class Reason(IntEnum):
-    """Only a strong one leaves the place of the words empty."""
+    """How strong a reason is; only a strong one may leave the place of the words empty."""
 
     NONE = 0
-    FAINT = 1  # a time that stands before all else, where names rather stand
-    WEAK = 2  # what it says: an answer may say the same
-    KNOWN = 3  # what other replies say in the same place
-    STRONG = 4  # what the page calls it, or that it is made like what stands beside the user's words
+    FAINT = 1  # a time before all else, where a name is more usual
+    WEAK = 2  # its text: an answer may say the same
+    KNOWN = 3  # other replies say it in the same place
+    STRONG = 4  # its name, or it is made like something beside the user's words
 
 
 class Reasons:
-    """Weighs lines against the user's own bubble, the other replies, and what the page says of itself.
+    """Weighs lines against the user's own bubble, the other replies, and the names on the page.
 
-    slots: the place of the words in each bubble, None if unknown. example: the user's bubble. names, pressed and known
-    as in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared with the caller.
+    slots: the place of the words in each bubble, None if unknown. example: the user's bubble. names, pressed, known: as
+    in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared with the caller.
     """
 
     def __init__(
@@ -82,10 +82,12 @@ class Reasons:
         return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)
 
     def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
-        """The elements with a text at their edge that are decoration, from small to large. near: the texts from that
-        edge on."""
+        """Return the decorations at an edge of the bubble, with reasons, from small to large.
+
+        near: its texts from that edge.
+        """
         found: list[tuple[Node, Reason]] = []
-        prose = in_prose(near[0].parent, bubble)  # what stands in a heading or a paragraph is said
+        prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of what is said
         for element in near[0].parent.self_and_ancestors():
             inside = 0
             while inside < len(near) and inside < NEAR and near[inside].parent.within(element):
@@ -97,12 +99,12 @@ class Reasons:
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
             stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
-            # A page may make names as it makes what is said, in smaller letters.
+            # A page may make names like the words, in smaller letters.
             heads = first and inside < len(near) and self._heads(near[0], near[inside])
             said = bool(element.classes) and kind(element) in self.example.said and not heads
             reason = self._reason_by_name(element, text, stamped=stamped, prose=prose, said=said)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
-            # What an element for content holds alone is said, too.
+            # The only text in an element for content is said, too.
             content = next((around for around in element.ancestors() if _is_content(around)), None)
             if content is not None and content.within(bubble):
                 prose = prose or len(near) == inside or not near[inside].parent.within(content)
@@ -118,8 +120,10 @@ class Reasons:
         return found
 
     def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
-        """A short line before the place of the words: where the user's bubble says there who speaks, or where it stood
-        there when the first of the words came."""
+        """True for a short line before the place of the words that names the speaker.
+
+        Either the user's bubble has one there, too, or the line was there before the first of the words came.
+        """
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -132,24 +136,23 @@ class Reasons:
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _heads(self, line: Leaf, words: Leaf) -> bool:
-        """Whether a line is in smaller letters than what follows, which has those of the user's words at least."""
+        """True for a line in smaller letters than what follows, which is no smaller than the user's words."""
         if self.example.look is None:
             return False
         after = look_of(words.parent)
         return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
     def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
-        """Whether such a line stands above the box of the words, where the user's words have one, too: a name that
-        nothing else tells to be one."""
+        """True if such a line is above the box of the words, and the user's words have one, too: so it is a name."""
         around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
         own = bool(boxes) and not any(element.within(box) for box in boxes)
         return own and self.example.boxed and is_brief(text)
 
     def _reason_by_name(self, element: Node, text: str, *, stamped: bool, prose: bool, said: bool) -> Reason:
-        """By what the page calls it, or how it is made. A name holds for its own element, not where prose stands in it.
+        """Weigh the name and make of an element. A name counts for its own element, not if there is prose in it.
 
-        prose: the text at the edge stands in prose within it. said: it is made like what holds the user's words.
+        prose: the text at the edge is in prose within it. said: it is made like an element around the user's words.
         """
         if said and not stamped:
             return Reason.NONE
@@ -162,7 +165,7 @@ class Reasons:
     def _reason(
         self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> Reason:
-        """By what it says. parts: its texts."""
+        """Weigh the text of an element. parts: its texts one by one."""
         if alternative_of(element):
             shown = self.example.pictured or (kind(element), text) in self.known or is_label(text)
             shown = shown or self._heads_words(element)
@@ -188,7 +191,7 @@ class Reasons:
         if first and (text.casefold() in self.pressed or is_named_time(text)):
             return Reason.WEAK
         if not first and "h-click" in element.attributes and not any(inner.tag == "a" for inner in element.walk()):
-            return Reason.WEAK  # what one might say next
+            return Reason.WEAK  # a suggestion of what to say next
         return (
             Reason.WEAK
             if all(self._says_nothing(part, element) for part in (text, *parts)[len(parts) > 1 :])
@@ -196,7 +199,7 @@ class Reasons:
         )
 
     def _heads_words(self, picture: Node) -> bool:
-        """Whether it stands by itself in the bubble, and the words in an element of their own beside it."""
+        """True for a picture that is separate in the bubble, with the words in an element of their own beside it."""
         around, frame = self.bubble_of(picture), picture
         while _only_frames(around) and around is not picture:
             around = around.elements[0]
@@ -207,8 +210,11 @@ class Reasons:
         return frame.parent is around and not said and len(leaves_of(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
-        """Whether a line that other replies show too may stand beside the words: outside of their place, or where no
-        heading and no sentence would be lost that the system itself begins with each time."""
+        """True if a line that other replies show, too, may be beside the words.
+
+        That is outside of their place, or if neither a heading nor a sentence would be lost with which the system
+        itself begins each time.
+        """
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]
@@ -221,7 +227,7 @@ class Reasons:
         return is_brief(text) and (is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
 
     def _says_nothing(self, text: str, element: Node) -> bool:
-        """A name, a time, a state, a sign between two of them."""
+        """True for a name, a time, a state, or a sign between two of them."""
         return (
             is_status(text)
             or is_counter(text)
@@ -232,7 +238,7 @@ class Reasons:
         )
 
     def _alike(self, element: Node) -> bool:
-        """Made like what stands beside the user's words."""
+        """True if it is made like an element beside the user's words."""
         if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
             cells = element.parent.elements
             place = cells.index(element)

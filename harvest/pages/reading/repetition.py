@@ -1,4 +1,7 @@
-"""Whether a page shows a user turn twice: then the system was asked twice, and its answer is no answer to one turn."""
+"""Detection of a user turn that the page shows twice.
+
+The system was then asked twice, and its answer is no answer to one turn.
+"""
 
 import re
 
@@ -12,12 +15,12 @@ _DIGITS = re.compile(r"\d+")
 
 
 def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: bool = False) -> bool:
-    """Whether two of the user's bubbles with these words have come since the turn was sent.
+    """True if two of the user's bubbles with these words have come since the turn was sent.
 
-    before: the page when it was typed. turn: as it was read on this page or an earlier one; the user's other bubbles
-    are made like the one it found, stand at the same side, and say nothing else. again: the turn is known to have gone
-    out more than once. An answer may say the user's words, too: where it is made like the user's bubbles, one that says
-    no more than the words is the user's only if it came in the same stroke, or the turn went out more than once.
+    before: the page when it was typed. turn: as read on this page or an earlier one; the user's other bubbles are made
+    like the one it found, are on the same side, and say nothing else. again: the turn is known to have gone out more
+    than once. An answer may repeat the user's words: if it is made like the user's bubbles, one with only these words
+    is the user's only if it came in the same stroke, or the turn went out more than once.
     """
     echo = turn.echo
     if echo is None:
@@ -29,7 +32,7 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
     now = [node for node in now if _beside(node, said) == beside]
     if len(now) <= 1:
         return False
-    # Other bubbles with the same words are of earlier turns, though the page may have made them anew.
+    # Other bubbles with the same words belong to earlier turns, even if the page has repainted them.
     earlier = sum(trail(node) == made for node in _holding(PageText(before), said))
     if len(now) - earlier <= 1:
         return False
@@ -52,7 +55,7 @@ def _holding(ground: PageText, said: str) -> list[Node]:
 
 
 def _beside(node: Node, said: str) -> str:
-    """What it says besides the words: a name, or a time, of which only the name need be the same."""
+    """Return the bubble's text beside the words: a name, or a time, whose digits do not count."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 
 

@@ -1,6 +1,6 @@
-"""Whether a bubble came for an answer, and no word in it: then a system said nothing, as one does over an API.
+"""Detection of an answer without words: a bubble came, and the system said nothing, as it may over an API.
 
-A page on which nothing came at all may as well have lost the turn; that is another case.
+A page on which nothing came at all may have lost the turn; that is another case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,15 @@ from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_placeholder
 from harvest.pages.reading.turn_place import Spot
 
-_LEAST = 8.0  # CSS pixels: lower and narrower elements are ends of lists and places to scroll to
+_LEAST = 8.0  # CSS pixels: smaller elements mark ends of lists and scroll positions
 _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton", "spinner", "typing"})
 
 
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
-    """Whether the turn has a bubble of its own that says nothing: names and times at most.
+    """True if the turn has a bubble of its own that has at most names and times.
 
-    left_out: what the decorations of the answer said. Something that says that more is to come is no empty answer.
-    heard: as of `offering`.
+    left_out: texts of the answer's decorations. A sign that more is to come is no empty answer. heard: as in
+    `offering`.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
@@ -39,9 +39,11 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
 
 
 def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
-    """What came behind the user's words and says nothing but what may be pressed: an answer of choices alone. What came
-    in the same stroke with those words, and before a byte came back, belongs to them. heard: when the first one did, in
-    milliseconds after the send; None: not known."""
+    """Return what came after the user's words and has only things to press: an answer that is only choices.
+
+    What came in the same stroke as those words, and before a byte came back, belongs to them. heard: milliseconds from
+    the send to the first byte; None if unknown.
+    """
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE
@@ -61,7 +63,7 @@ def _offers_alone(node: Node) -> bool:
 
 
 def _behind(spot: Spot) -> Iterator[tuple[Node, Node]]:
-    """What came behind the user's words, each with what stands there for those."""
+    """Yield what came after the user's words, each with the element beside it that holds those words."""
     branch = spot.echo
     while branch is not None and branch.parent is not None and branch is not spot.container:
         beside = branch.parent.elements
@@ -80,5 +82,5 @@ def _is_bubble(node: Node) -> bool:
 
 
 def waits(node: Node) -> bool:
-    """Whether something in it says that it is being worked on, by its name or its state."""
+    """True if a name or a state in it shows that work is in progress."""
     return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())

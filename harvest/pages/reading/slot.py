@@ -1,8 +1,7 @@
-"""Where in a bubble its words stand: found by laying the user's own bubble over the reply's, or known from replies
-before it.
+"""The place of the words in a bubble, found by comparison with the user's own bubble or known from earlier replies.
 
-Widgets make both sides alike, step by step from the bubble inwards. Names, times and states stand outside of the slot
-for the words; a short answer stands in it, whatever it looks like.
+Widgets make both sides alike, level by level from the bubble inwards. Names, times and states are outside of the slot
+for the words; a short answer is in it, however it looks.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -14,14 +13,17 @@ from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_account, is_label, is_notice, is_status
 
-_LIKE = 0.2  # share of what two elements are called that they have in common at least
-_DEEPEST = 30  # elements above a bubble that are compared
-_MOST = 2000  # elements of a bubble that are looked through
+_LIKE = 0.2  # least share of their names that two corresponding elements have in common
+_DEEPEST = 30  # most levels that are compared
+_MOST = 2000  # most elements of a bubble that are examined
 
 
 def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
-    """How the elements are made that held the words of a reply that was read: what is longer than any name, or says
-    something else than the same element did in a reply before it. edges: of those."""
+    """Return the kinds of the elements that held the words of a reply.
+
+    The words are longer than any name, or differ from earlier replies in the same element. edges: those of these
+    replies.
+    """
     found: set[str] = set()
     for made, text in _held(bubbles, dropped):
         others = {said for one, said in edges if one == made}
@@ -31,8 +33,10 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
 
 
 def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
-    """How the elements are made that held the words of replies that were never read, as a greeting: what is longer
-    than any name, or is a sentence that these bubbles do not repeat in the same place."""
+    """Return the kinds of the elements that held the words of replies never read, such as a greeting.
+
+    Their text is longer than any name, or a sentence that these bubbles do not repeat in the same place.
+    """
     again = set(_held(bubbles, ()))
     return {
         made
@@ -46,7 +50,7 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
 
 
 def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
-    """How the element with a name around each text is made, and the text."""
+    """Yield each text with the kind of the nearest named element around it."""
     for bubble in bubbles:
         for leaf in islice(leaves_of(bubble, dropped), _MOST):
             holder = leaf.parent
@@ -57,10 +61,10 @@ def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
 
 
 def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
-    """The element in a reply's bubble that is made like what holds the user's words, or the words of replies before;
-    None where that cannot be told.
+    """Return the element of a reply's bubble made like the one with the user's words or earlier replies.
 
-    echo, user: the user's words, and the bubble they stand in. known: as `slots_of` tells it of replies before.
+    None if in doubt. echo: the element with the user's words. user: their bubble. known: the result of `slots_of` for
+    earlier replies.
     """
     found: Node | None = None
     if echo is not None and user is not None and echo.within(user):
@@ -78,7 +82,7 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
-    """What `step` in `outer` corresponds to in `inner`: each is what the other is most like."""
+    """Return the element of `inner` that corresponds to `step` in `outer`: each is most like the other."""
     others, candidates = _parts(outer), _parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]
@@ -97,7 +101,7 @@ def _parts(node: Node) -> list[Node]:
 
 
 def likeness(one: Node, other: Node) -> float:
-    """The share of tag and classes, without who speaks, that two elements have in common, in [0, 1]."""
+    """Return the share of tag and classes, without the speaker, that two elements have in common, in [0, 1]."""
     mine, theirs = _name_words(kind(one)), _name_words(kind(other))
     return len(mine & theirs) / len(mine | theirs)
 

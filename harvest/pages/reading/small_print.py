@@ -16,18 +16,18 @@ _TAGS = frozenset({"aside", "footer", "small"})
 def find_small_print(
     bubble: Node, dropped: Collection[Node], known: Collection[Edge], siblings: Siblings, slot: Node | None = None
 ) -> Node | None:
-    """The element at the end of a bubble with the page's own sentence; None where there is none.
+    """Return the element at the end of a bubble with the page's own sentence; None if there is none.
 
-    It is known by its words, where it is set apart or is no paragraph; and in any words by the replies before, where it
-    is set apart from the text. Of the first reply an unknown one is read: it may be the answer's own. slot: the place
-    of the words, where it is known.
+    It is recognised by its words if it is set apart or no paragraph, and with any words by earlier replies if it is set
+    apart from the text. In a first reply an unknown sentence is read: it may be the answer's own. slot: the place of
+    the words, if known.
     """
     leaves = leaves_of(bubble, dropped)
     for element in closing_of(leaves, bubble):
         rest = [leaf for leaf in leaves if not leaf.parent.within(element)]
         beside = slot is not None and not (element.within(slot) or slot.within(element))
         told = beside and slot is not None and any(leaf.parent.within(slot) for leaf in rest)
-        # What stands under nothing but a name is the answer, and the same answer may come twice.
+        # Below just a name, the text is the answer, and the same answer may come twice.
         if not told and not any(_is_said(leaf, bubble) for leaf in rest):
             return None
         text = element.text
@@ -40,7 +40,7 @@ def find_small_print(
         again = (f"end:{kind(element)}", text) in known and not is_brief(text)
         again = again and (told or says_more(element, bubble, dropped))
         if again and not apart and not plain:
-            # What is made like the element before it is the text's next paragraph.
+            # An element made like the one before it is the next paragraph of the text.
             beside_it = element.parent.elements if element.parent is not None else [element]
             at = beside_it.index(element)
             apart = at == 0 or kind(beside_it[at - 1]) != kind(element)
@@ -50,7 +50,7 @@ def find_small_print(
 
 
 def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
-    """Whether more than names and times is left in a bubble beside an element."""
+    """True if a bubble has more than names and times beside the element."""
     return any(not is_brief(leaf.text) for leaf in leaves_of(bubble, dropped) if not leaf.parent.within(element))
 
 

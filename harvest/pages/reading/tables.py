@@ -1,4 +1,4 @@
-"""Tables on a page as rows of Markdown; tables used only for layout do not count."""
+"""Tables of a page as rows of Markdown; tables used only for layout do not count."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -10,14 +10,14 @@ _INNER = {
     **dict.fromkeys(("tbody", "tfoot", "thead"), frozenset({"tr"})),
     "tr": frozenset({"td", "th"}),
 }
-_MOST_COLUMNS = 200  # what a page may ask for by `colspan`
+_MOST_COLUMNS = 200  # most columns that a `colspan` may ask for
 _ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
 
 
 def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
-    """The rows of a table, a head first; [] where it is laid out as a table but holds no table.
+    """Return the rows of a table, the head first; [] if the element is used only for layout.
 
-    text_of: a cell's text, with line breaks.
+    text_of: returns a cell's text, with line breaks.
     """
     if any(_strays(part) for part in (table, *table.elements, *_rows(table, dropped))):
         return []
@@ -57,7 +57,7 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
 
 
 def _strays(part: Node) -> bool:
-    """Whether something stands in it that is neither row nor cell."""
+    """True if it contains something that is neither a row nor a cell."""
     if part.tag not in _INNER:
         return False
     return any(

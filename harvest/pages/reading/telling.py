@@ -1,4 +1,4 @@
-"""Whether an element beside the user's words says something that may be an answer."""
+"""The elements near the user's words that say something and so may be an answer."""
 
 from harvest.pages.reading.elements import akin, begins_without_words, hints, is_vote, leads, signature
 from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces
@@ -43,7 +43,7 @@ def tells(ground: PageText, node: Node, branch: Node | None = None, echo: Node |
 
 
 def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """Whether it is a few signs that stand in the same row as the user's words and came with them: a face, a state."""
+    """True for a few characters in the same row as the user's words that came with them: a face, a state."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
         return False
@@ -57,8 +57,7 @@ def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
 
 
 def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
-    """Whether its text stands in two elements or more that are made as those around the user's words are, in the same
-    order: a bubble of another name, whatever it says."""
+    """True if its text is in two or more elements made like those around the user's words, in the same order."""
     wanted = [
         signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
     ]
@@ -81,7 +80,7 @@ def may_tell(ground: PageText, node: Node) -> bool:
 
 
 def says(text: str) -> bool:
-    """Whether it is more than a time, a state, or a word for the user; what stands for an answer to come counts."""
+    """True if the text is more than a time, a state, or a word for the user; a placeholder of an answer counts."""
     text = collapse_spaces(ICON_LETTERS.sub("", text))
     if not text or is_time(text) or is_status(text) or is_delivery(text) or is_account(text):
         return False
@@ -91,7 +90,7 @@ def says(text: str) -> bool:
 
 
 def only_pressed(ground: PageText, node: Node) -> bool:
-    """All its text shows a pointing hand and leads nowhere: answers to choose from."""
+    """True if all its text shows a pointing hand and leads nowhere: answers to choose from."""
     pressed = 0
     stack = [node]
     while stack:
@@ -106,7 +105,7 @@ def only_pressed(ground: PageText, node: Node) -> bool:
 
 
 def lists(ground: PageText, around: Node, branch: Node) -> bool:
-    """Whether it holds what was said before, in bubbles made like the one around the user's words."""
+    """True if it holds earlier bubbles made like the one around the user's words."""
     return ground.dated and any(
         one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
         for one in around.elements
@@ -119,5 +118,5 @@ def at_once(ground: PageText, node: Node, echo: Node) -> bool:
 
 
 def kept_for_words(node: Node) -> bool:
-    """Whether it was put into the page before its words, and not for a time or a state."""
+    """True if it was added to the page before its words, and not for a time or a state."""
     return begins_without_words(node) and node.tag != "time" and not hints(node) & _STATES

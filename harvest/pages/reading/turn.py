@@ -1,7 +1,7 @@
-"""What the system answered, read from a page as it stands: text as Markdown, and its links.
+"""The system's answer, read from a recorded page: text as Markdown, and its links.
 
-Everything here is a function of the page, the words that were said, and what earlier turns of the conversation taught:
-so a kept page is read again later as it was read at first.
+Everything here depends only on the page, the words that were said, and what earlier turns taught, so that a stored page
+can be read again later with the same result.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
 from topics.links import Link, links_in
 
-_MOST_EDGES = 200  # kept of a conversation
-_OTHERS = 6  # earlier bubbles on the page that are looked at
-# The note on an answer of which the page holds back the rest.
-GOES_ON = "its page offers to go on with it or to show more of it, which was not asked for: it counts as it is"
+_MOST_EDGES = 200  # most edges that are kept of a conversation
+_OTHERS = 6  # most earlier bubbles that are examined
+# The note on an answer if the page holds back the rest.
+GOES_ON = "its page offers to continue it or to show more of it; that was not requested, so it counts as it is"
 
-# The note on an answer with more in it than sources behind something to press.
-FOLDED = "a part of it, besides links, is folded away on its page and was not read"
+# The note on an answer if more than sources is behind a button.
+FOLDED = "part of it, besides links, is collapsed on its page and was not read"
 
-# The note on an answer whose thoughts were told from it by their place, their look, or the line over them.
-THOUGHT_IN_VIEW = "its page shows what it thought in view above it: that is kept apart from the answer"
+# The note on an answer if reasoning was recognised by its place, its look, or its title.
+THOUGHT_IN_VIEW = "its page shows the system's reasoning above it; that is kept apart from the answer"
 
-# The note on an answer with which links came outside of the chat that may be something else than its sources.
-LINKS_BESIDE = "links beside the chat changed with it and were not taken for its sources: a site file can name them"
+# The note on an answer if links came outside of the chat that may be something else than its sources.
+LINKS_BESIDE = "links beside the chat changed with it and were not read as its sources; a site file can name them"
 
-# The note on a first answer that begins with a short line in an element of its own.
-NAME_READ = "the first line of it may be the name of who speaks: no other reply shows whether it comes again"
+# The note on a first answer if it begins with a short line in an element of its own.
+NAME_READ = "its first line may be the speaker's name: no other reply shows if it comes again"
 
 _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:：]\*{0,2}\s+")
 
@@ -65,10 +65,10 @@ _SPOKEN = re.compile(r"[^\w\n]{0,3}(?P<name>[\w][\w .'’-]{0,38}?)\*{0,2}\s?[:�
 class Habits:
     """What earlier turns of a conversation taught about its page.
 
-    user: how the element with the user's words and the two around it are made; apart: no element of a reply was made
-    like that. rising: newer turns stand above older
-    ones. edges: lines beside earlier replies, as the bot's name. slots: how the elements are made that held their
-    words. beside: how the elements are made, from the inside out, that held sources beside the chat.
+    user: signatures of the element with the user's words and the two around it. rising: newer turns are above older
+    ones. edges: lines beside earlier replies, such as the bot's name. slots: kinds of the elements that held their
+    words. apart: no element of a reply had the signatures of `user`. beside: signatures of the elements around sources
+    beside the chat, from the inside out.
     """
 
     user: tuple[str, ...] = ()
@@ -91,31 +91,30 @@ class Habits:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Habits:
-        """Raises ValueError for what `as_json` does not give."""
+        """Raises ValueError unless `data` is a result of `as_json`."""
         try:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
-            slots = tuple(str(made) for made in data.get("slots", ()))  # recordings of old have none
+            slots = tuple(str(made) for made in data.get("slots", ()))  # older recordings have none
             apart = data.get("apart") is True
             beside = tuple(tuple(map(str, made)) for made in data.get("beside", ()))
             return cls(tuple(str(part) for part in data["user"]), bool(data["rising"]), edges, slots, apart, beside)
         except (KeyError, TypeError, ValueError) as fault:
-            raise ValueError(f"no habits: {fault!r}") from None
+            raise ValueError(f"invalid habits: {fault!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTurn:
-    """One answer. text: Markdown; "" as long as there is none, whatever names and times stand there already.
+    """One answer. text: Markdown; "" until there is one, whatever names and times are there already.
 
-    links: as `links_in` finds them in the text. bubbles: the elements of the answer in the order they were said; one
-    that was cut out of a running text has no number (id 0). echo: the user's words, None where the page does not
-    repeat them. container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`.
-    left_out: what decorations said; decorations: those elements, each with the mark it is kept with. slots: how the
-    elements are made that held the words; places: those that held sources beside the chat. began, ended: seconds
-    from the send to the first and to the last piece of the answer, as far as the page dates them; None without text.
-    doubtful: the turn as it is to be read where nothing else comes, of what is more likely a name, a time or a state;
-    only without text. beside: what came with the text, as an answer without words. wordless: a bubble came for it, with
-    no word in it. rest: what stands on the button that would show more of the answer; "" for none. notes: a sentence
-    each on what a reader of the figures should know. announced: all that is there says that somebody will answer.
+    links: the result of `links_in` for the text. bubbles: the elements of the answer in the order they were said; one
+    that was cut out of a running text has the id 0. echo: the user's words, None if the page does not repeat them.
+    container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: texts
+    of decorations. decorations: those elements, each with its mark. slots: kinds of the elements that held the words.
+    places: trails of sources beside the chat. began, ended: seconds from the send to the first and the last piece of
+    the answer, as far as the page dates them; None without text. doubtful: the turn if nothing else comes, made of what
+    is more likely a name, a time or a state; only without text. beside: what came with the text, as an answer without
+    words. wordless: a bubble came without a word in it. rest: the text of the button that would show more of the
+    answer, or "". notes: sentences for readers of the figures. announced: the page only says that somebody will answer.
     """
 
     text: str
@@ -140,7 +139,7 @@ class ReadTurn:
 
     @property
     def answer(self) -> Answer:
-        """The text with its links, those of its sources, and with what came beside it."""
+        """The text with its links, those of its sources, and what came beside it."""
         told = Answer.of(self.text, sources=self.beside.sources)
         return replace(self.beside, text=self.text, links=told.links, links_left_out=told.links_left_out)
 
@@ -153,10 +152,10 @@ def read_turn(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> ReadTurn:
-    """The answer to `said` on the page. Never raises on what a page holds.
+    """Read the answer to `said` from the page. Never raises, whatever the page holds.
 
-    before: the page when the turn was typed; heard: seconds from the send to the first byte that came back, infinity
-    if none has; None for either: not known.
+    before: the page when the turn was typed, None if unknown. heard: seconds from the send to the first byte that came
+    back, infinity if none has; None if unknown.
     """
     habits = habits or Habits()
     ground = PageText(page, before)
@@ -197,7 +196,7 @@ def read_turn(
         text = text[len(name) :].lstrip()
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
     began, ended = _dates(ground, spot.bubbles, decorations) if text else (None, None)
-    # An answer of choices alone: nothing in it is a word of its own.
+    # An answer that is only choices has no words of its own.
     offered = offering(ground, spot, heard) if not text and not decorations.doubtful else ()
     beside = _beside(page, spot.bubbles or offered, spot.container, decorations)
     panel = sources_beside(page, said, spot, before.page if before is not None else None, habits.beside)
@@ -239,9 +238,11 @@ def read_turn(
 def _as_said(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
-    """The turn with what else holds the place of an answer to come (`...`, `Loading`), if it came after a byte did and
-    nothing in it says that it waits: a system may answer so. It says itself that more will come, so that it counts only
-    where nothing can."""
+    """Return the turn with a placeholder (`...`, `Loading`) as its answer; None if that is no answer.
+
+    A system may answer like that. The text must have come after a byte did, and nothing in it may show that it waits.
+    It announces more, so it counts only if nothing else can come.
+    """
     if not turn.bubbles or heard is None or any(map(waits, turn.bubbles)):
         return None
     text = _write_bubbles(turn.bubbles, decorations, url, None)
@@ -268,7 +269,7 @@ def _marks(decorations: Decorations) -> dict[Node, str]:
 
 
 def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
-    """first: the bubbles, where no other reply shows what stands beside the words."""
+    """first: the bubbles, if no other reply shows what is beside the words."""
     told = {
         GOES_ON: bool(rest),
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
@@ -280,10 +281,10 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
-    """The answer on a page that holds its bubbles and nothing else, as the evidence `reply` does.
+    """Read the answer from a page that holds only its bubbles, such as the evidence `reply`.
 
-    left_out: what the decorations said when the whole page was there: much that shows them for what they are is not.
-    Where `markup` marked them, those are left out and nothing else.
+    left_out: the texts of decorations when the whole page was there, as much that would identify them is missing. If
+    `markup` marked elements, those are left out and nothing else.
     """
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
@@ -314,7 +315,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
 
 
 def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
-    """The habits after one more turn that was read."""
+    """Return the habits after one more turn."""
     habits = habits or Habits()
     edges = dict.fromkeys(habits.edges)
     for bubble in turn.bubbles:
@@ -330,8 +331,7 @@ def learn(page: Page, turn: ReadTurn, habits: Habits | None = None) -> Habits:
 
 
 def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, left_out: list[str] | None) -> str:
-    """The Markdown of all bubbles; what only stands for an answer to come is added to `left_out`, or written if that is
-    None."""
+    """Return the Markdown of all bubbles; placeholders are added to `left_out`, or written if that is None."""
     kept: list[str] = []
     for bubble in bubbles:
         wordless = not any(leaf.text for leaf in leaves_of(bubble, decorations.nodes))
@@ -344,7 +344,7 @@ def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, 
 
 
 def _others(page: Page, spot: Spot) -> Sequence[Node]:
-    """Other bubbles of the conversation that are made like those of this reply."""
+    """Return other bubbles of the conversation that are made like those of this reply."""
     if spot.container is None:
         return ()
     made = {signature(bubble) for bubble in spot.bubbles if bubble.classes}
@@ -356,7 +356,7 @@ def _others(page: Page, spot: Spot) -> Sequence[Node]:
 
 
 def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
-    """`Bot:` before the answer, where the page writes `You:` before the user's words in the same way."""
+    """Return `Bot:` before the answer if the page writes `You:` before the user's words in the same way."""
     told = _SPOKEN.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
         return ""
@@ -365,7 +365,7 @@ def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> s
 
 
 def _dates(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:
-    """Seconds after the send at which the first and the last text of the answer came."""
+    """Return the seconds after the send at which the first and the last text of the answer came."""
     first: list[float] = []
     last: list[float] = []
     for bubble in bubbles:

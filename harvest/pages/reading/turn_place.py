@@ -1,7 +1,7 @@
-"""Where on a page a turn stands: the user's own words are found, and what follows them is the answer.
+"""The place of a turn on a page: the user's own words are found, and the answer is what follows them.
 
-No selector is needed, old replies may have left the page, and a greeting before the first turn does no harm: counting
-replies fails at each of these.
+This needs no selector, old replies may have left the page, and a greeting before the first turn does no harm: counting
+replies fails in each of these cases.
 """
 
 import re
@@ -30,13 +30,12 @@ from harvest.pages.reading.telling import (
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """The place of a turn. bubbles: the answer's, in the order they were said; () as long as nothing is answered.
+    """The place of a turn. bubbles: those of the answer, in the order they were said; () until there is an answer.
 
-    echo: the user's words; user: all of the user's bubble, with names and times. container: what holds the bubbles.
-    how: `echo`, `altered` (the page shows the words in another form), `early` (in a form of which nothing is known but
-    that it came at the press), `site` (by the site's own selectors), or `new` (what came since the send). rising: newer
-    turns stand above older ones. doubtful: all there is came together with the user's words, and may be a state of
-    their bubble.
+    echo: the user's words. user: the user's whole bubble, with names and times. container: the element around the
+    bubbles. how: `echo`, `altered` (the words in another form), `early` (in an unknown form that came at the press),
+    `site` (by the site's own selectors), or `new` (what came since the send). rising: newer turns are above older ones.
+    doubtful: all of it came together with the user's words and may be a state of their bubble.
     """
 
     bubbles: tuple[Node, ...]
@@ -210,8 +209,7 @@ class _Climb:
             node = node.parent
 
     def _state_spot(self) -> Spot | None:
-        """What came after the user's words into an existing list and says no more than a time or a state does: if
-        nothing else comes, that may be the answer."""
+        """Find a time or a state after the user's words in an existing list: the answer, if nothing else comes."""
         ground, echo = self.ground, self.echo.node
         branch = echo
         for around in echo.ancestors() if ground.dated else ():

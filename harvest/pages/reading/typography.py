@@ -1,7 +1,6 @@
-"""Differences of typography alone between two texts: editors set quotes, dashes, dots and spaces in their own way.
+"""Differences between two texts that are only typographic: editors change quotes, dashes, dots and spaces.
 
-Line breaks are among them only as long as white space is left in their place: words that have run together are other
-words.
+Line breaks are included only if white space replaces them: words that have run together are other words.
 """
 
 import re
@@ -16,7 +15,7 @@ _PLAIN: dict[str, tuple[tuple[re.Pattern[str], str], ...]] = {
         (re.compile("[“”„‟″〝〞]"), '"'),
         (re.compile("[‘’‚‛′´]"), "'"),
     ),
-    "dashes": ((re.compile("[-‐‑‒–—―−]+"), "-"),),  # an editor may have set a part of a row of them
+    "dashes": ((re.compile("[-‐‑‒–—―−]+"), "-"),),  # an editor may have changed part of a row of dashes
     "ellipsis": ((re.compile("…"), "..."),),
     "spaces": ((re.compile(r"[^\S\n]+"), " "), (re.compile(" ?\n ?"), "\n")),
     "breaks": ((re.compile(r"\s*\n\s*"), " "),),
@@ -25,9 +24,10 @@ DIFFERENCES = tuple(_PLAIN)
 
 
 def differences(meant: str, found: str) -> tuple[str, ...] | None:
-    """In what `found` differs from `meant`, of DIFFERENCES; (): in nothing; None: by more than typography.
+    """Return the kinds of DIFFERENCES in which `found` differs from `meant`.
 
-    White space at both ends, ways to write a line break, and signs that take no room do not count.
+    None if it differs by more than typography. White space at both ends, ways to write a line break, and signs without
+    width do not count.
     """
     texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
     if texts[0] == texts[1]:

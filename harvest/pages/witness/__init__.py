@@ -1,1 +1,1 @@
-"""The second witness: what came over the wire while an answer was shown, and whether it says what the page says."""
+"""The second witness: a check of the page's answer against what came over the wire while it was shown."""

@@ -1,7 +1,7 @@
-"""What the wire says about one turn, as it is kept with the turn: its texts that may be the reply, beside the page's.
+"""The account of the wire for one turn, stored with the turn: its texts that may be the reply.
 
-The texts themselves are not kept, only what differs, and none of what the page sent. Which of them is the reply is
-judged over all turns of a run (`judgement`), when it is asked for: so later code can judge anew.
+The texts themselves are not kept, only the differences from the page's, and nothing that the page sent. Which of them
+is the reply is judged over all turns of a run (`judgement`) on request, so that later code can judge again.
 """
 
 import json
@@ -15,12 +15,12 @@ from harvest.pages.witness.opening import Opened
 from harvest.pages.witness.strands import Heard, Strand, strands
 
 FORMAT = "harvest-wire/1"
-_MOST_TEXTS = 8  # kept of one turn, the likeliest
-_MOST_UNLIKE = 3  # texts of the wire that are quoted
-_MOST_KEYS = 12  # places on the wire that are named
-_RUNNING = 12  # letters from which on a text that nobody shows is worth a word
-_LONGEST = 200  # characters of it that are kept
-_MOST_BESIDE = 3  # texts beside the answer that are quoted
+_MOST_TEXTS = 8  # most texts that are kept of one turn, the likeliest
+_MOST_UNLIKE = 3  # most texts unlike the page that are kept
+_MOST_KEYS = 12  # most keys that are kept of one text
+_RUNNING = 12  # fewest letters of a text worth a note if the page does not show it
+_LONGEST = 200  # most characters that are kept of it
+_MOST_BESIDE = 3  # most texts beside the answer that are kept
 
 # Address, path, names and way of a key.
 KeyParts = tuple[str, str, str, str]
@@ -28,12 +28,12 @@ KeyParts = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of the wire beside the page's.
+    """A text of the wire compared with the page's.
 
-    keys: all that lead to it. size: its letters. pieces: how many it came in. like: from 0 to 1. how: see How. old: it
-    came in an earlier turn already. within: the page's whole text is a part of it. only_page, only_wire: letters that
-    one side alone has; page, wire: the first runs of them. ahead: what the page has alone stands before all the rest.
-    beside: other texts of the same kind that the page does not show.
+    keys: all that lead to it. size: its letters. pieces: how many it came in. like: likeness from 0 to 1. how: see How.
+    old: it already came in an earlier turn. within: it contains the page's whole text and more. only_page, only_wire:
+    letters that only one side has. page, wire: the first runs of them. ahead: what only the page has comes before all
+    the rest. beside: other texts of the same kind that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
@@ -52,11 +52,11 @@ class Text:
 
     @staticmethod
     def of(strand: Strand, likeness: float, reading: Reading, known: bool) -> "Text":
-        # The reading of the wire that is most like the page speaks for it.
+        # The reading most like the page represents the text.
         plain = max(strand.readings, key=lambda one: reading.likeness(one.letters))
         difference = reading.compare(plain)
         beside = [one for one in strand.beside if len(own := letters(one)) >= _RUNNING and own not in reading.letters]
-        telling = known or likeness >= HELD / 2  # what else is unlike the page may be anything, and is not written down
+        telling = known or likeness >= HELD / 2  # other text may be anything and is not stored
         return Text(
             tuple([key.parts for key in strand.keys[:_MOST_KEYS]]),
             len(plain.letters),
@@ -75,16 +75,18 @@ class Text:
 
     @property
     def right(self) -> bool:
-        """The same words; `near`, as it was told of old, is no agreement."""
+        """True if the words are the same; `near`, which old recordings have, does not count."""
         return self.how == "equal"
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """letters: of the page's text. texts: the likeliest first. received: bytes that came. unread: bytes of messages in
-    which no text was found. capped: more came than is read. before: of the turn before, with what came after it had
-    been read; None where nothing did. late: what the page has come to show in place of the answer, if that came over
-    the wire as well: a part of it.
+    """The account of one turn.
+
+    letters: of the page's text. texts: the likeliest first. received: bytes that came. unread: bytes of messages
+    without text. capped: more came than is read. before: the account of the turn before with what came after it had
+    been read; None if nothing did. late: what the page now shows in place of the answer, if that came over the wire as
+    well; a part of it.
     """
 
     letters: int
@@ -106,21 +108,23 @@ class Account:
 
     @staticmethod
     def from_bytes(data: bytes) -> "Account":
-        """Raises ValueError where that is no account."""
+        """Raises ValueError unless `data` is an account."""
         try:
             value = json.loads(data)
             if value.pop("format", None) != FORMAT:
-                raise ValueError(f"not of the format {FORMAT}")
+                raise ValueError(f"the format is not {FORMAT}")
             return _read_account(value)
         except (AttributeError, TypeError, KeyError, IndexError, RecursionError) as fault:
-            raise ValueError(f"no {FORMAT}: {fault!r}") from None
+            raise ValueError(f"invalid {FORMAT}: {fault!r}") from None
 
 
 def account_of(
     opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
 ) -> Account:
-    """Compare what came in a turn with the answer that was read. known: keys that were like the page before in this
-    run: their texts are kept whatever they say."""
+    """Compare what came in a turn with the answer that was read.
+
+    known: keys that were like the page before in this run; their texts are kept whatever they say.
+    """
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []
@@ -130,7 +134,7 @@ def account_of(
     like.sort(key=lambda one: (-one[0], one[1].old, -len(one[1].letters)))
     rest = [*like[_MOST_TEXTS:], *unlike]
     met = [one for one in rest if _is_known(one[1], known)]
-    # Of what is unlike the page the longest texts are counted, too: one of them may turn out to be the reply.
+    # The longest texts unlike the page are counted, too: one of them may turn out to be the reply.
     longest = [one for one in unlike if not _is_known(one[1], known)][:_MOST_UNLIKE]
     kept = [*like[:_MOST_TEXTS], *met, *longest]
     texts = tuple([Text.of(strand, likeness, reading, _is_known(strand, known)) for likeness, strand in kept])
@@ -180,7 +184,7 @@ def _read_account(value: Mapping[str, Any]) -> Account:
             _words(row.get("beside", ())),
         )
         if text.how not in get_args(How):
-            raise ValueError(f"an unknown comparison, {text.how!r}")
+            raise ValueError(f"unknown result of a comparison: {text.how!r}")
         texts.append(text)
     before = value.get("before")
     return Account(

@@ -1,7 +1,7 @@
-"""Messages that are no text: MessagePack, gRPC's frames, protobuf without its schema, and text amid other bytes.
+"""Binary messages: MessagePack, gRPC frames, protobuf without a schema, and text among other bytes.
 
-Nobody says which of them it is. Each reader takes a message only if it explains every byte, and they are asked in the
-order in which a wrong one is least likely to.
+Nothing says which of them a message is. Each reader accepts a message only if it explains every byte, and the reader
+least likely to be wrong comes first.
 """
 
 import base64
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 _DEEPEST = 12  # messages nested in messages
-_MOST_FIELD = 10_000  # larger field numbers are valid, and hardly ever used
+_MOST_FIELD = 10_000  # larger field numbers are valid but rarely used
 _RUN = re.compile(
     rb"(?:[\x20-\x7e\t\r\n]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){4,}"
 )
@@ -22,15 +22,17 @@ _UNWRITTEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """What may be a text, or a message with text in it: the size of an inner string may be a letter."""
+    """A text or a message with text in it: the length byte of an inner string may look like a letter."""
 
     text: str
     inner: object
 
 
 def values_in(data: bytes) -> list[object]:
-    """The values that a binary message holds: mappings (fields of protobuf are `f1`, `f2`, …), lists or text; [] where
-    it holds no text."""
+    """Return the values of a binary message; [] if it has no text.
+
+    They are mappings (protobuf fields are `f1`, `f2`, …), lists or text.
+    """
     if not data:
         return []
     framed = _grpc(data)
@@ -44,8 +46,10 @@ def values_in(data: bytes) -> list[object]:
 
 
 def encoded_in(text: str) -> bytes | None:
-    """The bytes that a text holds as base64; None where it is something else. Words are base64 too, so the bytes must
-    be a text, or a whole message of a known kind."""
+    """Return the bytes that a text holds as base64, or None.
+
+    Words are valid base64, too, so the bytes must be a text, or a whole message of a known kind.
+    """
     if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
         return None
     try:
@@ -63,14 +67,14 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def _grpc(data: bytes) -> list[bytes] | None:
-    """The messages of a body of gRPC-web; its trailers, which hold no text of a reply, are left out."""
+    """Return the messages of a gRPC-web body, without its trailers, which hold no text of a reply."""
     frames, place = [], 0
     while place < len(data):
         if len(data) - place < 5 or data[place] not in (0, 0x80):
             return None
         size = int.from_bytes(data[place + 1 : place + 5])
         if place + 5 + size > len(data):
-            break  # the last one is still under way
+            break  # the last frame is incomplete
         if data[place] == 0:
             frames.append(data[place + 5 : place + 5 + size])
         place += 5 + size
@@ -86,7 +90,7 @@ def _message_pack(data: bytes) -> object | None:
 
 
 def _sized_message_pack(data: bytes) -> object | None:
-    """Messages after their size as a varint, as SignalR sends them."""
+    """Read messages that each follow their size as a varint, as SignalR sends them."""
     values, place = [], 0
     while place < len(data):
         size, place = _varint(data, place)
@@ -99,7 +103,7 @@ def _sized_message_pack(data: bytes) -> object | None:
 
 
 def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
-    """The fields; a field that comes several times is a list. None where the bytes are no such message."""
+    """Return the fields, with a list for repeated ones; None if the bytes are no such message."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
@@ -129,7 +133,7 @@ def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
 
 
 def _field(data: bytes, depth: int) -> object:
-    """A message, text, either of them where that cannot be told, or None for bytes that are neither."""
+    """Return a message, a text, either of them if in doubt, or None for bytes that are neither."""
     inner = _protobuf(data, depth + 1) if data and depth < _DEEPEST else None
     try:
         text = data.decode()
@@ -151,7 +155,7 @@ def _holds_only_text(value: object) -> bool:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """The number at a place, and the place after it; -1 for the place where it is none."""
+    """Return the number at a place and the place after it; the place is -1 if there is no number."""
     value = shift = 0
     while place < len(data) and shift < 64:
         value |= (data[place] & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""One text of the page beside one of the wire: whether they say the same, and what only one of them has."""
+"""Comparison of a text of the page with one of the wire: do they say the same, and what does only one of them have?"""
 
 import re
 from collections import Counter
@@ -10,26 +10,28 @@ from typing import Literal
 
 from harvest.pages.witness.letters import Plain, letters
 
-# `near` stands in old recordings alone: a little that differed in the middle, which was once let pass.
+# Only old recordings have `near`: small differences in the middle, which were once accepted.
 How = Literal["equal", "near", "other"]
 
-# The least likeness of a text of the wire to one of the page that it may be.
+# The least likeness at which a text of the wire may be the page's.
 HELD = 0.6
-_UNEQUAL = 0.999  # the most that texts get which differ: their pieces may be the same, in another order
-_ENOUGH = 40  # letters of the page's text that nothing else holds by chance …
-_ALL = 0.95  # … if so much of them is there
-_PIECE = 5  # characters of the pieces by which likeness is counted
+_UNEQUAL = 0.999  # most for different texts: their pieces may be the same, in another order
+_ENOUGH = 40  # letters that no other text has by chance …
+_ALL = 0.95  # … if this share of them is there
+_PIECE = 5  # characters of each piece that is compared
 _MOST_TOKENS = 6_000  # the exact comparison costs their square
-_MOST_RUNS = 4  # differences that are quoted
-_LONGEST_RUN = 300  # characters of each
+_MOST_RUNS = 4  # most differences that are quoted
+_LONGEST_RUN = 300  # most characters of each
 _TOKEN = re.compile(r"[^\W_぀-ヿ㐀-鿿가-힣฀-๿]+|\w|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """how: a word more or less is a difference: one "not" is. page, wire: what only that side has, the first runs of
-    it, cut to 300 characters. only_page, only_wire: how many letters that is. ahead: all that the page has alone
-    stands before the text of the wire."""
+    """The result of a comparison. A single word more or less is a difference: "not" is one.
+
+    page, wire: the first runs that only that side has, cut to 300 characters. only_page, only_wire: how many letters
+    that is in all. ahead: everything that only the page has comes before the text of the wire.
+    """
 
     how: How
     page: tuple[str, ...] = ()
@@ -40,8 +42,10 @@ class Difference:
 
 
 class Reading:
-    """The text of the page, made ready for many comparisons. said: the user's words. The same text of the wire comes by
-    many keys, and long ones take long to compare: each is compared once."""
+    """The text of the page, prepared for many comparisons. said: the user's words.
+
+    Long texts take long to compare, and the wire may bring the same text under many keys, so each is compared once.
+    """
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
         self.plains = tuple(plains)
@@ -59,8 +63,10 @@ class Reading:
         return self.plains[0].letters
 
     def likeness(self, wire: str) -> float:
-        """How much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters; at least HELD
-        where one of them has all of the other, longer text among more."""
+        """Return how much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters.
+
+        It is at least HELD if one of them is long and almost all of it is in the other.
+        """
         if wire not in self._likeness:
             self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
         return self._likeness[wire]
@@ -75,8 +81,10 @@ class Reading:
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
-        """The pieces of both, shorter ones where one of them is short. The page's are made once, and kept; those of the
-        wire are kept in `cut`, by their size."""
+        """Return the pieces of both, shorter ones if one of the texts is short.
+
+        The page's are kept for later comparisons; those of the wire are kept in `cut`, by their size.
+        """
         size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
@@ -107,7 +115,7 @@ def _dice(one: Counter[str], other: Counter[str]) -> float:
 
 
 def difference(page: Plain, wire: Plain) -> Difference:
-    """What only one of two texts has, run by run."""
+    """Return what only one of two texts has, run by run."""
     if page.letters == wire.letters:
         return Difference("equal")
     edits = _edits(page.shown, wire.shown)
@@ -124,8 +132,10 @@ def difference(page: Plain, wire: Plain) -> Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A stretch in which the words differ. first: it is where both texts begin. page, wire: the words of each.
-    only_page, only_wire: the letters that are not the same at both ends of the stretch."""
+    """A stretch in which the words differ. first: both texts begin with it. page, wire: the words of each side.
+
+    only_page, only_wire: the number of letters between what both sides begin and end with.
+    """
 
     first: bool
     page: str
@@ -160,7 +170,7 @@ def _edits(page: str, wire: str) -> list[_Edit]:
     for step, a, b, c, d in steps:
         if step == "equal" or "".join(ours[a:b]) == "".join(theirs[c:d]):
             continue
-        # Where nothing is the same, the page has no text of the wire behind what it has alone.
+        # If nothing is the same, no text of the wire follows what only the page has.
         leads = first + a == first + c == 0 and not (last + len(ours) - b == last + len(theirs) - d == 0)
         shown = _cut(page, one_at, first + a, first + b), _cut(wire, other_at, first + c, first + d)
         found.append(_Edit(leads, *shown, *_apart("".join(ours[a:b]), "".join(theirs[c:d]))))
@@ -168,16 +178,16 @@ def _edits(page: str, wire: str) -> list[_Edit]:
 
 
 def _apart(one: str, other: str) -> tuple[int, int]:
-    """How many letters of each are between what both begin and end with."""
+    """Return how many letters of each are between their common beginning and their common end."""
     most = min(len(one), len(other))
     start = next((place for place in range(most) if one[place] != other[place]), most)
     end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
     return len(one) - start - end, len(other) - start - end
 
 
-@lru_cache(maxsize=2)  # the page's text is compared with one after the other
+@lru_cache(maxsize=2)  # the page's text is compared with many in a row
 def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The letters of each word, and where it stands; in writing without blanks of each character."""
+    """Return the letters of each word and its place; in writing without spaces, of each character."""
     words, places = [], []
     for found in _TOKEN.finditer(text):
         own = letters(found[0])

@@ -1,8 +1,8 @@
-"""Whether page and wire agree, turn by turn: a judgement over all turns of a run with one site.
+"""A judgement over all turns of a run with one site: do page and wire agree, turn by turn?
 
-Nobody says where on the wire the reply is. The key whose texts are most like the page's over the turns is believed to
-be; it may accuse once it was like the page often enough. Any text may confirm by saying the same. A turn is marked, and
-its text is never mended.
+Nothing says where on the wire the reply is. The key with the texts most like the page's over all turns is assumed to
+bring it; it may accuse once it was like the page often enough. Any text may confirm by saying the same. A turn is
+marked, and its text is never changed.
 """
 
 from collections import Counter
@@ -18,17 +18,17 @@ from harvest.pages.witness.strands import AFTER_USER
 Word = Literal["agrees", "differs", "silent"]
 
 _ENOUGH = 3  # turns after which a key may accuse
-_MOSTLY = 0.8  # of the turns in which it has text, in which it must be like the page …
-_PROVEN = 0.5  # … or say the same; only then is it believed where the page has more than it
-_SHORT = 40  # letters up to which a reply comes in one piece even where replies are streamed
-_HABIT = 0.5  # of the turns in which a text goes unread that is no part of replies here
+_MOSTLY = 0.8  # share of its turns in which it must be like the page …
+_PROVEN = 0.5  # … or say the same; only then is it believed if the page has more text
+_SHORT = 40  # letters: shorter replies come in one piece even if replies are streamed
+_HABIT = 0.5  # share of the turns with an unread text that is not part of the replies
 # The order of belief if several ways give the same text: joined text is as it was written.
 _WAYS = {"joined": 0, "one": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """word: see Word. why: the reason of a silence, a phrase. page, wire: what one side alone has where they differ."""
+    """word: see Word. why: the reason for a silence, a phrase. page, wire: what only one side has if they differ."""
 
     word: Word
     why: str = ""
@@ -38,9 +38,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """verdicts: one a turn. unread: what comes with the replies of this site in most turns and is not shown, with the
-    count of turns; a person should know it once. doubtful: the wire differs in most turns, so that it may be the wire
-    that is not understood."""
+    """verdicts: one per turn.
+
+    unread: texts that come with most replies of this site and are not shown, with the number of turns; a person should
+    know it once. doubtful: the wire differs in most turns, so that the wire may be misunderstood.
+    """
 
     verdicts: tuple[Verdict, ...]
     unread: tuple[tuple[str, int], ...] = ()
@@ -49,18 +51,18 @@ class Judged:
 
 @dataclass(slots=True)
 class _Record:
-    """Of one key over the turns."""
+    """The counts of one key over the turns."""
 
     present: int = 0
     right: int = 0
     alike: int = 0
     like: float = 0.0
     streamed: int = 0
-    added: Counter[tuple[str, ...]] = field(default_factory=Counter)  # what the page alone has, and in how many turns
+    added: Counter[tuple[str, ...]] = field(default_factory=Counter)  # texts that only the page has, by number of turns
 
     @property
     def trust(self) -> float:
-        """How like the page its texts are, the more of them the surer: from 0 to 1."""
+        """How like the page its texts are, from 0 to 1; more texts give more trust."""
         return round(self.like / (self.present + 0.5), 3)
 
 
@@ -99,7 +101,7 @@ def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
 
 
 def _by_key(turn: Account) -> dict[KeyParts, Text]:
-    """The text of each key; of several, as of each text beside others, the one most like the page."""
+    """Return the text of each key; if it has several, such as each text beside others, the one most like the page."""
     found: dict[KeyParts, Text] = {}
     for text in turn.texts:
         if not text.old:
@@ -146,7 +148,7 @@ class _Wire:
         text = texts[accuser]
         if text.right:
             return Verdict("agrees"), [(accuser, one) for one in text.beside]
-        # A part of the reply, or a stage of it, says what a page that was cut short says: it does not confirm.
+        # A part or a stage of the reply is equal to a page that was cut short: it does not confirm.
         if any(not text.within or one.size >= text.size for one in confirming):
             return Verdict("agrees"), []
         record = self.records[accuser]
@@ -154,10 +156,10 @@ class _Wire:
         if unusual and text.like < HELD:
             return Verdict("silent", "the reply came in another way than usual"), []
         proven = record.right >= _PROVEN * record.present
-        # What a page adds to most of its answers in the same words is no part of them.
+        # Words that a page adds to most of its answers are not part of them.
         added = record.added[text.page] >= max(2, _PROVEN * (record.present - record.right))
         if not proven and text.only_page and not (text.ahead or added):
-            return Verdict("silent", "what comes over the wire is only half understood"), []
+            return Verdict("silent", "the messages on the wire are only partly understood"), []
         return Verdict("differs", "", text.page, text.wire), []
 
 
@@ -165,17 +167,19 @@ def _why_silent(turn: Account, learnt: bool) -> str:
     if not turn.received:
         return "nothing came over the wire that could be read"
     if turn.capped:
-        return "more came over the wire than is read"
+        return "more came over the wire than Harvest reads"
     if turn.unread and not turn.texts:
-        return "what came over the wire is binary or encrypted"
+        return "the messages on the wire are binary or encrypted"
     if not learnt:
-        return "where replies come on the wire is not known"
-    return "no reply came where replies come on the wire"
+        return "the place of replies on the wire is unknown"
+    return "no reply came in the usual place on the wire"
 
 
 class Acquaintance:
-    """What a run has learnt of a site's wire so far: the keys that were like the page, for the accounts that are still
-    to be written, and what tells the end of a reply there (endings)."""
+    """What a run has learnt of a site's wire so far, for the accounts still to be written.
+
+    known: the keys that were like the page. endings: what signals the end of a reply there.
+    """
 
     def __init__(self) -> None:
         self._records: dict[KeyParts, _Record] = {}
@@ -189,5 +193,5 @@ class Acquaintance:
 
     @property
     def known(self) -> frozenset[KeyParts]:
-        """The keys of which a text is to be kept, whatever it says."""
+        """The keys whose texts are kept whatever they say."""
         return frozenset(key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN * one.present)

@@ -1,8 +1,7 @@
-"""Texts as they are compared: their letters, digits, marks and emoji alone, however they were marked up.
+"""Texts in the form in which they are compared: only letters, digits, marks and emoji, however they were marked up.
 
-A page shows what the wire brings rendered: Markdown as HTML, entities as characters. Both sides are therefore reduced
-to what stays the same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own
-way.
+A page shows the rendered wire: Markdown as HTML, entities as characters. So both sides are reduced to what stays the
+same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way.
 Not compared are the targets of links, the order of cells and the levels of headings.
 """
 
@@ -33,7 +32,7 @@ _ITEM = re.compile(r"</?(?:p|div|li|tr|td|th|br|h[1-6]|pre|ul|ol|table|blockquot
 
 
 class _Kept(dict[int, int | None]):
-    """For str.translate: every character that counts stays; categories are looked up once a character."""
+    """For str.translate: keeps every character that counts, and looks up the category of each character once."""
 
     def __missing__(self, code: int) -> int | None:
         kind = unicodedata.category(chr(code))
@@ -48,7 +47,7 @@ _KEPT = _Kept()
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A text in one reading of its markup. shown: with its spaces, for people. letters: what is compared."""
+    """A text in one reading of its markup. shown: with its spaces, for people. letters: for comparison."""
 
     shown: str
     letters: str
@@ -67,15 +66,17 @@ class Plain:
 
 
 def letters(text: str) -> str:
-    """What counts of a text: letters, digits, marks and emoji, in one Unicode form."""
+    """Return the letters, digits, marks and emoji of a text, in one Unicode form."""
     if text.isascii() and text.isalnum():
         return text
     return unicodedata.normalize("NFKC", text).translate(_KEPT)
 
 
 def readings(text: str) -> tuple[Plain, ...]:
-    """All that a text from the wire may mean, the likeliest first, each once: Markdown, HTML, plain text, HTML that was
-    escaped, and the same without the words of pictures."""
+    """Return the possible meanings of a text from the wire, the likeliest first and each once.
+
+    They are Markdown, HTML, plain text, escaped HTML, and the same without the words of pictures.
+    """
     found: dict[str, Plain] = {}
     marked = "<" in text or "&" in text or "[" in text or "`" in text
     texts = [rendered(text)]
@@ -94,14 +95,14 @@ def readings(text: str) -> tuple[Plain, ...]:
 
 
 def page_readings(answer: str) -> tuple[Plain, ...]:
-    """The same of an answer as it was read on a page: some pages write the language of code above it, as a word."""
+    """Return the readings of an answer read on a page: some pages write the language of code above it, as a word."""
     found = readings(answer)
     named = Plain.of(rendered(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
 
 
 def rendered(markdown: str) -> str:
-    """The words of a text in Markdown, HTML within it included, without its marks."""
+    """Return the words of a Markdown text, with any HTML in it, without markup."""
     parts: list[str] = []
     place = 0
     for fence in _FENCE.finditer(markdown):
@@ -126,12 +127,12 @@ def _unlink(text: str) -> str:
     if "[" not in text:
         return text
     text = _IMAGE.sub(r"\1", text)
-    # A picture may be what a link shows, so links come after pictures.
+    # A link may contain a picture, so links come after pictures.
     return _REFERRED.sub(r"\1", _LINK.sub(r"\1", text))
 
 
 def _shown(text: str) -> str:
-    """HTML as it is shown."""
+    """Return HTML as it is shown."""
     if "<" in text:
         text = _ALT.sub(lambda found: f" {found[1] or found[2] or ''} ", _UNSEEN.sub("", _AUTOLINK.sub(r"\1", text)))
         text = _TAG.sub("", _ITEM.sub("\n", text))

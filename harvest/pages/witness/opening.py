@@ -1,8 +1,8 @@
-"""From what came over the wire to the texts in it, whatever they were packed in.
+"""The texts in what came over the wire, whatever they were packed in.
 
-Nothing here knows an API. A message is opened as far as it can be: signs of a transport in front of it (`42[…]`,
-`a[…]`, `)]}'`), events, lines of JSON, values after their size, text that is JSON or base64 again. What is left are
-leaves: one string each, with the path at which it was and the names of what was next to it.
+Nothing here knows an API. A message is opened as far as possible: signs of a transport in front of it (`42[…]`,
+`a[…]`, `)]}'`), events, lines of JSON, values after their size, text that is JSON or base64 again. The results are
+leaves: one string each, with its path and the names of what was next to it.
 """
 
 import codecs
@@ -16,30 +16,31 @@ from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
 from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, text_values, unguarded
 
-# Leaves that are opened of one turn; what comes after them is not read.
+# The most leaves that are opened of one turn; later messages are not read.
 MOST_LEAVES = 60_000
 
-# Keys whose value says what kind of thing a text is.
+# Keys with the kind of a text as their value.
 _NAMING = re.compile(
     r"(?:.*[_.-])?(?:type|role|event|kind|op|action|method|channel|topic|author|sender|from|who|side|speaker|status|object)"
     r"|o|t|(?:is|from)[_A-Z]?(?:user|bot|me|human|ai|assistant|partial|final|typing)\w*",
     re.IGNORECASE,
 )
-# Keys that say where in a document of the page's the text goes; deltas leave it out where it is as before.
+# Keys with the text's place in a document of the page; deltas omit it if it has not changed.
 _ROUTE = frozenset({"p", "path"})
 _NUMBERED = frozenset({"id", "message_id", "messageId", "uuid", "index", "item_id", "messageID", "_id", "key"})
 _PLACES = frozenset({"start", "from", "offset", "pos", "position", "at"})
 _WORD = re.compile(r"[A-Za-z][\w.:/-]{0,39}")
 _DEEPEST = 40  # values nested in values
-_AGAIN = 3  # times that a text is opened again as JSON or base64
-_PLAIN_SHARE = 0.5  # of the characters that must be in JSON for a body to be lines of it
+_AGAIN = 3  # most times that a text is opened again as JSON or base64
+_PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One string that came. at: when. path: exact. names: what kind of thing it is, as the message says. number: of the
-    message it belongs to. place: where in the text before it is to be put, and to where it replaces; None where it is
-    not spliced. request: which body it was in; the same for all messages of sockets.
+    """One string that came. at: its time. path: exact. names: what kind of thing it is, according to the message.
+
+    number: of the message it belongs to. place: the position in the earlier text from which it replaces what follows;
+    None if it is not spliced. request: the number of its body; the same for all messages of sockets.
     """
 
     at: float
@@ -54,7 +55,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one message was like, apart from its texts; a response that ended is one, too."""
+    """What one message was like, apart from its texts; the end of a response is one, too."""
 
     at: float
     form: str
@@ -62,8 +63,10 @@ class Shape:
 
 @dataclass(slots=True)
 class Opened:
-    """leaves: in the order in which they came. shapes: of each message, for its end sign. size: bytes. unread: bytes of
-    messages in which no text was found. capped: more came than is opened."""
+    """leaves: in the order in which they came. shapes: of each message, to learn end signs. size: bytes.
+
+    unread: bytes of messages without text. capped: more came than is opened.
+    """
 
     leaves: list[Leaf]
     shapes: list[Shape]
@@ -73,8 +76,7 @@ class Opened:
 
 
 def opened(received: Iterable[Received], since: float) -> Opened:
-    """The texts of what came after `since`, by the recorder's clock. Of a body that began before, only its later
-    pieces."""
+    """Return the texts of what came after `since`, by the recorder's clock; of an older body only the later pieces."""
     found = Opened([], [])
     parts: list[tuple[float, int, Message | _Part]] = []
     for number, one in enumerate(received):
@@ -161,7 +163,7 @@ def _parts_of(body: Body, request: int) -> Iterator[_Part]:
 
 
 def _decode_body(data: bytes, media_type: str) -> str | None:
-    """The text of a body whose last character may not have come whole; None where it is no text."""
+    """Return the text of a body, whose last character may be incomplete; None if it is no text."""
     charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
     for name in (charset[1] if charset else "utf-8", "utf-8"):
         try:
@@ -173,7 +175,7 @@ def _decode_body(data: bytes, media_type: str) -> str | None:
 
 
 class _Times:
-    """When each character of a body came, by its place in the text; the count of bytes is near enough for a part."""
+    """When each character of a body came, by its place in the text; chunk sizes are near enough for a part."""
 
     def __init__(self, body: Body) -> None:
         self._ends: list[tuple[int, float]] = []
@@ -189,7 +191,7 @@ class _Times:
 
 
 class _Walker:
-    """Writes the leaves of a value. routes: the last place in the page's document, by address."""
+    """Collects the leaves of a value. routes: the last place in the page's document, by address."""
 
     def __init__(self, at: float, address: str, request: int, routes: dict[str, str], into: list[Leaf]) -> None:
         self._at, self._address, self._request, self._routes, self._into = at, address, request, routes, into
@@ -217,7 +219,7 @@ class _Walker:
             self._mapping(dict(cast(Sequence[tuple[object, object]], value)), path, names, number, depth, again)
         elif isinstance(value, (list, tuple)):
             # ["name", value, …] is what sockets and diffs write instead of {"name": value}. A pair of two strings may
-            # as well be two texts, so its first one is read, too.
+            # also be two texts, so its first one is read, too.
             first = value[0] if value else None
             rest = value[1:]
             named = isinstance(first, str) and bool(_WORD.fullmatch(first))
@@ -246,7 +248,7 @@ class _Walker:
             elif name in _NUMBERED and isinstance(part, (str, int)):
                 number = f"{number}/{part}"
             elif isinstance(part, Mapping) and len(part) == 1 and _NUMBERED & part.keys():
-                number = f"{number}/{next(iter(part.values()))}"  # what this is about, by its number
+                number = f"{number}/{next(iter(part.values()))}"  # the subject, by its number
             elif isinstance(part, str) and name in _ROUTE and part:
                 route = part
             elif isinstance(part, str) and _NAMING.fullmatch(name) and (not part or _WORD.fullmatch(part)):
@@ -286,7 +288,7 @@ class _Walker:
                 except UnicodeDecodeError:
                     plain = ""
                 values = text_values(plain) if plain and "\x00" not in plain else values_in(encoded)
-            if any(not isinstance(value, str) for value in values):  # text may go on in the next piece: see growth
+            if any(not isinstance(value, str) for value in values):  # text may continue in the next piece: see strands
                 for value in values:
                     self.walk(value, f"{path}~", names, number, place, depth + 1, again + 1)
                 return
@@ -294,7 +296,7 @@ class _Walker:
 
 
 def _is_map(value: object) -> bool:
-    """Whether a list is a map written as pairs: names that differ, and not every value a text, as turns may be."""
+    """True for a map written as a list of pairs: different names, and not every value a text, as turns may be."""
     if not isinstance(value, (list, tuple)) or len(value) < 2:
         return False
     names = {pair[0] for pair in value if isinstance(pair, (list, tuple)) and len(pair) == 2 and type(pair[0]) is str}
@@ -303,7 +305,7 @@ def _is_map(value: object) -> bool:
 
 
 def _form(value: object, depth: int = 0) -> str:
-    """What a message is like: its keys, its names and what is true in it, without text and numbers."""
+    """Return the form of a message: its keys, its names and its truth values, without text and numbers."""
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, str):
@@ -311,7 +313,7 @@ def _form(value: object, depth: int = 0) -> str:
     if isinstance(value, Mapping):
         if depth > 4:
             return "{…}"
-        # A word is part of the form only where it names something: else it may be a piece of the reply.
+        # A word is part of the form only if it names something; otherwise it may be a piece of the reply.
         inner = (
             f"{general(str(key))}:"
             + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _form(part, depth + 1))

@@ -1,23 +1,23 @@
-"""What a page received: bodies of responses as they grew, and messages of sockets and event streams.
+"""What a page received: response bodies as they grew, and messages of sockets and event streams.
 
-Values only. The recorder (`pages/browser/recorder.py`) makes them, and everything else in this package is a function
-of them, so that it can be tested without a browser.
+Values only. The recorder (`pages/browser/recorder.py`) makes them, and everything else in this package depends only on
+them, so that it can be tested without a browser.
 """
 
 import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-# A part of an address, or a key, that names one conversation or message and no kind of them.
+# A part of an address, or a key, that names a single conversation or message.
 _OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]{20,}|\d+")
 
 
 @dataclass(slots=True)
 class Body:
-    """The body of one response, or of a part of it. address: of `address_of`. media_type: as in HTTP, or "".
+    """The body of one response, or a part of it. address: from `address_of`. media_type: as in HTTP, or "".
 
     chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete; None
-    while it is not.
+    until then.
     """
 
     address: str
@@ -41,11 +41,11 @@ Received = Body | Message
 
 
 def address_of(url: str) -> str:
-    """Host and path without query, credentials and fragment; what names a single conversation or message is `*`."""
+    """Return host and path without query and credentials, with `*` for names of single conversations or messages."""
     parts = urlsplit(url)
     return general(f"{parts.hostname or ''}{parts.path}", "/")
 
 
 def general(name: str, separator: str = ".") -> str:
-    """A path in which numbers and identifiers are `*`, so that it is the same in every turn."""
+    """Replace numbers and identifiers in a path by `*`, so that it is the same in every turn."""
     return separator.join("*" if _OWN.fullmatch(part) else part for part in name.split(separator))

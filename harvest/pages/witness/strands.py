@@ -1,7 +1,7 @@
-"""The texts that came over the wire in one turn, each with the key by which it is known again in other turns.
+"""The texts that came over the wire in one turn, each with the key that identifies it in other turns.
 
-A key is an address, the path at which the pieces stood, what kind of thing they were, and the way in which they were
-put together. Nobody says which of them is the reply: `judgement` learns that over the turns of a run.
+A key is an address, the path of the pieces, their kind, and the way they were put together. Which text is the reply is
+not known here: `judgement` learns that over the turns of a run.
 """
 
 import base64
@@ -18,30 +18,30 @@ from harvest.pages.witness.received import general
 # Ends the way of a key if the user's words before the text were cut off.
 AFTER_USER = " after the user's words"
 
-# What a growing text has at its end only until it grows: closing tags, marks, a cursor.
+# The temporary end of a growing text: closing tags, marks, a cursor.
 _CLOSERS = re.compile(r"(?:\s*</[a-zA-Z][\w-]*>\s*|[\s*_`~|▍▌█●…])+$")
-_STABLE = 0.5  # of a text that must stay as it was for the next to be the same one, written on
-_SHORTEST = 8  # characters that must stay
+_STABLE = 0.5  # share of a text that must stay the same for the next to continue it
+_SHORTEST = 8  # least number of characters that must stay
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _WRITTEN = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
-_LONG = 20  # letters from which on a text that came in an earlier turn is no piece of a new one
-_MOST_KNOWN = 20_000  # texts of earlier turns that are remembered
-_MOST_STRANDS = 400  # of one turn, the longest ones
-_SHORTEST_STAGE = 8  # characters from which on a text that another begins with is a stage of it
-_FEW = 3  # texts that many pieces at places of their own make if each but a few writes the one before it on
-_MOST_BESIDE = 12  # texts of one kind, each of which may be the reply; more are pieces of one
+_LONG = 20  # letters: a longer text from an earlier turn is no piece of a new one
+_MOST_KNOWN = 20_000  # most texts of earlier turns that are remembered
+_MOST_STRANDS = 400  # most texts of one turn; the longest are kept
+_SHORTEST_STAGE = 8  # characters: a longer text at the start of another is a stage of it
+_FEW = 3  # most texts made by many pieces at different places if almost every one continues the one before
+_MOST_BESIDE = 12  # texts of one kind that may each be the reply; more are pieces of one
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A text as it was at last. stages: how many different texts it grew through; 1 where it came in one piece."""
+    """A text in its last form. stages: how many different texts it grew through; 1 if it came in one piece."""
 
     text: str
     stages: int = 1
 
 
 def runs(pieces: Iterable[str]) -> list[Run]:
-    """The texts that pieces make if each either writes the one before it on, whole, or begins another."""
+    """Return the texts that pieces make if each either continues the one before it, whole, or begins another."""
     found: list[Run] = []
     for piece in pieces:
         if found and is_grown(found[-1].text, piece):
@@ -52,7 +52,7 @@ def runs(pieces: Iterable[str]) -> list[Run]:
 
 
 def is_grown(before: str, after: str) -> bool:
-    """Whether `after` is `before` written on, or the same, but for what stood at its end only for the time being."""
+    """True if `after` continues or repeats `before`, apart from what was only at its end for the time being."""
     if after.startswith(before):
         return True
     bare = _CLOSERS.sub("", before)
@@ -63,8 +63,7 @@ def is_grown(before: str, after: str) -> bool:
 
 
 def spliced(pieces: Iterable[tuple[str, int | None]]) -> str:
-    """The text that pieces make of which each is written over what stands from its place on; without a place at the
-    end."""
+    """Return the text of pieces that each replace the text from their place on; without a place they go to the end."""
     text = ""
     for piece, place in pieces:
         text = text[: len(text) if place is None else place] + piece
@@ -72,11 +71,10 @@ def spliced(pieces: Iterable[tuple[str, int | None]]) -> str:
 
 
 def decoded(pieces: Sequence[str]) -> list[str]:
-    """What the pieces hold if every one of them is base64 and all together are UTF-8 text; [] where they are not. Words
-    of four letters may be base64 by chance."""
+    """Return the decoded pieces if each is base64 and all together are UTF-8 text, else []."""
     if not all(len(piece) % 4 == 0 and _BASE64.fullmatch(piece) for piece in pieces):
         return []
-    decoder = codecs.getincrementaldecoder("utf-8")()  # a character may be torn apart
+    decoder = codecs.getincrementaldecoder("utf-8")()  # a character may be split between pieces
     try:
         texts = [decoder.decode(base64.b64decode(piece, validate=True)) for piece in pieces]
         whole = "".join([*texts, decoder.decode(b"", final=True)])
@@ -87,8 +85,10 @@ def decoded(pieces: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """address: as in `received`. path: general, `*` for what differs from message to message. names: what the messages
-    call it. way: how the pieces were put together."""
+    """address: as in `received`. path: general, with `*` for parts that differ from message to message.
+
+    names: those that the messages give it. way: how the pieces were put together.
+    """
 
     address: str
     path: str
@@ -102,9 +102,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Strand:
-    """A text that came. keys: all that lead to it. readings: what it may mean, the likeliest first. pieces: how many it
-    was made of. old: it came before in this conversation, and in one piece now. beside: other texts under the same key
-    that are no part of it."""
+    """A text that came. keys: all that lead to it. readings: its possible meanings, the likeliest first.
+
+    pieces: how many it was made of. old: it came before in this conversation, and now in one piece. beside: other texts
+    under the same key that are not part of it.
+    """
 
     keys: tuple[Key, ...]
     readings: tuple[Plain, ...]
@@ -246,7 +248,7 @@ class _Search:
 def _last_stages(pieces: list[Run]) -> list[Run]:
     """Leave out texts that came whole, or further, at another path: a state sent again counts its parts anew."""
     if len(pieces) > _MOST_BESIDE:
-        # A page that makes its bubble anew with each piece sends every stage to a place of its own.
+        # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = runs(run.text for run in pieces)
         return found if len(found) <= _FEW else pieces
     return [

@@ -1,4 +1,4 @@
-"""The values in a text that came over the wire: JSON behind whatever sign, lines of it, events of a stream."""
+"""The values in a text from the wire: JSON after any prefix, lines of it, events of a stream."""
 
 import json
 import re
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 _DECODER = json.JSONDecoder()
 _GUARD = re.compile(r"\s*(?:\)\]\}'?,?|for\s*\(;;\);|while\s*\(1\);|throw 1;\s*<[^>]*>)\s*")
-# What a transport puts before JSON: a number, a name, a colon.
+# The prefix that a transport puts before JSON: a number, a name, a colon.
 _SIGN = re.compile(r"[\w:;,.$/#@ -]{0,40}?(?=[\[{\"])")
 
 NOTHING = object()
 
 
 def json_in(text: str) -> object:
-    """The value of a text that is JSON; NOTHING where it is not."""
+    """Return the value of a JSON text, else NOTHING."""
     if not text or text.lstrip()[:1] not in '{["':
         return NOTHING
     try:
@@ -23,7 +23,7 @@ def json_in(text: str) -> object:
 
 
 def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
-    """(place of its end, name, values) of each event of a stream."""
+    """Yield the place of the end, the name and the values of each event of a stream."""
     end, name, data = 0, "", list[str]()
     for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
         end += len(line)
@@ -43,7 +43,7 @@ def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
 
 
 def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
-    """(place of its end, what came before it, values, characters) of each value of JSON in a text of several."""
+    """Yield the end, the prefix, the value (in a tuple) and the length of each JSON value in a text of several."""
     place = 0
     while place < len(text):
         sign = _SIGN.match(text, place)
@@ -66,12 +66,12 @@ def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
 
 
 def unguarded(text: str) -> str:
-    """Without what keeps a page of another site from running it."""
+    """Remove the prefix that keeps pages of other sites from running a response as a script."""
     return _GUARD.sub("", text, count=1)
 
 
 def text_values(text: str) -> tuple[object, ...]:
-    """The values in a message that is text: JSON behind whatever sign, several of them, or the text itself."""
+    """Return the values of a text message: JSON after any prefix, several of them, or the text itself."""
     bare = unguarded(text)
     whole = json_in(bare)
     if whole is not NOTHING:

@@ -125,7 +125,7 @@ def test_two_turns_are_too_few_to_accuse_and_enough_to_confirm() -> None:
     found = judge(told([REPLIES[0], REPLIES[1][:-8]], *wire))
     assert found.verdicts == (
         Verdict("agrees"),
-        Verdict("silent", "where replies come on the wire is not known"),
+        Verdict("silent", "the place of replies on the wire is unknown"),
     )
 
 
@@ -134,7 +134,7 @@ def test_silence_has_its_reason() -> None:
     assert nothing == Verdict("silent", "nothing came over the wire that could be read")
     enciphered = Message(1.0, "a/ws", "socket", bytes((n * 73 + 199) % 256 | 0x80 for n in range(64)))
     (binary,) = judge([account_of(opened([enciphered], 0.0), SAID, "Hello", Heard())]).verdicts
-    assert binary == Verdict("silent", "what came over the wire is binary or encrypted")
+    assert binary == Verdict("silent", "the messages on the wire are binary or encrypted")
 
 
 def test_a_wire_that_is_half_understood_does_not_accuse() -> None:
