@@ -46,31 +46,31 @@ def find_altered(
     lines = {
         block: came
         for block in ground.lines
-        if (came := _came(ground, block)) is not None
+        if (came := _last_change(ground, block)) is not None
         and (until is None or came < until)
         and not ground.stood(block)
         and not (is_title(block) or stands_aside(block, said))
     }
     if apart:
-        placed = [node for node in _around(ground, lines, letters(said)) if trail(node) == tuple(user)]
+        placed = [node for node in _holders(ground, lines, letters(said)) if trail(node) == tuple(user)]
         if placed:
-            return _echo(ground, placed[0 if rising else -1])
+            return _echo_at(ground, placed[0 if rising else -1])
     told = {block: came for block, came in lines.items() if not is_placeholder(collapse_spaces(ground.lines[block]))}
     first = min(told.values(), default=0.0) + AT_ONCE
     early = {block: came for block, came in told.items() if came <= first}
-    found = [(share, node) for node in _around(ground, early, letters(said)) if (share := resembles(said, node.lines))]
+    found = [(share, node) for node in _holders(ground, early, letters(said)) if (share := resembles(said, node.lines))]
     if found:
         best = max(share for share, _ in found)
-        return _echo(ground, next(node for share, node in found if share == best))
+        return _echo_at(ground, next(node for share, node in found if share == best))
     # A page may append what a link in the words leads to. An answer may repeat the words as well, so something else
     # must have come later.
     begin = letters(said)[:_FEWEST]
-    for node in _around(ground, early, letters(said)):
-        kept, own = _shares(said, node.lines)
+    for node in _holders(ground, early, letters(said)):
+        kept, own = _common_shares(said, node.lines)
         if kept >= _WHOLE and own >= 1 - _OWN and letters(node.text).startswith(begin):
             came = max(early[line] for line in node.walk() if line in early) if node in early else 0.0
             if any(at > came + AT_ONCE and not line.within(node) for line, at in told.items()):
-                return _echo(ground, node)
+                return _echo_at(ground, node)
     return None
 
 
@@ -83,10 +83,10 @@ def early_lines(ground: PageText, heard: float | None) -> set[Node]:
     if heard is None:
         return set()
     limit = min(_PRESS, heard)
-    return {block for block in ground.lines if (came := _came(ground, block)) is not None and came < limit}
+    return {block for block in ground.lines if (came := _last_change(ground, block)) is not None and came < limit}
 
 
-def _came(ground: PageText, block: Node) -> float | None:
+def _last_change(ground: PageText, block: Node) -> float | None:
     """Return when the last of the block's text came; None if some of it was there before the send."""
     holders = [
         node for node in block.walk() if any(isinstance(child, str) and child.strip() for child in node.children)
@@ -95,7 +95,7 @@ def _came(ground: PageText, block: Node) -> float | None:
     return None if not times or None in times else max(time for time in times if time is not None)
 
 
-def _around(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
+def _holders(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator[Node]:
     """Yield the elements that hold only such lines, innermost first, up to the size that the words may have."""
     most = 2 * len(wanted) + _BESIDE
     seen: set[Node] = set()
@@ -113,7 +113,7 @@ def _around(ground: PageText, lines: dict[Node, float], wanted: str) -> Iterator
             yield inner
 
 
-def _echo(ground: PageText, node: Node) -> Echo:
+def _echo_at(ground: PageText, node: Node) -> Echo:
     span = ground.spans[node]
     return Echo(node, span.start, span.end)
 
@@ -121,18 +121,18 @@ def _echo(ground: PageText, node: Node) -> Echo:
 @lru_cache(maxsize=1024)
 def resembles(said: str, shown: str) -> float:
     """Return how much of `said` the text shows, in (0, 1], if it is probably `said` in another form; else 0."""
-    if _masks(said, shown):
+    if _is_masked(said, shown):
         return 1.0
-    kept, own = _shares(said, shown)
+    kept, own = _common_shares(said, shown)
     return kept if kept >= _KEPT and own >= _OWN else 0.0
 
 
 def share_kept(said: str, shown: str) -> float:
     """Return the share of the letters of `said` that the text has in the same order, in [0, 1]."""
-    return 1.0 if _masks(said, shown) else _shares(said, shown)[0]
+    return 1.0 if _is_masked(said, shown) else _common_shares(said, shown)[0]
 
 
-def _shares(said: str, shown: str) -> tuple[float, float]:
+def _common_shares(said: str, shown: str) -> tuple[float, float]:
     plain = said if _ADDRESS.search(shown) else _ADDRESS.sub("", said)  # a page may show what an address leads to
     mine, theirs = (letters(plain) or letters(said))[:_LONGEST], letters(shown)[:_LONGEST]
     if not mine or not theirs:
@@ -145,7 +145,7 @@ def _shares(said: str, shown: str) -> tuple[float, float]:
     return common / len(mine), common / len(theirs)
 
 
-def _masks(said: str, shown: str) -> bool:
+def _is_masked(said: str, shown: str) -> bool:
     """True if it is `said` with signs in place of some of it: masked, censored, or cut short by dots."""
     pieces = _MASK.split(shown)
     if len(pieces) == 1:

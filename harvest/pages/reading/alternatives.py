@@ -64,7 +64,7 @@ def is_emoji(words: str) -> bool:
     return bool(signs) and all(ord(sign) >= 0x1F000 or sign in "❤☺☹✅❌⭐❓❗✨⚠☀☁♥✊✋✌☝" for sign in signs)
 
 
-def spaced(node: Node, words: str) -> str:
+def with_spaces(node: Node, words: str) -> str:
     """Add spaces to a picture's words where other words touch it: pictures are separate from the text beside them."""
     if is_emoji(words) or node.parent is None:
         return words

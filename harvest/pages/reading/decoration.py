@@ -224,7 +224,9 @@ class _Search:
         for element, reason in reversed(self.reasons.of_line(near, bubble, first)):
             inside = sum(1 for leaf in near if leaf.parent.within(element))
             rest = islice(leaves if first else reversed(leaves), inside, None)
-            if reason < least or (reason < Reason.STRONG and self._empties(near[:inside], rest, self.slots[bubble])):
+            if reason < least:
+                continue
+            if reason < Reason.STRONG and self._would_empty(near[:inside], rest, self.slots[bubble]):
                 continue
             if is_time(element.text):
                 if reason <= Reason.WEAK and (bubble, first) in self.timed:
@@ -237,7 +239,7 @@ class _Search:
             return True
         return False
 
-    def _empties(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
+    def _would_empty(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
         """True if the place of the words holds something now and would hold nothing once `gone` is dropped."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
@@ -246,11 +248,11 @@ class _Search:
     def spare(self) -> None:
         """Restore a single word that a button also says and that is no model's name: buttons offer what to say."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
-        if len(weak) == 1 and not self._left() and self._is_offer(weak[0].text):
+        if len(weak) == 1 and not self._has_text_left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
             self.texts.pop(weak[0])
 
-    def _left(self) -> bool:
+    def _has_text_left(self) -> bool:
         return any(leaves_of(bubble, self.dropped) for bubble in self.bubbles)
 
     def _is_offer(self, text: str) -> bool:
@@ -262,7 +264,7 @@ class _Search:
 
         Nothing is restored that other replies show as well, or if the place of the words is there and empty.
         """
-        if self._left() or any(slot is not None for slot in self.slots.values()):
+        if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
         weak = sorted((one for one, why in self.given.items() if why <= Reason.WEAK), key=order.__getitem__)

@@ -86,7 +86,7 @@ def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
     for pattern, kept in _MARKUP:
         plain = pattern.sub(kept, plain)
     for words in dict.fromkeys((wanted, letters(plain))):
-        for start in _starts(ground, words):
+        for start in _word_starts(ground, words):
             end = start + len(words)
             first, last = ground.line(start, end)
             if start not in seen and end in ground.ends and last - first - len(words) <= _BESIDE:
@@ -96,7 +96,7 @@ def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
         yield from _short_echoes(ground, wanted)
 
 
-def _starts(ground: PageText, words: str) -> Iterator[int]:
+def _word_starts(ground: PageText, words: str) -> Iterator[int]:
     start = ground.letters.find(words) if words else -1
     while start >= 0:
         if start in ground.starts:
@@ -106,7 +106,7 @@ def _starts(ground: PageText, words: str) -> Iterator[int]:
 
 def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
     """Find a long turn of which the page shows only the beginning."""
-    for start in _starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
+    for start in _word_starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
         shared = _SHORT
         most = min(len(wanted), len(ground.letters) - start)
         while shared < most and wanted[shared] == ground.letters[start + shared]:

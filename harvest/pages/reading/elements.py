@@ -92,11 +92,11 @@ def akin(node: Node, other: Node) -> bool:
 def hints(node: Node) -> frozenset[str]:
     """Return the words in its class names, id and test id, in lower case."""
     names = (node.get("class"), node.get("id"), node.get("data-testid"))
-    return _words(" ".join(name for name in names if name)) if any(names) else frozenset()
+    return _hint_words(" ".join(name for name in names if name)) if any(names) else frozenset()
 
 
 @lru_cache(maxsize=4096)
-def _words(names: str) -> frozenset[str]:
+def _hint_words(names: str) -> frozenset[str]:
     # `group/sidebar` and `data-[side=left]:bg-sidebar` only refer to other elements.
     plain = [name for name in names.split() if not re.search(r"[/:\[\]]", name)]
     return frozenset(word.lower() for name in plain for word in _HINT_WORDS.findall(name))
@@ -129,9 +129,9 @@ def _last_words(names: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _signature(tag: str, names: str, test: str) -> str:
-    classes = sorted({_plain(name) for name in names.split()} - _STATES)
-    return ".".join([tag, *classes]) + (f"#{_plain(test)}" if test else "")
+    classes = sorted({_without_numbers(name) for name in names.split()} - _STATES)
+    return ".".join([tag, *classes]) + (f"#{_without_numbers(test)}" if test else "")
 
 
-def _plain(name: str) -> str:
+def _without_numbers(name: str) -> str:
     return _DIGITS.sub("#", _HEX.sub("#", name)) if name else ""

@@ -60,18 +60,18 @@ def is_figure(node: Node) -> bool:
     if node.tag == "img":
         return is_picture(node)
     if _is_painted(node):
-        return _at_least(node, _LARGE) and not node.text and not _waits(node)
+        return _at_least(node, _LARGE) and not node.text and not _is_waiting(node)
     if node.tag in _DRAWN:
         silent = node.get("aria-hidden") == "true" and not node.get("h-drawn")
-        return _is_large(node) and not _waits(node) and not silent
-    return node.tag in _PLAYED and node.box is not None and not _waits(node)
+        return _is_large(node) and not _is_waiting(node) and not silent
+    return node.tag in _PLAYED and node.box is not None and not _is_waiting(node)
 
 
 def stands_alone(node: Node) -> bool:
     """True if it may be an answer by itself, or all that a bubble holds."""
     if node.tag == "audio":
         return is_figure(node)
-    return is_figure(node) and _is_large(node) and not is_face(node) and not _waits(node)
+    return is_figure(node) and _is_large(node) and not is_face(node) and not _is_waiting(node)
 
 
 def figure_mark(node: Node, *, wordless: bool) -> str:
@@ -81,18 +81,18 @@ def figure_mark(node: Node, *, wordless: bool) -> str:
     address adds nothing to them.
     """
     if node.tag == "img":
-        words = _name(node.get("alt"))
+        words = _label(node.get("alt"))
         if words and not any(character.isalnum() for character in words):
             return words  # an emoji
         if not is_picture(node):
             return ""
-        address = _address(node)
+        address = _address_of(node)
         return f"![{words}]({address})" if words or address else "[picture]" if wordless else ""
     if is_figure(node) and _is_painted(node):
-        return f"![{_name(node.get('aria-label'))}]()"
+        return f"![{_label(node.get('aria-label'))}]()"
     if not is_figure(node) or (node.tag == "audio" and not wordless):
         return ""
-    said = (_name(node.get("aria-label") or node.get("title")), _name(node.get("h-drawn"))[:_MOST_LABELS].strip())
+    said = (_label(node.get("aria-label") or node.get("title")), _label(node.get("h-drawn"))[:_MOST_LABELS].strip())
     label = ": ".join(dict.fromkeys(part for part in said if part))
     kind = node.tag if node.tag in _PLAYED else "drawing"
     return f"[{kind}: {label}]" if label else f"[{kind}]"
@@ -108,7 +108,7 @@ def attachment_of(node: Node) -> Attachment | None:
     if not is_figure(node) or is_face(node):
         return None
     named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
-    name = _address(node) or _name(next((one for one in named if one), ""))[:_MOST_LABELS]
+    name = _address_of(node) or _label(next((one for one in named if one), ""))[:_MOST_LABELS]
     kind = {"audio": "audio", "video": "video", "svg": "drawing", "canvas": "drawing"}.get(node.tag, "image")
     return Attachment(name, kind) if name or kind != "image" else Attachment(node.get("src"), kind)
 
@@ -151,12 +151,12 @@ def with_frames(node: Node) -> Iterator[Node]:
         yield around
 
 
-def _address(node: Node) -> str:
+def _address_of(node: Node) -> str:
     source = node.get("src")
     return "" if re.match(r"(?i)data:|blob:", source) else source
 
 
-def _name(text: str) -> str:
+def _label(text: str) -> str:
     return collapse_spaces(text).replace("[", "(").replace("]", ")") if text else ""
 
 
@@ -171,7 +171,7 @@ def _is_large(node: Node) -> bool:
     return lower or _at_least(node, _LARGE)
 
 
-def _waits(node: Node) -> bool:
+def _is_waiting(node: Node) -> bool:
     """True if it shows that something is still to come."""
     label = node.get("aria-label") or node.get("title") or node.get("alt")
     return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))

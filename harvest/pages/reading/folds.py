@@ -44,24 +44,24 @@ class Fold:
     @property
     def says_more(self) -> bool:
         """True if it holds more than sources: a sentence beside its links, or words of the answer."""
-        return self.heads_text or self._unlinked() > (_SENTENCE if self._links() else 0)
+        return self.heads_text or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
 
     @property
     def heads_text(self) -> bool:
         """True if its title is a visible line of the answer, and not only the word for sources above mere sources."""
         if self.kind != "folded" or self.title is None or self.title.tag != "summary" or not self.title.text:
             return False
-        if not self._links():
+        if not self._body_links():
             return True
-        mostly_links = self._unlinked() <= len(" ".join(map(raw_text, self.body))) / 2
+        mostly_links = self._unlinked_length() <= len(" ".join(map(raw_text, self.body))) / 2
         return not mostly_links and _SOURCES.fullmatch(self.title.text) is None
 
-    def _links(self) -> list[Node]:
+    def _body_links(self) -> list[Node]:
         return [link for one in self.body for link in outward_links(one)]
 
-    def _unlinked(self) -> int:
+    def _unlinked_length(self) -> int:
         words = " ".join(map(raw_text, self.body))
-        return len(words) - len(" ".join(map(raw_text, self._links())))
+        return len(words) - len(" ".join(map(raw_text, self._body_links())))
 
 
 def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
@@ -74,7 +74,7 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
             continue  # what is cut down to a dot is only for screen readers
         title = _title_of(hidden, bubble)
         (found.setdefault(title, []) if title is not None else loose).append(hidden)
-    folds = (_fold(bubble, title, body) for title, body in found.items())
+    folds = (_make_fold(bubble, title, body) for title, body in found.items())
     alone = (Fold("folded", (one,)) for one in loose if outward_links(one) and one.get("role") not in _MENUS)
     return [*(fold for fold in folds if fold is not None), *alone]
 
@@ -151,7 +151,7 @@ def is_pressed(node: Node) -> bool:
     return is_control(node) or shown or "h-click" in node.attributes or bool(node.get("aria-expanded"))
 
 
-def _fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
+def _make_fold(bubble: Node, title: Node, body: list[Node]) -> Fold | None:
     said = title.text or title.get("aria-label")
     summary = title.tag == "summary" or title.get("aria-expanded") == "false"
     if is_thought_title(said) or (summary and is_reasoning(said)) or any(hints(one) & NOTES for one in (*body, title)):

@@ -40,10 +40,10 @@ def is_formula(node: Node) -> bool:
 def formula_text(node: Node) -> str:
     """Return the MathML in an element as text; "" if there is none."""
     math = next((inner for inner in node.walk() if inner.tag == "math"), None)
-    return collapse_spaces(_written(math, 0)) if math is not None else ""
+    return collapse_spaces(_write(math, 0)) if math is not None else ""
 
 
-def _written(node: Node, depth: int) -> str:
+def _write(node: Node, depth: int) -> str:
     if node.tag in _NOTHING or depth > _DEEPEST:
         return node.text if depth > _DEEPEST else ""
     if node.tag == "mspace":
@@ -51,30 +51,30 @@ def _written(node: Node, depth: int) -> str:
     parts = [child for child in node.elements if child.tag not in ("annotation", "annotation-xml")]
     write = _FORMS.get(node.tag)
     if write is not None and len(parts) >= write[0]:
-        return write[1](node, [_Part(_written(part, depth + 1).strip(), part) for part in parts])
+        return write[1](node, [_Part(_write(part, depth + 1).strip(), part) for part in parts])
     if node.tag == "mmultiscripts" and parts:
-        return _multiscripts(parts, depth)
+        return _write_multiscripts(parts, depth)
     if node.tag == "mtable":
         rows: list[str] = []
         for line in node.elements:
             row = ""
             for number, cell in enumerate(line.elements):
-                said = _written(cell, depth + 1).strip()
+                said = _write(cell, depth + 1).strip()
                 # Equations set one beneath the other have their signs in columns of their own.
                 joins = said.startswith(_RELATIONS[:-3]) or row.endswith(_RELATIONS)
                 row += (", " if number and row.strip() and not joins else "") + said
             rows.append(row)
         return "; ".join(rows)
     if node.tag == "semantics":
-        return _written(parts[0], depth + 1) if parts else ""
+        return _write(parts[0], depth + 1) if parts else ""
     if node.tag in ("mtext", "ms"):
         said = node.text
         return f'"{said}"' if node.tag == "ms" else f" {said} " if len(said) > 1 else said
-    pieces = (collapse_spaces(one) if isinstance(one, str) else _written(one, depth + 1) for one in node.children)
-    return _join(_UNSEEN.sub("", piece).replace("\u2063", ",") for piece in pieces)
+    pieces = (collapse_spaces(one) if isinstance(one, str) else _write(one, depth + 1) for one in node.children)
+    return _join_pieces(_UNSEEN.sub("", piece).replace("\u2063", ",") for piece in pieces)
 
 
-def _join(pieces: Iterable[str]) -> str:
+def _join_pieces(pieces: Iterable[str]) -> str:
     """Join the pieces, with a space where they would otherwise say something else: 1 ¾ is not 13/4."""
     text = ""
     for piece in pieces:
@@ -116,7 +116,7 @@ class _Part(NamedTuple):
         return self.text if len(self.text) == 1 else self.grouped
 
 
-def _fraction(node: Node, parts: Sequence[_Part]) -> str:
+def _write_fraction(node: Node, parts: Sequence[_Part]) -> str:
     if re.fullmatch(r"0(?:\.0*)?\s*[a-z]*", node.get("linethickness")):
         return f"{parts[0].text} atop {parts[1].text}"
     return f"{parts[0].grouped}/{parts[1].grouped}"
@@ -139,24 +139,24 @@ def _script(text: str, mark: str, forms: dict[str, str]) -> str:
     return f"{mark}{text}" if text.isalnum() or len(text) == 1 else f"{mark}({text})"
 
 
-def _over(base: _Part, sign: _Part) -> str:
+def _write_over(base: _Part, sign: _Part) -> str:
     combining, name = _OVER.get(sign.text, ("", ""))
     if not combining:
         return base.base + _raise(sign.text)
     return base.text + combining if len(base.text) == 1 else f"{name}({base.text})"
 
 
-def _under(base: _Part, sign: _Part) -> str:
+def _write_under(base: _Part, sign: _Part) -> str:
     if sign.text in _UNDER:
         return f"underline({base.text})"
     return base.base + _lower(sign.text)
 
 
-def _root(base: _Part, index: str = "") -> str:
+def _write_root(base: _Part, index: str = "") -> str:
     return {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(index, f"√[{index}]") + base.grouped
 
 
-def _fenced(node: Node, parts: Sequence[_Part]) -> str:
+def _write_fenced(node: Node, parts: Sequence[_Part]) -> str:
     opened = node.get("open") if "open" in node.attributes else "("
     closed = node.get("close") if "close" in node.attributes else ")"
     marks = "".join((node.get("separators") if "separators" in node.attributes else ",").split())
@@ -167,31 +167,31 @@ def _fenced(node: Node, parts: Sequence[_Part]) -> str:
     return f"{opened}{inner}{closed}"
 
 
-def _multiscripts(parts: Sequence[Node], depth: int) -> str:
+def _write_multiscripts(parts: Sequence[Node], depth: int) -> str:
     at = next((number for number, part in enumerate(parts) if part.tag == "mprescripts"), len(parts))
     base, behind, before = parts[0], parts[1:at], parts[at + 1 :]
     scripts = []
     for beside in (before, behind):
-        said = [_written(part, depth + 1).strip() for part in beside]
+        said = [_write(part, depth + 1).strip() for part in beside]
         scripts.append("".join(_raise(one) if number % 2 else _lower(one) for number, one in enumerate(said)))
-    return scripts[0] + _Part(_written(base, depth + 1).strip(), base).base + scripts[1]
+    return scripts[0] + _Part(_write(base, depth + 1).strip(), base).base + scripts[1]
 
 
 # For each tag, the least number of parts and the function that writes them.
 _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
-    "mfrac": (2, _fraction),
+    "mfrac": (2, _write_fraction),
     "msup": (2, lambda _, parts: parts[0].base + _raise(parts[1].text)),
     "msub": (2, lambda _, parts: parts[0].base + _lower(parts[1].text)),
     "msubsup": (3, lambda _, parts: parts[0].base + _lower(parts[1].text) + _raise(parts[2].text)),
     "msqrt": (
         1,
-        lambda node, parts: _root(
-            _Part(_join(part.text for part in parts), parts[0].node if len(parts) == 1 else node)
+        lambda node, parts: _write_root(
+            _Part(_join_pieces(part.text for part in parts), parts[0].node if len(parts) == 1 else node)
         ),
     ),
-    "mroot": (2, lambda _, parts: _root(parts[0], parts[1].text)),
-    "mover": (2, lambda _, parts: _over(parts[0], parts[1])),
-    "munder": (2, lambda _, parts: _under(parts[0], parts[1])),
-    "munderover": (3, lambda _, parts: _under(parts[0], parts[1]) + _raise(parts[2].text)),
-    "mfenced": (0, _fenced),
+    "mroot": (2, lambda _, parts: _write_root(parts[0], parts[1].text)),
+    "mover": (2, lambda _, parts: _write_over(parts[0], parts[1])),
+    "munder": (2, lambda _, parts: _write_under(parts[0], parts[1])),
+    "munderover": (3, lambda _, parts: _write_under(parts[0], parts[1]) + _raise(parts[2].text)),
+    "mfenced": (0, _write_fenced),
 }

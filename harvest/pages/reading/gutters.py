@@ -28,15 +28,15 @@ _LEVELS = 3  # levels around a `pre` in which its line numbers may be
 def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
     """Return the elements in a block of code that number its lines, or that cannot be selected while the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
-    found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw(part))}
+    found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
     for part in kept:
-        if part.parent is None or not (part.block or part.elements or "\n" in _raw(part)):
+        if part.parent is None or not (part.block or part.elements or "\n" in _raw_text(part)):
             continue
         # Numbers of several lines, one below the other, before everything else in the parent.
         telling = [one for one in part.parent.elements if one.text and not one.hidden]
         if len(telling) > 1 and telling[0] is part:
             numbers = part.text.split()
-            if len(numbers) > 1 and _counts(numbers):
+            if len(numbers) > 1 and _is_count(numbers):
                 found.add(part)
     found.update(_first_in_lines(listing, {*dropped, *found}))
     muted = {part for part in kept if "h-mute" in part.attributes}
@@ -47,18 +47,19 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
 
 def is_gutter_of_another(listing: Node) -> bool:
     """True if a `pre` holds only the line numbers of another one beside it."""
-    numbers = _raw(listing).split()
-    return any(_lines(code) == len(numbers) for code in _beside(listing, before=False)) if _counts(numbers) else False
+    numbers = _raw_text(listing).split()
+    codes = _neighbours(listing, before=False) if _is_count(numbers) else ()
+    return any(_count_lines(code) == len(numbers) for code in codes)
 
 
 def gutters_beside(listing: Node) -> Iterator[Node]:
     """Yield elements before a block of code that hold its line numbers."""
-    for other in _beside(listing, before=True):
-        if _counts(other.text.split()) and len(other.text.split()) == _lines(listing):
+    for other in _neighbours(listing, before=True):
+        if _is_count(other.text.split()) and len(other.text.split()) == _count_lines(listing):
             yield other
 
 
-def _beside(listing: Node, *, before: bool) -> Iterator[Node]:
+def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
     """Yield what is before a block of code, or the first block after it, in the nearest element that has one."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
@@ -74,11 +75,11 @@ def _beside(listing: Node, *, before: bool) -> Iterator[Node]:
         inner = around
 
 
-def _lines(listing: Node) -> int:
-    return len(_raw(listing).rstrip("\n").split("\n"))
+def _count_lines(listing: Node) -> int:
+    return len(_raw_text(listing).rstrip("\n").split("\n"))
 
 
-def _counts(numbers: list[str]) -> bool:
+def _is_count(numbers: list[str]) -> bool:
     """True for whole numbers that rise by one."""
     if not numbers or not all(re.fullmatch(r"\d{1,6}", one) for one in numbers):
         return False
@@ -102,7 +103,7 @@ def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
                 others = True
                 continue
             told = _COUNT.fullmatch(line)
-            if told is None or part is listing or part.tag == "code" or _raw(part).strip() != line.strip():
+            if told is None or part is listing or part.tag == "code" or _raw_text(part).strip() != line.strip():
                 return set()
             firsts.append((part, int(told["number"])))
             begins = False
@@ -137,5 +138,5 @@ def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Nod
             stack.extend((child, item) for child in reversed(item.children))
 
 
-def _raw(node: Node) -> str:
+def _raw_text(node: Node) -> str:
     return "".join("\n" if part is None else text for text, part in _pieces(node, ()))

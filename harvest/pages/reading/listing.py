@@ -86,7 +86,7 @@ def language_of(node: Node) -> str:
             if len(others) == 1 and "-" not in others[0]:
                 return others[0]
     for bar in bar_of(node):
-        words = " ".join(_words(bar)).strip()
+        words = " ".join(_visible_words(bar)).strip()
         if _NAME.fullmatch(words) and words.lower() not in _NO_LANGUAGE and not is_status(words):
             return words.lower()
     return ""
@@ -103,7 +103,7 @@ def bar_of(node: Node) -> list[Node]:
             if isinstance(child, str):
                 if child.strip():
                     return bars
-            elif child is not inner and next(_words(child), ""):
+            elif child is not inner and next(_visible_words(child), ""):
                 # Stop at the first that is no bar: a reply may have thousands of listings, each beside all the others.
                 if child.tag == "p" or not _is_bar(child, node):
                     return bars
@@ -116,7 +116,7 @@ def bar_of(node: Node) -> list[Node]:
 
 
 def _is_bar(node: Node, listing: Node) -> bool:
-    words = " ".join(islice(_words(node), _LONGEST_BAR + 1))
+    words = " ".join(islice(_visible_words(node), _LONGEST_BAR + 1))
     if len(words) > _LONGEST_BAR:
         return False
     classes = (name for inner in (listing, *listing.elements) for name in inner.classes)
@@ -137,7 +137,7 @@ def _has_button(node: Node) -> bool:
     return any(is_control(inner) for inner in node.walk()) or any(is_control(other) for other in beside)
 
 
-def _words(node: Node) -> Iterator[str]:
+def _visible_words(node: Node) -> Iterator[str]:
     """Yield the visible words outside buttons."""
     stack: list[Node | str] = [node]
     while stack:

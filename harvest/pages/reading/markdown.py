@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from harvest.pages.reading.alternatives import alternative_of, spaced
+from harvest.pages.reading.alternatives import alternative_of, with_spaces
 from harvest.pages.reading.elements import CONTROLS, hints, is_control
 from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
 from harvest.pages.reading.formula import formula_text, is_formula
 from harvest.pages.reading.gutters import is_gutter_of_another
 from harvest.pages.reading.listing import is_listing, language_of, listing_text
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.raised import raised
+from harvest.pages.reading.raised import raised_text
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 
@@ -77,23 +77,23 @@ class _Writer:
         self._holds_block: dict[Node, bool] = {}
 
     def whole(self, node: Node) -> str:
-        if self._gone(node):
+        if self._is_left_out(node):
             return ""
         self._find_blocks(node)
         if node.tag in _PARTS or _is_prose(node):
             return _join_blocks(self.flow(node.children, node, 0))
         if node.tag == "a" or not node.block:
             return _join_blocks(self.flow([node], node.parent or node, 0))
-        only = self._only(node)
+        only = self._innermost(node)
         if _is_prose(only):
             return _join_blocks(self.flow(only.children, only, 0))
         return _join_blocks(self.block(node, 0))
 
-    def _only(self, node: Node) -> Node:
+    def _innermost(self, node: Node) -> Node:
         """Return the innermost element that holds everything visible in `node`."""
         while True:
             seen = [child for child in node.children if not isinstance(child, str) or child.strip()]
-            kept = [child for child in seen if isinstance(child, str) or not self._gone(child)]
+            kept = [child for child in seen if isinstance(child, str) or not self._is_left_out(child)]
             if len(kept) != 1 or isinstance(kept[0], str):
                 return node
             node = kept[0]
@@ -107,7 +107,7 @@ class _Writer:
                 continue
             yield from self.paragraph(run, around, depth)
             run = []
-            if not self._gone(child):
+            if not self._is_left_out(child):
                 yield from self.block(child, depth + 1)
         yield from self.paragraph(run, around, depth)
 
@@ -119,14 +119,14 @@ class _Writer:
             yield Block(text, False, around if len(run) == len(around.children) else lone)
 
     def block(self, node: Node, depth: int) -> Iterator[Block]:
-        if self._gone(node) or depth > _DEEPEST:
-            if depth > _DEEPEST and not self._gone(node):
+        if self._is_left_out(node) or depth > _DEEPEST:
+            if depth > _DEEPEST and not self._is_left_out(node):
                 yield from self.paragraph([node.text], node, depth)
             return
         tag = node.tag
         level = _HEADINGS.get(tag, 0)
         if not level and node.get("role") == "heading":
-            level = min(max(_whole(node.get("aria-level"), 2), 1), 6)
+            level = min(max(_whole_number(node.get("aria-level"), 2), 1), 6)
         if tag == "hr":
             yield Block("---", True, node)
         elif level:
@@ -177,10 +177,10 @@ class _Writer:
             return
         items = [child for child in node.elements if child.tag == "li"]
         step = -1 if "reversed" in node.attributes else 1
-        number = _whole(node.get("start"), len(items) if step < 0 else 1)
+        number = _whole_number(node.get("start"), len(items) if step < 0 else 1)
         numbers: dict[Node, int] = {}
         for item in items:
-            number = _whole(item.get("value"), number)
+            number = _whole_number(item.get("value"), number)
             numbers[item] = number
             number += step
         yield from self._items(node.elements, lambda item: f"{numbers.get(item, number)}. ", depth, node)
@@ -189,10 +189,10 @@ class _Writer:
         self, nodes: list[Node], marker: Callable[[Node], str], depth: int, around: Node | None = None
     ) -> Iterator[Block]:
         lines: list[str] = []
-        loose = any(child.tag == "p" and not self._gone(child) for item in nodes for child in item.elements)
+        loose = any(child.tag == "p" and not self._is_left_out(child) for item in nodes for child in item.elements)
         indent = "  "
         for item in nodes:
-            if self._gone(item):
+            if self._is_left_out(item):
                 continue
             nested = item.tag in _LISTS
             blocks = list(self.block(item, depth + 1) if nested else self.flow(item.children, item, depth + 1))
@@ -210,7 +210,7 @@ class _Writer:
         lines: list[str] = []
         parts = [inner for child in node.elements for inner in ([child] if child.tag != "div" else child.elements)]
         for part in parts:
-            text = _join_blocks(self.flow(part.children, part, depth + 1)) if not self._gone(part) else ""
+            text = _join_blocks(self.flow(part.children, part, depth + 1)) if not self._is_left_out(part) else ""
             if text and part.tag == "dd":
                 lines.append(": " + _indent(text, "  ").lstrip(" "))
             elif text:
@@ -232,11 +232,11 @@ class _Writer:
                 if before is not None and before.tag == "br":
                     child = child.removeprefix("\n")  # renderers add a line break in the source, too
                 if child:
-                    pieces.append(shown_text(child, _space(around)))
+                    pieces.append(shown_text(child, _space_style(around)))
                     before = None
-            elif not self._gone(child):
+            elif not self._is_left_out(child):
                 if before is not None:
-                    pieces.append(_gap(before, child))
+                    pieces.append(_gap_between(before, child))
                 pieces.append(self.inline(child, depth + 1, marks))
                 before = child
         return "".join(pieces)
@@ -248,7 +248,7 @@ class _Writer:
         if tag == "br":
             return BREAK
         if words := alternative_of(node):
-            return spaced(node, words)
+            return with_spaces(node, words)
         if tag in _FIGURES or is_figure(node):
             return figure_mark(node, wordless=self._wordless)
         if tag == "input" and node.get("type") == "checkbox":
@@ -260,7 +260,7 @@ class _Writer:
         if is_formula(node):
             return self._formula(node)
         if tag in ("code", "tt", "samp"):
-            return inside_code(listing_text(node, self._dropped), _space(node) == "pre")
+            return inside_code(listing_text(node, self._dropped), _space_style(node) == "pre")
         if tag == "a" and "href" in node.attributes:
             return self._link(node, depth, marks)
         mark = _MARKS.get(tag, "")
@@ -268,7 +268,7 @@ class _Writer:
             mark = next((_STYLED[name] for name in node.classes if name in _STYLED), "")
         inner = self.line(node.children, node, depth, marks | {mark} if mark else marks)
         if tag in ("sup", "sub") or node.get("h-raise"):
-            return raised(node, inner)
+            return raised_text(node, inner)
         if node.block:
             inner = f" {inner} "
         if mark and mark not in marks:
@@ -297,7 +297,7 @@ class _Writer:
         mark = "$$" if display or node.get("display") in ("block", "true") else "$"
         return f"{mark}{shown_text(source, 'pre')}{mark}"
 
-    def _gone(self, node: Node) -> bool:
+    def _is_left_out(self, node: Node) -> bool:
         if (
             node in self._dropped
             or (is_icon(node) and not alternative_of(node))
@@ -319,7 +319,7 @@ class _Writer:
     def _find_blocks(self, root: Node) -> None:
         for node in list(root.walk())[::-1]:
             self._holds_block[node] = any(
-                ((inner.block or inner.tag == "textarea") and not self._gone(inner))
+                ((inner.block or inner.tag == "textarea") and not self._is_left_out(inner))
                 or (inner.tag != "a" and self._holds_block[inner])
                 for inner in node.elements
             )
@@ -339,7 +339,7 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
     return text.strip("\n").rstrip()
 
 
-def _gap(left: Node, right: Node) -> str:
+def _gap_between(left: Node, right: Node) -> str:
     """Return what a person sees between two elements with no text between them: nothing, a space, or a line break."""
     if left.tag == "br" or right.tag == "br":
         return ""
@@ -353,7 +353,7 @@ def _gap(left: Node, right: Node) -> str:
     return " " if parts and (below or right.box.x - left.box.right >= 3) else ""
 
 
-def _space(node: Node) -> str:
+def _space_style(node: Node) -> str:
     """Return how white space in an element is shown: `pre`, `line`, or ""."""
     while True:
         kind = node.get("h-space")
@@ -383,7 +383,7 @@ def _is_prose(node: Node) -> bool:
     return node.tag == "pre" and not node.elements and not language_of(node) and "code" not in hints(node)
 
 
-def _whole(text: str, otherwise: int) -> int:
+def _whole_number(text: str, otherwise: int) -> int:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else otherwise
 
 

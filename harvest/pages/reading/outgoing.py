@@ -27,7 +27,7 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
     other: str | None = None
     alike: tuple[float, str] | None = None
     for body in bodies:
-        for text in _texts(body if isinstance(body, str) else body.decode("utf-8", "replace"), _DEEPEST):
+        for text in _texts_in(body if isinstance(body, str) else body.decode("utf-8", "replace"), _DEEPEST):
             if said in text.replace("\r\n", "\n"):
                 return said
             if other is None and wanted and letters(text) == wanted:
@@ -49,7 +49,7 @@ def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
     return max(sent.values(), default=0)
 
 
-def _texts(body: str, depth: int) -> Iterator[str]:
+def _texts_in(body: str, depth: int) -> Iterator[str]:
     yield body
     for found in _STRING.finditer(body):
         try:
@@ -58,7 +58,7 @@ def _texts(body: str, depth: int) -> Iterator[str]:
             continue
         yield text
         if depth and '"' in text:
-            yield from _texts(text, depth - 1)
+            yield from _texts_in(text, depth - 1)
     if depth == _DEEPEST:
         yield from (value for _, value in parse_qsl(body))
         yield from (found[1] for found in _PART.finditer(body))

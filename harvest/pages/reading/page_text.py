@@ -80,8 +80,8 @@ class PageText:
         self._pictures: dict[tuple[str, str], list[Node]] = {}
         for node in page.walk():
             if node.tag == "img" and node.get("src"):
-                self._pictures.setdefault(_shown(node), []).append(node)
-        self._lay()
+                self._pictures.setdefault(_picture_key(node), []).append(node)
+        self._lay_out()
         self.letters = "".join(self._letters)
 
     @property
@@ -165,24 +165,24 @@ class PageText:
     @cached_property
     def said(self) -> Counter[str]:
         """How often each line is on the page, without times, names and states, which change with every painting."""
-        return Counter(line for text in self.lines.values() if (line := _told(text)))
+        return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
     @cached_property
-    def _new(self) -> Counter[str]:
+    def _new_lines(self) -> Counter[str]:
         """How often each line came since the send."""
-        return Counter(_told(text) for block, text in self.lines.items() if self.fresh(block))
+        return Counter(_line_key(text) for block, text in self.lines.items() if self.fresh(block))
 
     @cached_property
-    def _gone(self) -> Counter[str]:
+    def _gone_lines(self) -> Counter[str]:
         """How often each line was in an element that is no longer there."""
         there = self.page.by_id
         before = self.before.lines if self.before is not None else {}
-        return Counter(_told(text) for block, text in before.items() if block.id not in there)
+        return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
     def stood(self, node: Node) -> bool:
         """True if elements that have gone said the same before, so that it was only painted anew."""
-        told = [line for inner in node.walk() if inner in self.lines and (line := _told(self.lines[inner]))]
-        return bool(told) and all(0 < self._new[line] <= self._gone[line] for line in told)
+        told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
+        return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
     @cached_property
     def keeps(self) -> bool:
@@ -194,18 +194,18 @@ class PageText:
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
-    def _lay(self) -> None:
+    def _lay_out(self) -> None:
         stack: list[tuple[Node, int, float | None, tuple[int, int] | None]] = [(self.page.root, 0, None, None)]
         while stack:
             node, child, born, begun = stack.pop()
             if begun is None:
                 figure = not node.hidden and self._is_figure(node)
                 word = not figure and not node.hidden and alternative_of(node) != ""
-                if node.hidden or (not figure and not word and self._apart(node)):
+                if node.hidden or (not figure and not word and self._is_apart(node)):
                     continue
                 begun = (self._count, self._signs)
                 if node.block or node.tag == "br":
-                    self._break()
+                    self._break_line()
                 own = node.born
                 born = own if own is not None else born
                 if born is not None:
@@ -228,18 +228,18 @@ class PageText:
                     stack.append((node, child, born, begun))
                     stack.append((inner, 0, born, None))
                     break
-                self._text(node, child - 1, inner, born is not None or "h-said" in node.attributes)
+                self._add_text(node, child - 1, inner, born is not None or "h-said" in node.attributes)
             else:
                 self.spans[node] = Span(begun[0], self._count, begun[1], self._signs)
                 if node.block:
-                    self._break()
+                    self._break_line()
 
-    def _text(self, node: Node, child: int, text: str, fresh: bool) -> None:
+    def _add_text(self, node: Node, child: int, text: str, fresh: bool) -> None:
         begin = self._signs
         self._signs += len(_INK.findall(text))
         if self._signs == begin:
             if "\n" in text and node.get("h-space") in ("pre", "line"):
-                self._break()
+                self._break_line()
             return
         if fresh:
             self._fresh.append(begin)
@@ -248,7 +248,7 @@ class PageText:
         reached = 0
         for word in _WORDS.finditer(text):
             if kept and "\n" in text[reached : word.start()]:
-                self._break()
+                self._break_line()
             reached = word.end()
             folded = letters(word[0])
             self.starts.add(self._count)
@@ -256,9 +256,9 @@ class PageText:
             self._count += len(folded)
             self.ends.add(self._count)
         if kept and "\n" in text[reached:]:
-            self._break()
+            self._break_line()
 
-    def _break(self) -> None:
+    def _break_line(self) -> None:
         if self._breaks[-1] != self._count:
             self._breaks.append(self._count)
 
@@ -269,7 +269,7 @@ class PageText:
         # The same small picture again and again, beside words, is the face of a speaker; with nothing beside it, it is
         # what was said, and with another link it is another answer.
         small = box is not None and max(box.width, box.height) <= _LARGEST_FACE
-        shown = _shown(node)
+        shown = _picture_key(node)
         if not small or len(self._pictures.get(shown, ())) <= 1 or node.get("src").startswith("data:"):
             return True
         if shown not in self._faces:
@@ -280,7 +280,7 @@ class PageText:
             self._faces[shown] = any(map(_has_words, rows))
         return not self._faces[shown]
 
-    def _apart(self, node: Node) -> bool:
+    def _is_apart(self, node: Node) -> bool:
         if is_icon(node) or is_control(node) or node in self.composers:
             return True
         if "h-edit" in node.attributes and not is_written(node):
@@ -318,7 +318,7 @@ class PageText:
         return listed and around.tag not in ("body", "h-page")
 
 
-def _shown(picture: Node) -> tuple[str, str]:
+def _picture_key(picture: Node) -> tuple[str, str]:
     """Return the address of a picture, and where it leads."""
     link = next((around for around in picture.ancestors() if around.tag == "a"), None)
     return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
@@ -337,7 +337,7 @@ def _has_words(node: Node) -> bool:
     return False
 
 
-def _told(line: str) -> str:
+def _line_key(line: str) -> str:
     plain = collapse_spaces(line)
     beside = is_time(plain) or is_named_time(plain) or is_label(plain) or is_status(plain) or is_placeholder(plain)
     return "" if beside else letters(plain) or plain

@@ -54,8 +54,8 @@ def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known
     """
     named = page.marked("sources")
     if named:
-        links = [link for one in named if _seen(one) for link in outward_links(one) if _seen(link)]
-        return Beside(_sources([link for link in links if _is_new(link, before)] or links, page.url))
+        links = [link for one in named if _is_seen(one) for link in outward_links(one) if _is_seen(link)]
+        return Beside(_sources_of([link for link in links if _is_new(link, before)] or links, page.url))
     container = spot.container
     if page.asked is None or not spot.bubbles or container is None or container.tag in _ALONE:
         return Beside()
@@ -76,10 +76,10 @@ def sources_beside(page: Page, said: str, spot: Spot, before: Page | None, known
             places.add(trail(link))
         elif letters(link.text) not in letters(said):
             missed = True
-    return Beside(_sources(taken, page.url), frozenset(places), missed)
+    return Beside(_sources_of(taken, page.url), frozenset(places), missed)
 
 
-def _sources(links: Collection[Node], url: str) -> tuple[Source, ...]:
+def _sources_of(links: Collection[Node], url: str) -> tuple[Source, ...]:
     here = url.partition("#")[0]
     titles: dict[str, str] = {}
     for link in links:
@@ -92,14 +92,14 @@ def _sources(links: Collection[Node], url: str) -> tuple[Source, ...]:
 def _is_beside(link: Node, container: Node, url: str) -> bool:
     """True if it can be seen and is neither in the conversation nor in a menu."""
     around = list(link.ancestors())
-    if container in around or link.text == "" or not _seen(link):
+    if container in around or link.text == "" or not _is_seen(link):
         return False
     if any(one.tag in _MENUS or one.get("role") in _MENU_ROLES or hints(one) & _OTHERS for one in around):
         return False
     return urlsplit(link.get("href")).netloc != urlsplit(url).netloc or any(hints(one) & _NAMED for one in around)
 
 
-def _seen(node: Node) -> bool:
+def _is_seen(node: Node) -> bool:
     return node.visible and "leave_out" not in node.get("h-site").split()
 
 

@@ -42,7 +42,7 @@ def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
     """Yield what is collapsed and not read, as Markdown, in the order of the page."""
     for fold in folds:
         if fold.kind == "folded" and fold.says_more:
-            yield from (said for body in fold.body if (said := _unfold(body, url)))
+            yield from (said for body in fold.body if (said := _unfolded_text(body, url)))
 
 
 def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
@@ -50,7 +50,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
     kept = [fold for fold in folds if fold.kind == "thoughts" and fold.title is not None]
     bodies = [body for fold in kept if not called_tool(fold.title.text if fold.title else "") for body in fold.body]
     thought = [node for node in nodes if not called_tool(title.text if (title := _title_in(node)) else "")]
-    pieces = (_unfold(node, url) for node in (*thought, *bodies))
+    pieces = (_unfolded_text(node, url) for node in (*thought, *bodies))
     return "\n\n".join(dict.fromkeys(piece for piece in pieces if piece))
 
 
@@ -60,7 +60,7 @@ def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
         if name:
-            asked = "\n".join(_unfold(body, url) for body in bodies).strip("`\n")
+            asked = "\n".join(_unfolded_text(body, url) for body in bodies).strip("`\n")
             yield ToolCall(name, asked.removeprefix("json\n"))
 
 
@@ -68,7 +68,7 @@ def _title_in(node: Node) -> Node | None:
     return next((one for one in node.walk() if one.tag == "summary" or is_control(one)), None)
 
 
-def _unfold(node: Node, url: str) -> str:
+def _unfolded_text(node: Node, url: str) -> str:
     titles = {one for one in node.walk() if one.tag == "summary" or is_thought_title(one.text)} - {node}
     return markdown(node, titles, url, unfolded={node, *hidden_in(node)})
 

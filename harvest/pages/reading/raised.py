@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[NMDS][a-z]?)$")
 _SET_BY_ITSELF = re.compile(r"\W*|\[.*\]|\(.*\)")
 
 
-def raised(node: Node, inner: str) -> str:
+def raised_text(node: Node, inner: str) -> str:
     """Return the figures of a raised or lowered element in a form that is not read with the text before them.
 
     inner: its text in the form that `finish_line` expects. Links and notes in brackets are separate anyway.

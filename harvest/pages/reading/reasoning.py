@@ -100,7 +100,7 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
                 blocks.append(_Block(node, leaves))
         if not blocks:
             return None
-        if len(blocks) > 1 and (found := _titled(blocks) or _set_apart(blocks)) is not None:
+        if len(blocks) > 1 and (found := _titled_reasoning(blocks) or _set_apart(blocks)) is not None:
             return found
         inner = blocks[-1].node
         if inner.tag in _ANSWERS or any(isinstance(child, str) and child.strip() for child in inner.children):
@@ -109,14 +109,14 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
     return None
 
 
-def _titled(blocks: Sequence[_Block]) -> Reasoning | None:
+def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
     """Find reasoning that has a title."""
     for place, block in enumerate(blocks[: _TITLED + 1]):
         if block.node.tag in _NO_TITLE:
             return None
         later = blocks[place + 1 :]
         if is_thought_title(block.node.text):
-            return _under(block.node, later)
+            return _reasoning_under(block.node, later)
         if later and block.has_title:
             # The title and what is under it are in one frame, and the answer comes after it.
             return Reasoning(None, (block.node,)) if _came_before([block], later) else None
@@ -125,7 +125,7 @@ def _titled(blocks: Sequence[_Block]) -> Reasoning | None:
     return None
 
 
-def _under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
+def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
     """Find what is under a title, up to where the page begins to look or to be made differently."""
     if not later:
         return None
@@ -161,22 +161,22 @@ def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
         sure = _has_pause(first, rest, _PAUSE)
     else:
         # A card is there at once; reasoning is written bit by bit, and then there is a pause before the answer.
-        times = [*_changes(first), *(block.node.born for block in first if block.node.born is not None)]
+        times = [*_change_times(first), *(block.node.born for block in first if block.node.born is not None)]
         grew = bool(times) and max(times) - min(times) >= _LONG_PAUSE
         sure = own and grew and _has_pause(first, rest, _LONG_PAUSE)
     return Reasoning(None, tuple(block.node for block in first)) if sure else None
 
 
-def _changes(blocks: Sequence[_Block]) -> list[float]:
+def _change_times(blocks: Sequence[_Block]) -> list[float]:
     return [time for block in blocks for time in block.changes]
 
 
 def _came_before(first: Sequence[_Block], rest: Sequence[_Block]) -> bool:
     """True if nothing in `first` changed after the last change in `rest`, or if one of them has no dates."""
-    ends, begins = _changes(first), _changes(rest)
+    ends, begins = _change_times(first), _change_times(rest)
     return not ends or not begins or max(ends) <= max(begins)
 
 
 def _has_pause(first: Sequence[_Block], rest: Sequence[_Block], least: float) -> bool:
-    ends, begins = _changes(first), _changes(rest)
+    ends, begins = _change_times(first), _change_times(rest)
     return bool(ends) and bool(begins) and max(ends) + least <= min(begins)

@@ -95,12 +95,12 @@ class Reasons:
             text = collapse_spaces(" ".join(inner.text for inner in (near[:inside] if first else near[:inside][::-1])))
             if inside == NEAR or len(text) > SHORT + 30 or not element.within(bubble):
                 break
-            if element is bubble and len(self.slots) == 1 and not self._alike(element):
+            if element is bubble and len(self.slots) == 1 and not self._is_like_decoration(element):
                 break
             placed = bubble.tag in ("tr", "tbody") and element.tag in ("td", "tbody", "tr")
             stamped = bool(hints_last(element) & _STAMPS) or element.tag == "time"
             # A page may make names like the words, in smaller letters.
-            heads = first and inside < len(near) and self._heads(near[0], near[inside])
+            heads = first and inside < len(near) and self._is_small_heading(near[0], near[inside])
             said = bool(element.classes) and kind(element) in self.example.said and not heads
             reason = self._reason_by_name(element, text, stamped=stamped, prose=prose, said=said)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
@@ -110,7 +110,7 @@ class Reasons:
                 prose = prose or len(near) == inside or not near[inside].parent.within(content)
             parts = [leaf.text for leaf in near[:inside]]
             reason = max(
-                reason, self._reason(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
+                reason, self._reason_by_text(element, text, parts, stamped=stamped, prose=prose, first=first, said=said)
             )
             named = self._announces_words(element, text, bubble) if first and not prose else False
             if named or (heads and not prose and self._heads_box(element, text, near[inside], bubble)):
@@ -132,10 +132,10 @@ class Reasons:
         words = leaves_of(slot, self.dropped)
         if not words or self.example.tells_who:
             return True
-        came, stood = _came(words[0]), [_came(leaf) for leaf in leaves_of(element, ())]
+        came, stood = _time_of(words[0]), [_time_of(leaf) for leaf in leaves_of(element, ())]
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
-    def _heads(self, line: Leaf, words: Leaf) -> bool:
+    def _is_small_heading(self, line: Leaf, words: Leaf) -> bool:
         """True for a line in smaller letters than what follows, which is no smaller than the user's words."""
         if self.example.look is None:
             return False
@@ -156,13 +156,13 @@ class Reasons:
         """
         if said and not stamped:
             return Reason.NONE
-        if len(text) <= SHORT and self._alike(element):
+        if len(text) <= SHORT and self._is_like_decoration(element):
             return Reason.STRONG
         if not stamped or not is_brief(text) or (_is_content(element) and element.tag != "time"):
             return Reason.NONE
         return Reason.WEAK if prose and any(inner.tag in _PARAGRAPHS for inner in element.walk()) else Reason.STRONG
 
-    def _reason(
+    def _reason_by_text(
         self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> Reason:
         """Weigh the text of an element. parts: its texts one by one."""
@@ -237,7 +237,7 @@ class Reasons:
             or (text != element.text and text in {one.text for one in element.walk() if "h-click" in one.attributes})
         )
 
-    def _alike(self, element: Node) -> bool:
+    def _is_like_decoration(self, element: Node) -> bool:
         """True if it is made like an element beside the user's words."""
         if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
             cells = element.parent.elements
@@ -251,7 +251,7 @@ def _only_frames(node: Node) -> bool:
     return len(node.elements) == 1 and not any(isinstance(child, str) and child.strip() for child in node.children)
 
 
-def _came(leaf: Leaf) -> float | None:
+def _time_of(leaf: Leaf) -> float | None:
     said = leaf.parent.get("h-said")
     return float(said) if said else leaf.parent.born
 

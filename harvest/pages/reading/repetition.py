@@ -27,13 +27,13 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
         return False
     ground = PageText(page)
     made = trail(echo)
-    now = [node for node in _holding(ground, said) if trail(node) == made and _same_side(node, echo)]
-    beside = _beside(echo, said)
-    now = [node for node in now if _beside(node, said) == beside]
+    now = [node for node in _holders(ground, said) if trail(node) == made and _same_side(node, echo)]
+    beside = _text_beside(echo, said)
+    now = [node for node in now if _text_beside(node, said) == beside]
     if len(now) <= 1:
         return False
     # Other bubbles with the same words belong to earlier turns, even if the page has repainted them.
-    earlier = sum(trail(node) == made for node in _holding(PageText(before), said))
+    earlier = sum(trail(node) == made for node in _holders(PageText(before), said))
     if len(now) - earlier <= 1:
         return False
     first = min(ground.births.get(node, 0.0) for node in now)
@@ -45,16 +45,16 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
     rest = [
         bubble
         for bubble in turn.bubbles
-        if _beside(bubble, said) != beside or ids.isdisjoint(node.id for node in bubble.walk())
+        if _text_beside(bubble, said) != beside or ids.isdisjoint(node.id for node in bubble.walk())
     ]
     return bool(rest) and not any(trail(node) == made for bubble in rest for node in bubble.walk())
 
 
-def _holding(ground: PageText, said: str) -> list[Node]:
+def _holders(ground: PageText, said: str) -> list[Node]:
     return list(dict.fromkeys(found.node for found in occurrences(ground, said)))
 
 
-def _beside(node: Node, said: str) -> str:
+def _text_beside(node: Node, said: str) -> str:
     """Return the bubble's text beside the words: a name, or a time, whose digits do not count."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 

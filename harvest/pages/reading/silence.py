@@ -21,24 +21,24 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
     """True if the turn has a bubble of its own that has at most names and times.
 
     left_out: texts of the answer's decorations. A sign that more is to come is no empty answer. heard: as in
-    `offering`.
+    `offered_choices`.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False
     if spot.bubbles:
-        return not any(waits(bubble) for bubble in spot.bubbles)
+        return not any(is_waiting(bubble) for bubble in spot.bubbles)
     replies = [node for node in ground.page.marked("reply") if node.born is not None and node.visible]
     return (
         any(_is_bubble(node) for node in replies)
-        or bool(offering(ground, spot, heard))
+        or bool(offered_choices(ground, spot, heard))
         or any(
             _is_bubble(node) and (akin(node, branch) or any(map(is_control, node.walk())))
-            for node, branch in _behind(spot)
+            for node, branch in _later_nodes(spot)
         )
     )
 
 
-def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
+def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
     """Return what came after the user's words and has only things to press: an answer that is only choices.
 
     What came in the same stroke as those words, and before a byte came back, belongs to them. heard: milliseconds from
@@ -48,12 +48,12 @@ def offering(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[
         return ()
     came = (ground.births.get(spot.echo) or spot.echo.born or 0.0) + AT_ONCE
     came = came if heard is None else min(came, heard)
-    found = (node for node, _ in _behind(spot) if node.born is not None and node.born >= came and _offers_alone(node))
-    return tuple(dict.fromkeys(found))
+    found = (node for node, _ in _later_nodes(spot) if node.born is not None and node.born >= came)
+    return tuple(dict.fromkeys(filter(_offers_alone, found)))
 
 
 def _offers_alone(node: Node) -> bool:
-    if not node.visible or waits(node):
+    if not node.visible or is_waiting(node):
         return False
     pressed = any(is_pressed(one) and (one.text or one.get("h-options")) and one.visible for one in node.walk())
     return pressed and all(
@@ -62,7 +62,7 @@ def _offers_alone(node: Node) -> bool:
     )
 
 
-def _behind(spot: Spot) -> Iterator[tuple[Node, Node]]:
+def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
     """Yield what came after the user's words, each with the element beside it that holds those words."""
     branch = spot.echo
     while branch is not None and branch.parent is not None and branch is not spot.container:
@@ -78,9 +78,9 @@ def _is_bubble(node: Node) -> bool:
     box = node.box
     seen = node.visible and box is not None and box.width >= _LEAST and box.height >= _LEAST
     said = leaves_of(node, [one for one in node.walk() if is_vote(one)])
-    return seen and not said and not is_control(node) and not waits(node)
+    return seen and not said and not is_control(node) and not is_waiting(node)
 
 
-def waits(node: Node) -> bool:
+def is_waiting(node: Node) -> bool:
     """True if a name or a state in it shows that work is in progress."""
     return any(one.visible and (hints(one) & _WAITING or one.get("aria-busy") == "true") for one in node.walk())

@@ -25,7 +25,7 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
     replies.
     """
     found: set[str] = set()
-    for made, text in _held(bubbles, dropped):
+    for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
         if len(text) > SHORT or (others and text not in others):
             found.add(made)
@@ -37,10 +37,10 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
 
     Their text is longer than any name, or a sentence that these bubbles do not repeat in the same place.
     """
-    again = set(_held(bubbles, ()))
+    again = set(_held_texts(bubbles, ()))
     return {
         made
-        for made, text in _held(replies, ())
+        for made, text in _held_texts(replies, ())
         if len(text) > SHORT
         or (
             not ((made, text) in again or is_brief(text) or is_label(text))
@@ -49,7 +49,7 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
     }
 
 
-def _held(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
+def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
     """Yield each text with the kind of the nearest named element around it."""
     for bubble in bubbles:
         for leaf in islice(leaves_of(bubble, dropped), _MOST):
@@ -83,7 +83,7 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
     """Return the element of `inner` that corresponds to `step` in `outer`: each is most like the other."""
-    others, candidates = _parts(outer), _parts(inner)
+    others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]
     if best < _LIKE:
@@ -96,7 +96,7 @@ def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
     return None if rivals else matches[0]
 
 
-def _parts(node: Node) -> list[Node]:
+def _visible_parts(node: Node) -> list[Node]:
     return [one for one in node.elements if not one.hidden and one.tag not in ("img", "svg") and not is_control(one)]
 
 

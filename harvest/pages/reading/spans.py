@@ -79,7 +79,7 @@ def write_link(label: str, href: str, title: str) -> str:
         return f"{before}{_BARE}{plain or href}{_BARE_HREF}{href}{_BARE_END}{after}"
     if scheme in ("mailto", "tel") and plain in (href, href.partition(":")[2]):
         return label
-    return f"{before}{_link(words, href)}{after}"
+    return f"{before}{_markdown_link(words, href)}{after}"
 
 
 def finish_line(line: str) -> str:
@@ -106,10 +106,10 @@ def _bare_link(match: re.Match[str]) -> str:
     found = [mention.href for mention in find_urls(f"{left}{url}{right}") if mention.start == len(left)]
     if any(canonical_url(mention) == canonical_url(href) for mention in found):
         return url
-    return _link(url, href)
+    return _markdown_link(url, href)
 
 
-def _link(words: str, href: str) -> str:
+def _markdown_link(words: str, href: str) -> str:
     depth = 0
     for sign in re.findall(r"\\.|[\[\]]", words):
         depth += {"[": 1, "]": -1}.get(sign, 0)

@@ -19,10 +19,10 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
 
     text_of: returns a cell's text, with line breaks.
     """
-    if any(_strays(part) for part in (table, *table.elements, *_rows(table, dropped))):
+    if any(_has_stray(part) for part in (table, *table.elements, *_table_rows(table, dropped))):
         return []
     rows: list[list[Node]] = []
-    for row in _rows(table, dropped):
+    for row in _table_rows(table, dropped):
         cells = [one for one in row.elements if one.tag in ("td", "th") and not one.hidden and one not in dropped]
         if cells:
             rows.append(cells)
@@ -43,20 +43,20 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
                 line.append("")
                 continue
             cell = todo.pop(0)
-            wide = min(max(_number(cell.get("colspan")), 1), _MOST_COLUMNS)
+            wide = min(max(_span_number(cell.get("colspan")), 1), _MOST_COLUMNS)
             for extra in range(wide):
-                waiting[column + extra] = min(_number(cell.get("rowspan")), len(rows)) - 1
+                waiting[column + extra] = min(_span_number(cell.get("rowspan")), len(rows)) - 1
             said = (part.strip() for part in text_of(cell).split("\n") if part.strip())
             line.extend(["<br>".join(said).replace("\\|", "|").replace("|", "\\|"), *[""] * (wide - 1)])
         grid.append(line)
     columns = max(len(line) for line in grid)
-    lines = [_row([*line, *[""] * (columns - len(line))]) for line in grid]
+    lines = [_row_line([*line, *[""] * (columns - len(line))]) for line in grid]
     ruled = [_ALIGNED.get(cell.get("align").lower(), "---") for cell in rows[0]]
     ruled = [*ruled, *["---"] * columns][:columns]
-    return [lines[0], _row(ruled), *lines[1:]]
+    return [lines[0], _row_line(ruled), *lines[1:]]
 
 
-def _strays(part: Node) -> bool:
+def _has_stray(part: Node) -> bool:
     """True if it contains something that is neither a row nor a cell."""
     if part.tag not in _INNER:
         return False
@@ -65,7 +65,7 @@ def _strays(part: Node) -> bool:
     )
 
 
-def _rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:
+def _table_rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:
     for part in table.elements:
         if part.hidden or part in dropped:
             continue
@@ -86,9 +86,9 @@ def _is_layout(table: Node, rows: list[list[Node]]) -> bool:
     return any(inner.tag in _NO_CELL for cells in rows for cell in cells for inner in cell.walk())
 
 
-def _row(cells: list[str]) -> str:
+def _row_line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _number(text: str) -> int:
+def _span_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 1

@@ -25,7 +25,7 @@ _STATES = frozenset({"date", "foot", "footer", "meta", "state", "status", "time"
 _USERS = frozenset({"du", "guest", "human", "me", "moi", "sie", "tú", "user", "você", "vous", "you", "你", "您", "我"})
 
 
-def tells(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
+def says_something(ground: PageText, node: Node, branch: Node | None = None, echo: Node | None = None) -> bool:
     if not may_tell(ground, node):
         return False
     if ground.figures and any(inner in ground.figures for inner in node.walk()):
@@ -104,7 +104,7 @@ def only_pressed(ground: PageText, node: Node) -> bool:
     return pressed >= ground.signs(node)
 
 
-def lists(ground: PageText, around: Node, branch: Node) -> bool:
+def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
     """True if it holds earlier bubbles made like the one around the user's words."""
     return ground.dated and any(
         one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)

@@ -35,7 +35,7 @@ from harvest.pages.reading.parts import (
     thoughts_in,
 )
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
-from harvest.pages.reading.silence import is_wordless, offering, waits
+from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
 from harvest.pages.reading.slot import slots_before, slots_of
 from harvest.pages.reading.turn_place import Spot, find_spot
 from protocols.answer import Answer
@@ -172,7 +172,7 @@ def read_turn(
         doubtful=spot.doubtful or announced,
     )
     names = names_on(page, spot.bubbles) if spot.bubbles else frozenset()
-    others = _others(page, spot)
+    others = _similar_bubbles(page, spot)
     edges = {*habits.edges, *(edge for other in others for edge in edges_of(other))}
     decorations = find_decorations(
         spot.bubbles,
@@ -190,15 +190,15 @@ def read_turn(
             decorations.texts.append(quote.text)
     left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
     text = _write_bubbles(spot.bubbles, decorations, page.url, left_out)
-    name = _speaker(text, spot.echo, said, names)
+    name = _speaker_prefix(text, spot.echo, said, names)
     if name:
         left_out.append(name)
         text = text[len(name) :].lstrip()
     rest = rest_offered(page, spot.bubbles, decorations.folds, text)
-    began, ended = _dates(ground, spot.bubbles, decorations) if text else (None, None)
+    began, ended = _answer_times(ground, spot.bubbles, decorations) if text else (None, None)
     # An answer that is only choices has no words of its own.
-    offered = offering(ground, spot, heard) if not text and not decorations.doubtful else ()
-    beside = _beside(page, spot.bubbles or offered, spot.container, decorations)
+    offered = offered_choices(ground, spot, heard) if not text and not decorations.doubtful else ()
+    beside = _other_parts(page, spot.bubbles or offered, spot.container, decorations)
     panel = sources_beside(page, said, spot, before.page if before is not None else None, habits.beside)
     beside = replace(beside, sources=(*beside.sources, *panel.sources))
     turn = ReadTurn(
@@ -209,7 +209,7 @@ def read_turn(
         spot.container,
         spot.how,
         tuple(left_out),
-        _marks(decorations),
+        _mark_decorations(decorations),
         slots_of(spot.bubbles, decorations.nodes, edges),
         panel.places,
         began,
@@ -229,10 +229,10 @@ def read_turn(
         return replace(turn, doubtful=_as_said(turn, ground, decorations, page.url, heard))
     given_back = replace(decorations, nodes=decorations.nodes - decorations.doubtful, texts=[])
     text = _write_bubbles(spot.bubbles, given_back, page.url, [])
-    began, ended = _dates(ground, spot.bubbles, given_back)
+    began, ended = _answer_times(ground, spot.bubbles, given_back)
     kept = tuple(one for one in left_out if one not in {node.text for node in decorations.doubtful})
     doubtful = replace(turn, text=text, links=links_in(text), left_out=kept, began=began, ended=ended)
-    return replace(turn, doubtful=replace(doubtful, decorations=_marks(given_back)))
+    return replace(turn, doubtful=replace(doubtful, decorations=_mark_decorations(given_back)))
 
 
 def _as_said(
@@ -243,17 +243,17 @@ def _as_said(
     A system may answer like that. The text must have come after a byte did, and nothing in it may show that it waits.
     It announces more, so it counts only if nothing else can come.
     """
-    if not turn.bubbles or heard is None or any(map(waits, turn.bubbles)):
+    if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
     text = _write_bubbles(turn.bubbles, decorations, url, None)
-    began, ended = _dates(ground, turn.bubbles, decorations)
+    began, ended = _answer_times(ground, turn.bubbles, decorations)
     if not text or 1000 * began < heard:
         return None
     kept = tuple(one for one in turn.left_out if one != collapse_spaces(text))
     return replace(turn, text=text, left_out=kept, began=began, ended=ended, wordless=False, announced=True)
 
 
-def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
+def _other_parts(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
     return Answer(
         "",
         sources=tuple(sources_in(decorations.folds, page.url)),
@@ -264,7 +264,7 @@ def _beside(page: Page, bubbles: Sequence[Node], container: Node | None, decorat
     )
 
 
-def _marks(decorations: Decorations) -> dict[Node, str]:
+def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
     return {node: "thoughts" if node in decorations.thoughts else "1" for node in decorations.nodes}
 
 
@@ -310,7 +310,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text
-    beside = _beside(page, bubbles, None, decorations)
+    beside = _other_parts(page, bubbles, None, decorations)
     return ReadTurn(text, links_in(text), bubbles, how="reply", left_out=tuple(told), beside=beside)
 
 
@@ -343,7 +343,7 @@ def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, 
     return without_cursor("\n\n".join(kept))
 
 
-def _others(page: Page, spot: Spot) -> Sequence[Node]:
+def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:
     """Return other bubbles of the conversation that are made like those of this reply."""
     if spot.container is None:
         return ()
@@ -355,7 +355,7 @@ def _others(page: Page, spot: Spot) -> Sequence[Node]:
     return list(islice(others, _OTHERS))[::-1]
 
 
-def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
+def _speaker_prefix(text: str, echo: Node | None, said: str, names: Iterable[str]) -> str:
     """Return `Bot:` before the answer if the page writes `You:` before the user's words in the same way."""
     told = _SPOKEN.match(text)
     if told is None or echo is None or not is_label(told["name"], names):
@@ -364,7 +364,7 @@ def _speaker(text: str, echo: Node | None, said: str, names: Iterable[str]) -> s
     return told[0].strip() if _SPOKEN.search(before + " ") and before.rstrip().endswith((":", "：")) else ""
 
 
-def _dates(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:
+def _answer_times(ground: PageText, bubbles: Sequence[Node], decorations: Decorations) -> tuple[float, float]:
     """Return the seconds after the send at which the first and the last text of the answer came."""
     first: list[float] = []
     last: list[float] = []

@@ -20,11 +20,11 @@ from harvest.pages.reading.telling import (
     beside_the_user,
     is_made_inside_like,
     kept_for_words,
-    lists,
+    lists_earlier_turns,
     may_tell,
     only_pressed,
     says,
-    tells,
+    says_something,
 )
 
 
@@ -71,7 +71,7 @@ def find_spot(
             altered = find_altered(ground, said, user=user, apart=apart, rising=rising, until=until)
     if altered is not None and echoes:
         # Both must be in one list of bubbles, which the composer is not part of: else it may be the chat's title.
-        around = _around([altered.node, echoes[0].node])
+        around = _common_ancestor([altered.node, echoes[0].node])
         if around is None or any(composer.within(around) for composer in ground.composers):
             altered = None
     if altered is not None:
@@ -100,7 +100,7 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
         outer = later or (outer if ground.dated else [])
     if ground.dated:
         outer = [node for node in outer if ground.fresh(node)]
-    container = _around([*outer, *([echo] if echo is not None else [])])
+    container = _common_ancestor([*outer, *([echo] if echo is not None else [])])
     branch = None
     if echo is not None and container is not None and echo is not container:
         branch = next(node for node in echo.self_and_ancestors() if node.parent is container)
@@ -127,13 +127,13 @@ class _Climb:
                     found = replace(spot, doubtful=doubtful)
             elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
                 found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
-            if around.get("role") in ("log", "feed") or lists(ground, around, branch):
+            if around.get("role") in ("log", "feed") or lists_earlier_turns(ground, around, branch):
                 break  # what is outside of the conversation is no answer
             branch = around
         found = found or self._rest_of_text() or self._state_spot()
         found = found or Spot((), echo, echo, None, "echo", self.rising)
         if found.doubtful or found.container is None:
-            return replace(found, container=self._log())  # the answer may come anywhere in it
+            return replace(found, container=self._log_element())  # the answer may come anywhere in it
         return found
 
     def _following(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
@@ -144,7 +144,7 @@ class _Climb:
         shown = [node.box for node in around.elements if node.box and ground.signs(node)]
         if len(shown) > 1 and all(lower.y >= upper.bottom - 1 for lower, upper in pairwise(shown)):
             before, after = after, before  # shown upside down, as `column-reverse` does
-        later = self._telling(around, after, branch)
+        later = self._telling_nodes(around, after, branch)
         if ground.keeps:
             later = [node for node in later if not ground.stood(node)]
         if not ground.dated or (later and not self.rising):
@@ -153,7 +153,7 @@ class _Climb:
         below_composer = branch.box is not None and all(box.bottom <= branch.box.y for box in boxes)
         above = self.rising or (bool(boxes) and below_composer)
         born = ground.births.get(branch, 0.0)
-        ages = {node: _youngest(ground, node) for node in self._telling(around, before, branch)}
+        ages = {node: _youngest(ground, node) for node in self._telling_nodes(around, before, branch)}
         earlier = [
             node
             for node, age in ages.items()
@@ -169,13 +169,17 @@ class _Climb:
             return earlier, True
         return later, False
 
-    def _telling(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
+    def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
         """The children that say something: bubbles, or one part made of all if there is bare text between them."""
         ground = self.ground
         bare = any(isinstance(child, str) and says(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
-            return [_part(around, children)]
-        return [child for child in children if isinstance(child, Node) and tells(ground, child, branch, self.echo.node)]
+            return [_copied_part(around, children)]
+        return [
+            child
+            for child in children
+            if isinstance(child, Node) and says_something(ground, child, branch, self.echo.node)
+        ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
         """True if the bubbles may be a name or a state of the user's bubble, in words of its own.
@@ -200,7 +204,7 @@ class _Climb:
             text = node.children[child]
             if isinstance(text, str) and at >= 0:
                 rest = [re.sub(r"^[^\w\n]*", "", text[at:]), *rest]  # what closes the user's sentence is the user's
-            tail = _part(node, rest)
+            tail = _copied_part(node, rest)
             if says(tail.text):
                 return Spot((tail,), self.echo.node, None, node, "echo")
             if node is self.echo.node or node.parent is None:
@@ -226,12 +230,12 @@ class _Climb:
             ]
             if bubbles and (around not in ground.births or all(map(kept_for_words, bubbles))):
                 return Spot(tuple(bubbles), echo, branch, around, "echo", self.rising, doubtful=True)
-            if around.get("role") in ("log", "feed") or lists(ground, around, branch):
+            if around.get("role") in ("log", "feed") or lists_earlier_turns(ground, around, branch):
                 break
             branch = around
         return None
 
-    def _log(self) -> Node | None:
+    def _log_element(self) -> Node | None:
         """The element the answer will come in: the log, or the widest one around the user's words without composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
@@ -247,7 +251,7 @@ def _youngest(ground: PageText, node: Node) -> float:
     return max(ground.births.get(inner, 0.0) for inner in node.walk())
 
 
-def _part(around: Node, children: Sequence[Node | str]) -> Node:
+def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
     """Return some children of an element as an element of their own. They are copied: the page must not change."""
     kept = {key: value for key, value in around.attributes.items() if key in ("h-space", "h-said", "h-born")}
     part = Node("div", {**kept, "h-part": "1"}, parent=around)
@@ -286,7 +290,7 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
             else:
                 stack.extend(reversed(node.elements))
     wanted = letters(said)
-    tops = [node for node in tops if tells(ground, node) and letters(node.text) != wanted]
+    tops = [node for node in tops if says_something(ground, node) and letters(node.text) != wanted]
     echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
     if echo is None and len(tops) == 1 and heard is not None and stood:
         # A page that shows its newest answer alone may have said the same again. It has to have come after a byte did:
@@ -306,7 +310,7 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
     return Spot(tuple(node for node in tops if node.parent is container), echo, container=container, how=how)
 
 
-def _around(nodes: Sequence[Node]) -> Node | None:
+def _common_ancestor(nodes: Sequence[Node]) -> Node | None:
     """Return the innermost element around all of them."""
     chains = [list(node.ancestors())[::-1] for node in nodes]
     joined: Node | None = None

@@ -32,17 +32,17 @@ def differences(meant: str, found: str) -> tuple[str, ...] | None:
     texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
     if texts[0] == texts[1]:
         return ()
-    if not _alike(texts, DIFFERENCES):
+    if not _is_equal(texts, DIFFERENCES):
         return None
     kinds = list(DIFFERENCES)
     for kind in reversed(DIFFERENCES):
         fewer = [other for other in kinds if other != kind]
-        if _alike(texts, fewer):
+        if _is_equal(texts, fewer):
             kinds = fewer
     return tuple(kinds)
 
 
-def _alike(texts: Sequence[str], kinds: Sequence[str]) -> bool:
+def _is_equal(texts: Sequence[str], kinds: Sequence[str]) -> bool:
     one, other = texts
     for kind in kinds:
         for pattern, sign in _PLAIN[kind]:

@@ -104,7 +104,7 @@ class Account:
         return replace(self, late=" ".join(text.split())[:_LONGEST])
 
     def as_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, **_plain(self)}
+        return {"format": FORMAT, **_account_rows(self)}
 
     @staticmethod
     def from_bytes(data: bytes) -> "Account":
@@ -145,7 +145,7 @@ def _is_known(strand: Strand, known: Collection[KeyParts]) -> bool:
     return any(key.parts in known for key in strand.keys)
 
 
-def _plain(one: Account) -> dict[str, Any]:
+def _account_rows(one: Account) -> dict[str, Any]:
     return {
         "letters": one.letters,
         "received": one.received,
@@ -159,7 +159,7 @@ def _plain(one: Account) -> dict[str, Any]:
             }
             for text in one.texts
         ],
-        **({"before": _plain(one.before)} if one.before is not None else {}),
+        **({"before": _account_rows(one.before)} if one.before is not None else {}),
         **({"late": one.late} if one.late else {}),
     }
 
@@ -178,10 +178,10 @@ def _read_account(value: Mapping[str, Any]) -> Account:
             bool(row.get("within", False)),
             int(row.get("only_page", 0)),
             int(row.get("only_wire", 0)),
-            _words(row.get("page", ())),
-            _words(row.get("wire", ())),
+            _texts(row.get("page", ())),
+            _texts(row.get("wire", ())),
             bool(row.get("ahead", False)),
-            _words(row.get("beside", ())),
+            _texts(row.get("beside", ())),
         )
         if text.how not in get_args(How):
             raise ValueError(f"unknown result of a comparison: {text.how!r}")
@@ -198,5 +198,5 @@ def _read_account(value: Mapping[str, Any]) -> Account:
     )
 
 
-def _words(parts: Sequence[object]) -> tuple[str, ...]:
+def _texts(parts: Sequence[object]) -> tuple[str, ...]:
     return tuple(map(str, parts))

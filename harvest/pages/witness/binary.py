@@ -35,10 +35,10 @@ def values_in(data: bytes) -> list[object]:
     """
     if not data:
         return []
-    framed = _grpc(data)
+    framed = _grpc_frames(data)
     if framed is not None:
         return [value for frame in framed for value in values_in(frame)]
-    for reader in (_message_pack, _sized_message_pack, _protobuf):
+    for reader in (_read_message_pack, _read_sized_message_pack, _protobuf_fields):
         value = reader(data)
         if value is not None:
             return [value]
@@ -60,13 +60,13 @@ def encoded_in(text: str) -> bytes | None:
         is_text = not _UNWRITTEN.search(data.decode())
     except UnicodeDecodeError:
         is_text = False
-    return data if is_text or _grpc(data) or _message_pack(data) or _protobuf(data) else None
+    return data if is_text or _grpc_frames(data) or _read_message_pack(data) or _protobuf_fields(data) else None
 
 
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-def _grpc(data: bytes) -> list[bytes] | None:
+def _grpc_frames(data: bytes) -> list[bytes] | None:
     """Return the messages of a gRPC-web body, without its trailers, which hold no text of a reply."""
     frames, place = [], 0
     while place < len(data):
@@ -81,7 +81,7 @@ def _grpc(data: bytes) -> list[bytes] | None:
     return frames or None
 
 
-def _message_pack(data: bytes) -> object | None:
+def _read_message_pack(data: bytes) -> object | None:
     try:
         value = msgspec.msgpack.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -89,12 +89,12 @@ def _message_pack(data: bytes) -> object | None:
     return value if isinstance(value, (dict, list)) and value else None
 
 
-def _sized_message_pack(data: bytes) -> object | None:
+def _read_sized_message_pack(data: bytes) -> object | None:
     """Read messages that each follow their size as a varint, as SignalR sends them."""
     values, place = [], 0
     while place < len(data):
-        size, place = _varint(data, place)
-        value = _message_pack(data[place : place + size]) if place >= 0 and 0 < size <= len(data) - place else None
+        size, place = _read_varint(data, place)
+        value = _read_message_pack(data[place : place + size]) if place >= 0 and 0 < size <= len(data) - place else None
         if value is None:
             return None
         values.append(value)
@@ -102,17 +102,17 @@ def _sized_message_pack(data: bytes) -> object | None:
     return values or None
 
 
-def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
+def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
     """Return the fields, with a list for repeated ones; None if the bytes are no such message."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
-        tag, place = _varint(data, place)
+        tag, place = _read_varint(data, place)
         number, kind = tag >> 3, tag & 7
         if place < 0 or not 0 < number <= _MOST_FIELD:
             return None
         if kind == 0:
-            value, place = _varint(data, place)
+            value, place = _read_varint(data, place)
             if place < 0:
                 return None
             fields.setdefault(f"f{number}", []).append(value)
@@ -122,19 +122,19 @@ def _protobuf(data: bytes, depth: int = 0) -> dict[str, object] | None:
                 return None
             fields.setdefault(f"f{number}", []).append(None)
         elif kind == 2:
-            size, place = _varint(data, place)
+            size, place = _read_varint(data, place)
             if place < 0 or place + size > len(data):
                 return None
-            fields.setdefault(f"f{number}", []).append(_field(data[place : place + size], depth))
+            fields.setdefault(f"f{number}", []).append(_field_value(data[place : place + size], depth))
             place += size
         else:
             return None
     return {name: values[0] if len(values) == 1 else values for name, values in fields.items()} or None
 
 
-def _field(data: bytes, depth: int) -> object:
+def _field_value(data: bytes, depth: int) -> object:
     """Return a message, a text, either of them if in doubt, or None for bytes that are neither."""
-    inner = _protobuf(data, depth + 1) if data and depth < _DEEPEST else None
+    inner = _protobuf_fields(data, depth + 1) if data and depth < _DEEPEST else None
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -154,7 +154,7 @@ def _holds_only_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _read_varint(data: bytes, place: int) -> tuple[int, int]:
     """Return the number at a place and the place after it; the place is -1 if there is no number."""
     value = shift = 0
     while place < len(data) and shift < 64:

@@ -73,7 +73,8 @@ class Reading:
 
     def _likeness_of(self, wire: str) -> float:
         cut: dict[int, Counter[str]] = {}
-        likeness = min(_UNEQUAL, max((_dice(*self._pieces(text, wire, cut)) for text in self._texts), default=0.0))
+        scores = (_dice_coefficient(*self._pieces(text, wire, cut)) for text in self._texts)
+        likeness = min(_UNEQUAL, max(scores, default=0.0))
         if likeness < HELD and min(len(wire), len(self.letters)) >= _ENOUGH:
             few, many = sorted(self._pieces(self.letters, wire, cut), key=Counter.total)
             held = sum(min(count, many[piece]) for piece, count in few.items() if piece in many)
@@ -106,7 +107,7 @@ def _cut_into(text: str, size: int) -> Counter[str]:
     return Counter([text[start : start + size] for start in range(len(text) - size + 1)])
 
 
-def _dice(one: Counter[str], other: Counter[str]) -> float:
+def _dice_coefficient(one: Counter[str], other: Counter[str]) -> float:
     if not one or not other:
         return 0.0
     few, many = sorted((one, other), key=len)
@@ -118,7 +119,7 @@ def difference(page: Plain, wire: Plain) -> Difference:
     """Return what only one of two texts has, run by run."""
     if page.letters == wire.letters:
         return Difference("equal")
-    edits = _edits(page.shown, wire.shown)
+    edits = _find_edits(page.shown, wire.shown)
     only_page, only_wire = sum(edit.only_page for edit in edits), sum(edit.only_wire for edit in edits)
     return Difference(
         "other",
@@ -154,8 +155,8 @@ def _shorten(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _edits(page: str, wire: str) -> list[_Edit]:
-    (one, one_at), (other, other_at) = _tokens(page), _tokens(wire)
+def _find_edits(page: str, wire: str) -> list[_Edit]:
+    (one, one_at), (other, other_at) = _word_tokens(page), _word_tokens(wire)
     first = 0
     while first < min(len(one), len(other)) and one[first] == other[first]:
         first += 1
@@ -172,12 +173,12 @@ def _edits(page: str, wire: str) -> list[_Edit]:
             continue
         # If nothing is the same, no text of the wire follows what only the page has.
         leads = first + a == first + c == 0 and not (last + len(ours) - b == last + len(theirs) - d == 0)
-        shown = _cut(page, one_at, first + a, first + b), _cut(wire, other_at, first + c, first + d)
-        found.append(_Edit(leads, *shown, *_apart("".join(ours[a:b]), "".join(theirs[c:d]))))
+        shown = _quote(page, one_at, first + a, first + b), _quote(wire, other_at, first + c, first + d)
+        found.append(_Edit(leads, *shown, *_differing_letters("".join(ours[a:b]), "".join(theirs[c:d]))))
     return found
 
 
-def _apart(one: str, other: str) -> tuple[int, int]:
+def _differing_letters(one: str, other: str) -> tuple[int, int]:
     """Return how many letters of each are between their common beginning and their common end."""
     most = min(len(one), len(other))
     start = next((place for place in range(most) if one[place] != other[place]), most)
@@ -186,7 +187,7 @@ def _apart(one: str, other: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=2)  # the page's text is compared with many in a row
-def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+def _word_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the letters of each word and its place; in writing without spaces, of each character."""
     words, places = [], []
     for found in _TOKEN.finditer(text):
@@ -197,5 +198,5 @@ def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     return words, places
 
 
-def _cut(text: str, places: list[tuple[int, int]], start: int, end: int) -> str:
+def _quote(text: str, places: list[tuple[int, int]], start: int, end: int) -> str:
     return text[places[start][0] : places[end - 1][1]] if end > start else ""

@@ -83,7 +83,7 @@ def readings(text: str) -> tuple[Plain, ...]:
     if "<button" in text.lower():
         texts.append(rendered(_BUTTON.sub("", text)))
     if marked or re.search(r"\d[.)]\s", text):
-        texts += [_shown(text), text]
+        texts += [_shown_html(text), text]
         if "&lt;" in text:
             texts.append(rendered(html.unescape(text)))
         if "![" in text or "<img" in text.lower():
@@ -106,24 +106,24 @@ def rendered(markdown: str) -> str:
     parts: list[str] = []
     place = 0
     for fence in _FENCE.finditer(markdown):
-        parts += (_inline(markdown[place : fence.start()]), fence["code"])
+        parts += (_render_inline(markdown[place : fence.start()]), fence["code"])
         place = fence.end()
-    parts.append(_inline(markdown[place:]))
+    parts.append(_render_inline(markdown[place:]))
     return "\n".join(parts)
 
 
-def _inline(text: str) -> str:
+def _render_inline(text: str) -> str:
     text = _NUMBERED.sub("", _TASK.sub(r"\1", _REFERENCE.sub("", text)))
     parts: list[str] = []
     place = 0
     for code in _CODE.finditer(text):
-        parts += (_shown(_unlink(text[place : code.start()])), code["code"])
+        parts += (_shown_html(_strip_links(text[place : code.start()])), code["code"])
         place = code.end()
-    parts.append(_shown(_unlink(text[place:])))
+    parts.append(_shown_html(_strip_links(text[place:])))
     return "".join(parts)
 
 
-def _unlink(text: str) -> str:
+def _strip_links(text: str) -> str:
     if "[" not in text:
         return text
     text = _IMAGE.sub(r"\1", text)
@@ -131,7 +131,7 @@ def _unlink(text: str) -> str:
     return _REFERRED.sub(r"\1", _LINK.sub(r"\1", text))
 
 
-def _shown(text: str) -> str:
+def _shown_html(text: str) -> str:
     """Return HTML as it is shown."""
     if "<" in text:
         text = _ALT.sub(lambda found: f" {found[1] or found[2] or ''} ", _UNSEEN.sub("", _AUTOLINK.sub(r"\1", text)))

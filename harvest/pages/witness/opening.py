@@ -14,7 +14,7 @@ from typing import cast
 
 from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
-from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, text_values, unguarded
+from harvest.pages.witness.text_values import NOTHING, events_in, json_in, lines_in, strip_guard, text_values
 
 # The most leaves that are opened of one turn; later messages are not read.
 MOST_LEAVES = 60_000
@@ -91,7 +91,7 @@ def opened(received: Iterable[Received], since: float) -> Opened:
                 found.shapes.append(Shape(one.ended, f"{one.address} ended"))
             if later or ended:
                 found.size += later
-                parts += ((part.at, number, part) for part in _parts_of(one, number + 1) if part.at >= since)
+                parts += ((part.at, number, part) for part in _body_parts(one, number + 1) if part.at >= since)
     parts.sort(key=lambda part: part[0])
     routes: dict[str, str] = {}
     for _, _, part in parts:
@@ -107,7 +107,7 @@ def opened(received: Iterable[Received], since: float) -> Opened:
         walker = _Walker(part.at, part.address, part.request if isinstance(part, _Part) else 0, routes, found.leaves)
         for value in values:
             walker.walk(value, "", (name,) if name else (), "", None, 0)
-            found.shapes.append(Shape(part.at, f"{part.address} {name} {_form(value)}"))
+            found.shapes.append(Shape(part.at, f"{part.address} {name} {_form_of(value)}"))
         if len(found.leaves) == before and isinstance(part, Message):
             found.unread += len(part.data)
         elif isinstance(part, _Part) and not part.values:
@@ -128,7 +128,7 @@ class _Part:
     size: int
 
 
-def _parts_of(body: Body, request: int) -> Iterator[_Part]:
+def _body_parts(body: Body, request: int) -> Iterator[_Part]:
     data = b"".join(chunk for _, chunk in body.chunks)
     times = _Times(body)
     if not data:
@@ -149,7 +149,7 @@ def _parts_of(body: Body, request: int) -> Iterator[_Part]:
     if media == "text/event-stream" or re.match(r"(?:(?:event|id|retry|:)[^\n]*\n)*data:", text):
         yield from (part(end, values, name) for end, name, values in events_in(text))
         return
-    whole = json_in(unguarded(text))
+    whole = json_in(strip_guard(text))
     if whole is not NOTHING:
         yield part(len(data), (whole,))
         return
@@ -212,11 +212,11 @@ class _Walker:
             self.walk(value.text, path, names, number, place, depth + 1, again)
             self.walk(value.inner, path, names, number, place, depth + 1, again)
         elif isinstance(value, str):
-            self._text(value, path, names, number, place, depth, again)
+            self._walk_text(value, path, names, number, place, depth, again)
         elif isinstance(value, Mapping):
-            self._mapping(value, path, names, number, depth, again)
+            self._walk_mapping(value, path, names, number, depth, again)
         elif _is_map(value):
-            self._mapping(dict(cast(Sequence[tuple[object, object]], value)), path, names, number, depth, again)
+            self._walk_mapping(dict(cast(Sequence[tuple[object, object]], value)), path, names, number, depth, again)
         elif isinstance(value, (list, tuple)):
             # ["name", value, …] is what sockets and diffs write instead of {"name": value}. A pair of two strings may
             # also be two texts, so its first one is read, too.
@@ -231,7 +231,7 @@ class _Walker:
                 elif position or (len(rest) == 1 and isinstance(rest[0], str)):
                     self.walk(part, f"{path}:{position}", known, number, place, depth + 1, again)
 
-    def _mapping(
+    def _walk_mapping(
         self, value: Mapping[object, object], path: str, names: tuple[str, ...], number: str, depth: int, again: int
     ) -> None:
         fresh: list[str] = []
@@ -270,7 +270,7 @@ class _Walker:
                 continue
             self.walk(part, f"{path}.{name}", names, number, place, depth + 1, again)
 
-    def _text(
+    def _walk_text(
         self, text: str, path: str, names: tuple[str, ...], number: str, place: int | None, depth: int, again: int
     ) -> None:
         if not text:
@@ -304,7 +304,7 @@ def _is_map(value: object) -> bool:
     return named and any(not isinstance(pair[1], str) for pair in value)
 
 
-def _form(value: object, depth: int = 0) -> str:
+def _form_of(value: object, depth: int = 0) -> str:
     """Return the form of a message: its keys, its names and its truth values, without text and numbers."""
     if isinstance(value, bool) or value is None:
         return str(value)
@@ -316,11 +316,13 @@ def _form(value: object, depth: int = 0) -> str:
         # A word is part of the form only if it names something; otherwise it may be a piece of the reply.
         inner = (
             f"{general(str(key))}:"
-            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _form(part, depth + 1))
+            + ("…" if isinstance(part, str) and not _NAMING.fullmatch(str(key)) else _form_of(part, depth + 1))
             for key, part in list(value.items())[:20]
         )
         return "{" + ",".join(inner) + "}"
     if isinstance(value, (list, tuple)):
-        inner = ("…" if at and isinstance(part, str) else _form(part, depth + 1) for at, part in enumerate(value[:6]))
+        inner = (
+            "…" if at and isinstance(part, str) else _form_of(part, depth + 1) for at, part in enumerate(value[:6])
+        )
         return "[…]" if depth > 4 else f"[{','.join(inner)}]"
     return "0"

@@ -62,7 +62,7 @@ def is_grown(before: str, after: str) -> bool:
     return same >= max(_SHORTEST, _STABLE * len(before)) and len(after) >= 0.8 * len(before)
 
 
-def spliced(pieces: Iterable[tuple[str, int | None]]) -> str:
+def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
     """Return the text of pieces that each replace the text from their place on; without a place they go to the end."""
     text = ""
     for piece, place in pieces:
@@ -70,7 +70,7 @@ def spliced(pieces: Iterable[tuple[str, int | None]]) -> str:
     return text
 
 
-def decoded(pieces: Sequence[str]) -> list[str]:
+def decode_pieces(pieces: Sequence[str]) -> list[str]:
     """Return the decoded pieces if each is base64 and all together are UTF-8 text, else []."""
     if not all(len(piece) % 4 == 0 and _BASE64.fullmatch(piece) for piece in pieces):
         return []
@@ -128,7 +128,7 @@ class Heard:
     def add(self, leaves: Iterable[Leaf]) -> None:
         """Remember the texts of a turn that is over."""
         own = list(leaves)
-        for part in _grouped(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
+        for part in _group_by(own, lambda leaf: (leaf.address, leaf.path, leaf.number)).values():
             grown = runs(leaf.text for leaf in part)
             whole = [Run("".join(run.text for run in grown))] if len(grown) > 1 else []
             for run in (*grown, *whole):
@@ -167,7 +167,7 @@ class _Search:
         # Texts that came whole when a thing was made, with the pieces later spliced into them from another path, which
         # name the thing by its number.
         self.begun: dict[Leaf, list[Leaf]] = {}
-        for number, pieces in _grouped([leaf for leaf in leaves if leaf.place], lambda leaf: leaf.number).items():
+        for number, pieces in _group_by([leaf for leaf in leaves if leaf.place], lambda leaf: leaf.number).items():
             thing, first = str(number).rpartition("/")[2], pieces[0]
             before = [
                 leaf
@@ -189,8 +189,8 @@ class _Search:
 
     def add_kind(self, key: Key, own: Sequence[Leaf]) -> None:
         """Add all texts that the leaves of one kind may make, each by its way."""
-        by_path = _grouped(own, lambda leaf: leaf.path)
-        by_number = _grouped(own, lambda leaf: (leaf.path, leaf.number))
+        by_path = _group_by(own, lambda leaf: leaf.path)
+        by_number = _group_by(own, lambda leaf: (leaf.path, leaf.number))
         for way, parts in (("grown", by_path), ("numbered", by_number)):
             grown = [run for part in parts.values() for run in runs(leaf.text for leaf in part)]
             pieces = _last_stages([run for run in grown if letters(run.text) != self.said])
@@ -207,10 +207,10 @@ class _Search:
                 for run in fresh:
                     self.add(key, "one", [run], [other.text for other in fresh if other is not run])
         self.add(key, "joined", [Run(leaf.text) for leaf in own])
-        if plain := decoded([leaf.text for leaf in own]):
+        if plain := decode_pieces([leaf.text for leaf in own]):
             self.add(key, "decoded", [Run("".join(plain))])
         if any(leaf.place is not None for leaf in own):
-            self.add(key, "spliced", [Run(spliced((leaf.text, leaf.place) for leaf in own))])
+            self.add(key, "spliced", [Run(splice_pieces((leaf.text, leaf.place) for leaf in own))])
 
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
         """Add what became of texts that were begun: of those alone, and with all else that came at the same path."""
@@ -218,7 +218,7 @@ class _Search:
         others = [leaf for leaf in self.leaves if leaf not in begun and general(leaf.path) in paths]
         fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
         texts = {
-            leaf: spliced([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
+            leaf: splice_pieces([(leaf.text, None), *((one.text, one.place) for one in begun.get(leaf, ()))])
             for leaf in self.leaves
             if leaf in begun or leaf in fresh
         }
@@ -263,7 +263,7 @@ def _last_stages(pieces: list[Run]) -> list[Run]:
     ]
 
 
-def _grouped(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:
+def _group_by(leaves: Sequence[Leaf], by: Callable[[Leaf], object]) -> dict[object, list[Leaf]]:
     found: dict[object, list[Leaf]] = {}
     for leaf in leaves:
         found.setdefault(by(leaf), []).append(leaf)

@@ -65,14 +65,14 @@ def lines_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...], int]]:
         place = newline.end()
 
 
-def unguarded(text: str) -> str:
+def strip_guard(text: str) -> str:
     """Remove the prefix that keeps pages of other sites from running a response as a script."""
     return _GUARD.sub("", text, count=1)
 
 
 def text_values(text: str) -> tuple[object, ...]:
     """Return the values of a text message: JSON after any prefix, several of them, or the text itself."""
-    bare = unguarded(text)
+    bare = strip_guard(text)
     whole = json_in(bare)
     if whole is not NOTHING:
         return (whole,)

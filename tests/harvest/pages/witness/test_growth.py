@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.pages.witness.letters import letters
-from harvest.pages.witness.strands import decoded, is_grown, runs, spliced
+from harvest.pages.witness.strands import decode_pieces, is_grown, runs, splice_pieces
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200)
 
@@ -31,8 +31,8 @@ def test_a_text_that_comes_whole_each_time_grows_to_one_run(cut: tuple[str, list
 def test_a_text_in_pieces_is_recovered_by_splicing_wherever_they_begin(cut: tuple[str, list[str]]) -> None:
     text, pieces = cut
     places = [len("".join(pieces[:count])) for count in range(len(pieces))]
-    assert spliced(zip(pieces, places)) == text
-    assert spliced((piece, None) for piece in pieces) == text
+    assert splice_pieces(zip(pieces, places)) == text
+    assert splice_pieces((piece, None) for piece in pieces) == text
 
 
 @given(cut_texts())
@@ -40,7 +40,7 @@ def test_pieces_in_base64_hold_the_text_even_if_characters_are_torn_apart(cut: t
     text, _ = cut
     data = text.encode()
     pieces = [base64.b64encode(data[start : start + 5]).decode() for start in range(0, len(data), 5)]
-    assert "".join(decoded(pieces)) == text
+    assert "".join(decode_pieces(pieces)) == text
 
 
 def test_what_a_growing_text_has_at_its_end_for_the_time_being_does_not_begin_another() -> None:
@@ -57,5 +57,5 @@ def test_what_a_growing_text_has_at_its_end_for_the_time_being_does_not_begin_an
 
 
 def test_words_are_not_decoded() -> None:
-    assert decoded(["that", "with", "some"]) == []
-    assert letters("".join(decoded(["SGVsbG8g", "eW91"]))) == "Helloyou"
+    assert decode_pieces(["that", "with", "some"]) == []
+    assert letters("".join(decode_pieces(["SGVsbG8g", "eW91"]))) == "Helloyou"
