@@ -22,7 +22,7 @@ def rule_layers(
 
     sight: a conversation as rules see it. made_at: UTC time, ISO 8601.
     """
-    name, _, version = RULES.partition("/")
+    extractor, _, version = RULES.partition("/")
     nuggets = tuple(row for one in assessed for row in nugget_judgments(one.conversation, one.assessment.nuggets))
     found: dict[tuple[str, str], list[Judgment]] = {}
     for criterion in schema:
@@ -31,15 +31,6 @@ def rule_layers(
                 found.setdefault((str(rule), rule.version), [])
         for whole in criterion.set_rules:
             found.setdefault((str(whole), whole.version), [])
-    for author, judgment in (*_scores(assessed), *_of_sets(assessed, schema, sight)):
-        if author in found:
-            found[author].append(judgment)
-    scores = (Layer("rule", *author, schema.name, made_at, tuple(said)) for author, said in found.items())
-    return [Layer("rule", name, version, "harvest annotate", made_at, nuggets), *scores]
-
-
-def _scores(assessed: Iterable[Assessed]) -> Iterator[tuple[tuple[str, str], Judgment]]:
-    """Each score of a nugget or turn, with the name and version of the rule that gave it."""
     for one in assessed:
         trial, attempt = one.conversation.trial_id, one.conversation.attempt
         for name, scored in one.assessment.scored.items():
@@ -47,17 +38,14 @@ def _scores(assessed: Iterable[Assessed]) -> Iterator[tuple[tuple[str, str], Jud
                 item = entry.item
                 target = Target(trial, attempt, item.turn, item.speaker, item.start, item.end)
                 judgment = Judgment(target.about(), name, entry.value, entry.note)
-                yield (entry.by.author, entry.by.version), judgment
-
-
-def _of_sets(
-    assessed: Iterable[Assessed], schema: Schema, sight: Callable[[Conversation], Sight]
-) -> Iterator[tuple[tuple[str, str], Judgment]]:
-    """Each score of all conversations of a system on a topic."""
+                found.get((entry.by.author, entry.by.version), []).append(judgment)
     conversations = [one.conversation for one in assessed]
-    for (system, topic, name), (verdict, rule) in set_verdicts(conversations, schema, sight).items():
+    for (system, topic, name), (verdict, by) in set_verdicts(conversations, schema, sight).items():
         about: dict[str, str | int] = {"system": system, "topic": topic}
-        yield (str(rule), rule.version), Judgment(about, name, verdict.value, verdict.because)
+        judgment = Judgment(about, name, verdict.value, verdict.because)
+        found.get((str(by), by.version), []).append(judgment)
+    scores = (Layer("rule", *author, schema.name, made_at, tuple(said)) for author, said in found.items())
+    return [Layer("rule", extractor, version, "harvest annotate", made_at, nuggets), *scores]
 
 
 @dataclass(frozen=True, slots=True)

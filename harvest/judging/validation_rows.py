@@ -34,15 +34,13 @@ def write_validation(
     rows = []
     for one in conversations:
         opinions = judgments.opinions.get((one.trial_id, one.attempt), {})
-        for (target, name), opinion in sorted(opinions.items(), key=lambda entry: _order(entry[0][0])):
+        for (target, name), opinion in sorted(
+            opinions.items(), key=lambda entry: (entry[0][0].turn, entry[0][0].start, entry[0][0].end)
+        ):
             if name == criterion and opinion.value is not None:
                 rows.append(csv_line((_id(target), f"{opinion.value:g}", split_of(one.key.topic))))
     write_export(path, (csv_line(("id", "target", "split")) + "".join(rows)).encode())
     return len(rows)
-
-
-def _order(target: Target) -> tuple[int, int, int]:
-    return target.turn, target.start, target.end
 
 
 def _id(target: Target) -> str:

@@ -18,7 +18,6 @@ from recordings.judged.judgments import Judgment, read_layers, write_layer
 from recordings.secrets.redaction import Redactor
 from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
-from simulators.outside import Sample
 from topics.counting import pluralize
 
 # Told how many passages are to be asked for; what it returns is called after each.
@@ -71,13 +70,28 @@ async def extract(
     """
     author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
-    done = _done(run, author, version)
-    pairs = [(one, questions(one)) for one in conversations if _conversation_name(one) not in done]
+    done = _extracted_before(run, author, version)
+    pairs = [
+        (one, questions(one))
+        for one in conversations
+        if (one.trial_id, one.attempt, words_hash(passages(one))) not in done
+    ]
     answers: Answers[Reading] = Answers({}, {}, 0)
     try:
         if pairs:
             every = [question for _, own in pairs for question in own]
-            answers = await _answers(run, every, endpoint, cleaner, tries, watch)
+            how: Asking[Question, Reading] = Asking(
+                endpoint.name,
+                "extract",
+                "nuggets",
+                version,
+                tries,
+                endpoint.concurrency,
+                lambda sample, question: read_reply(sample, question.passage),
+            )
+            async with KeptReplies(run, EXTRACTION_REPLIES, author, version, cleaner) as kept:
+                tell = watch(len({question.key for question in every}))
+                answers = await ask_all(every, endpoint, kept, how, tell)
     finally:
         await endpoint.close()
     failures = {key: cleaner.text(why) for key, why in answers.failures.items()}
@@ -88,26 +102,7 @@ async def extract(
     return Extracted(found, len(conversations) - len(pairs), answers.requests, tries, path)
 
 
-async def _answers(
-    run: Path, every: Sequence[Question], endpoint: Endpoint, cleaner: Redactor, tries: int, watch: Watch
-) -> Answers[Reading]:
-    author, version = author_and_version(endpoint)
-    how: Asking[Question, Reading] = Asking(
-        endpoint.name, "extract", "nuggets", version, tries, endpoint.concurrency, _read
-    )
-    async with KeptReplies(run, EXTRACTION_REPLIES, author, version, cleaner) as kept:
-        return await ask_all(every, endpoint, kept, how, watch(len({question.key for question in every})))
-
-
-def _read(sample: Sample, question: Question) -> Reading:
-    return read_reply(sample, question.passage)
-
-
-def _conversation_name(conversation: Conversation) -> tuple[str, int, str]:
-    return conversation.trial_id, conversation.attempt, words_hash(passages(conversation))
-
-
-def _done(run: Path, author: str, version: str) -> set[tuple[str, int, str]]:
+def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, int, str]]:
     """The conversations that a layer says to hold whole: trial, attempt, and what was said."""
     found = set()
     for layer in read_layers(run):

@@ -52,10 +52,6 @@ _KEYS = frozenset({"quote", "type", "act"})
 _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 
-def _nothing() -> Mapping[str, int]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What came of a reply. fault: one of `REPLY_FAULTS`, or "" where it could be read. refused: how many of its
@@ -63,7 +59,7 @@ class Reading:
     """
 
     found: tuple[Candidate, ...] = ()
-    refused: Mapping[str, int] = field(default_factory=_nothing)
+    refused: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     fault: str = ""
 
 

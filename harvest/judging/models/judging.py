@@ -9,7 +9,7 @@ from harvest.judging.models.judge_file import Judge
 from harvest.judging.models.prompting import version_of
 from harvest.judging.models.questions import Asked, Thing, folded
 from harvest.judging.models.verdict import Verdict, failure_of, read_better, read_score
-from harvest.judging.replies.asking import Answers, Asking, ask_all
+from harvest.judging.replies.asking import Asking, ask_all
 from harvest.judging.replies.kept import JUDGE_REPLIES, KeptReplies
 from harvest.voices.endpoint import Endpoint
 from recordings.files.times import Now, stamp, utc_now
@@ -126,24 +126,19 @@ async def judge_things(
             answers = await ask_all(every, endpoint, kept, how, tell)
     finally:
         await endpoint.close()
-    judgments = [one for thing in things for one in folded(thing, [_verdict(answers, one) for one in thing.asked])]
-    layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), _with_earlier(folder, judge, own, judgments))
+    verdicts = {key: Verdict(fault=failure_of(why)) for key, why in answers.failures.items()}
+    verdicts = {**answers.readings, **verdicts}
+    # What layers of this version said of other things comes first.
+    judgments: dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment] = {}
+    for earlier in read_layers(folder):
+        if (earlier.kind, earlier.author, earlier.version, earlier.source) == ("model", judge.author, own, _SOURCE):
+            judgments.update({(one.criterion, frozenset(one.about.items())): one for one in earlier.judgments})
+    for thing in things:
+        said = folded(thing, [verdicts[one.key] for one in thing.asked])
+        judgments.update({(one.criterion, frozenset(one.about.items())): one for one in said})
+    layer = Layer("model", judge.author, own, _SOURCE, stamp(clock()), tuple(judgments.values()))
     path = keep_layer(folder, layer)
     return Judged(layer, answers.requests, Counter(map(cleaner.text, answers.failures.values())), path)
-
-
-def _verdict(answers: Answers[Verdict], question: Asked) -> Verdict:
-    why = answers.failures.get(question.key)
-    return answers.readings[question.key] if why is None else Verdict(fault=failure_of(why))
-
-
-def _with_earlier(folder: Path, judge: Judge, own: str, judgments: Sequence[Judgment]) -> tuple[Judgment, ...]:
-    said = {(one.criterion, frozenset(one.about.items())): one for one in judgments}
-    found = dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment]()
-    for layer in read_layers(folder):
-        if (layer.kind, layer.author, layer.version, layer.source) == ("model", judge.author, own, _SOURCE):
-            found.update({(one.criterion, frozenset(one.about.items())): one for one in layer.judgments})
-    return tuple({**found, **said}.values())
 
 
 def account(done: Judged) -> Iterator[str]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harvest.judging.serving.questions import Question
-from recordings.conversations.conversation import Conversation
 from simulators.outside import Message
 from topics.identity import content_hash
 
@@ -59,15 +58,25 @@ def item_messages(
     """
     if len(asked.conversations) != 1:
         raise ValueError("a model judges one conversation at a time")
-    told = _told(asked.conversations[0], asked.turn)
+    told: list[dict[str, str]] = []
+    for turn in asked.conversations[0].turns:
+        if asked.turn and turn.number > asked.turn:
+            break
+        told.append({"speaker": "user", "text": turn.said})
+        if turn.reply is not None:
+            told.append({"speaker": "system", "text": turn.reply.answer.text})
     words = told[-1]["text"] if told else ""
     thing = {"speaker": asked.speaker, "text": words if asked.start < 0 else words[asked.start : asked.end]}
     if asked.speaker == "user" and asked.turn:
         raise ValueError("criteria score what systems say")
     if not asked.turn:
         thing = {"whole": "the conversation"}
-    # The last message is what is judged, or holds it.
-    shown = [*(_cut(one) for one in told[:-1][-_EARLIER:]), *told[-1:]]
+    # The last message contains what is judged, so it is not cut.
+    shown = [
+        {**one, "text": text if len(text := one["text"]) <= _CHARACTERS else f"{text[:_CHARACTERS]} […]"}
+        for one in told[:-1][-_EARLIER:]
+    ]
+    shown += told[-1:]
     value = {**({"wanted": wanted} if wanted else {}), "conversation": shown, "judge": thing}
     instructions = _ITEM.format(
         name=asked.criterion,
@@ -92,22 +101,6 @@ def version_of(sampling: Mapping[str, Any], scale: Sequence[float], guideline: M
     asked = {"item": _ITEM, "pair": _PAIR, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
     own = {"scale": list(scale), "guideline": dict(guideline), "sampling": dict(sampling)}
     return content_hash("harvest-judge", {**asked, **own}, size=8)
-
-
-def _told(conversation: Conversation, until: int) -> list[dict[str, str]]:
-    found = []
-    for turn in conversation.turns:
-        if until and turn.number > until:
-            break
-        found.append({"speaker": "user", "text": turn.said})
-        if turn.reply is not None:
-            found.append({"speaker": "system", "text": turn.reply.answer.text})
-    return found
-
-
-def _cut(one: dict[str, str]) -> dict[str, str]:
-    text = one["text"]
-    return {**one, "text": text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]} […]"}
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -128,15 +128,14 @@ async def ask_all(
 def strict_json(text: str) -> Any:
     """The value of a reply in JSON. Raises ValueError for a repeated key, for NaN and Infinity, and for anything else
     that is not JSON, and RecursionError if it is nested too deeply."""
-    return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
 
+    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a key appears twice")
+        return found
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key appears twice")
-    return found
+    def refuse_constant(name: str) -> float:
+        raise ValueError(f"{name} is not a number in JSON")
 
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")
+    return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)

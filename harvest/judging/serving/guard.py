@@ -72,6 +72,13 @@ class _Refused(Exception):
         super().__init__(why)
         self.status, self.headers = status, headers
 
+    async def answer(self, send: Send) -> None:
+        body = line({"error": str(self)})
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        headers += [*self.headers, *HEADERS]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -91,7 +98,7 @@ class Guard:
             person = self._person(scope)
             body = await _body(scope, receive) if scope["method"] == "POST" else b""
         except _Refused as refused:
-            await _refuse(refused, send)
+            await refused.answer(send)
             return
         scope["harvest.person"] = person
         handed = False
@@ -192,12 +199,3 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
                     return bytes(found)
     except TimeoutError:
         raise _Refused(408, "the request took too long to arrive", (b"connection", b"close")) from None
-
-
-async def _refuse(refused: _Refused, send: Send) -> None:
-    body = line({"error": str(refused)})
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send(
-        {"type": "http.response.start", "status": refused.status, "headers": [*headers, *refused.headers, *HEADERS]}
-    )
-    await send({"type": "http.response.body", "body": body})

@@ -125,26 +125,25 @@ def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     on in different ways.
     """
     topic = topics.get(question.topic)
+    conversations: list[Json] = []
+    for conversation in question.conversations:
+        sides: list[Json] = []
+        for turn in conversation.turns:
+            if question.turn and turn.number > question.turn:
+                break
+            of_user = turn.number == question.turn and question.speaker == "user"
+            of_system = turn.number == question.turn and question.speaker == "system"
+            sides.append(_side("user", turn.number, turn.said, question, of_user))
+            if turn.reply is not None and not of_user:
+                sides.append(_side("system", turn.number, turn.reply.answer.text, question, of_system))
+        conversations.append(sides)
     return {
         "id": question.id,
         "wanted": topic.request if topic else "",
         "titles": list(question.titles),
         "votes": list(question.votes),
-        "conversations": [_told(one, question) for one in question.conversations],
+        "conversations": conversations,
     }
-
-
-def _told(conversation: Conversation, question: Question) -> list[Json]:
-    found: list[Json] = []
-    for turn in conversation.turns:
-        if question.turn and turn.number > question.turn:
-            break
-        asked = turn.number == question.turn
-        found.append(_side("user", turn.number, turn.said, question, asked and question.speaker == "user"))
-        if turn.reply is not None and not (asked and question.speaker == "user"):
-            text = turn.reply.answer.text
-            found.append(_side("system", turn.number, text, question, asked and question.speaker == "system"))
-    return found
 
 
 def _side(speaker: str, turn: int, text: str, question: Question, asked: bool) -> dict[str, Json]:

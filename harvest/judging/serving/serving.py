@@ -173,7 +173,12 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
     async def answers(request: Request) -> Response:
         person = request.scope["harvest.person"]
         try:
-            sent = _object(await request.body())
+            try:
+                sent = json.loads(await request.body())
+            except (ValueError, RecursionError):
+                raise Unacceptable(400, "this is not JSON") from None
+            if not isinstance(sent, dict):
+                raise Unacceptable(400, "this is not a JSON object")
             take = desk.take_back if "undo" in sent else desk.decide
             return _json(await take(person, sent))
         except Unacceptable as fault:
@@ -190,16 +195,6 @@ def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette
             Route("/api/answers", answers, methods=["POST"]),
         ]
     )
-
-
-def _object(body: bytes) -> dict[str, Json]:
-    try:
-        sent = json.loads(body)
-    except (ValueError, RecursionError):
-        raise Unacceptable(400, "this is not JSON") from None
-    if not isinstance(sent, dict):
-        raise Unacceptable(400, "this is not a JSON object")
-    return sent
 
 
 def _json(value: Json, status: int = 200) -> Response:

@@ -26,20 +26,19 @@ def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]
             if judgment.value != UNSURE:
                 said.setdefault(key, []).append(judgment)
     for row in rows:
-        votes = said.get(_key(row), [])
-        if len({str(one.value) for one in votes}) > 1:
-            yield {**row, "votes": "; ".join(sorted(map(_vote, votes)))}
+        judgments = said.get(_row_key(row), [])
+        if len({str(one.value) for one in judgments}) > 1:
+            votes = []
+            for one in judgments:
+                value = one.value
+                vote = "n/a" if value is None else value if isinstance(value, str) else f"{value:g}"
+                votes.append(f"{vote} ({one.note})" if one.note else vote)
+            yield {**row, "votes": "; ".join(sorted(votes))}
 
 
-def _key(row: Row) -> Key:
+def _row_key(row: Row) -> Key:
     if "attempt" not in row:
         return key_of(Judgment({"system": row["system"], "topic": row["topic"]}, row["criterion"], None))
     start, end = int(row.get("start", -1)), int(row.get("end", -1))
     target = Target(row["id"], int(row["attempt"]), int(row.get("turn", 0)), row.get("speaker", "system"), start, end)
     return key_of(Judgment(target.about(), row["criterion"], None))
-
-
-def _vote(judgment: Judgment) -> str:
-    said = judgment.value
-    value = "n/a" if said is None else said if isinstance(said, str) else f"{said:g}"
-    return f"{value} ({judgment.note})" if judgment.note else value

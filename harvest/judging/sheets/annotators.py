@@ -93,11 +93,10 @@ def _among(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]])
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]
     for people in groups:
         own = {key: [row[name] for name in people if name in row] for key, row in shared.items()}
-        found = agreement(own.values(), map(_unit, own))
+        units: list[Key] = []
+        for key in own:
+            about: dict[object, object] = dict(part for part in key[1:] if isinstance(part, tuple))
+            units.append((about["trial"], about.get("attempt")) if "trial" in about else key)
+        found = agreement(own.values(), units)
         if found.things:
             yield Among(criterion, people, found)
-
-
-def _unit(key: Key) -> Key:
-    about: dict[object, object] = dict(part for part in key[1:] if isinstance(part, tuple))
-    return (about["trial"], about.get("attempt")) if "trial" in about else key

@@ -10,7 +10,6 @@ from harvest.judging.sheets.pair_sheet import transcript
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, Given, kept_apart, read_rows, taken_back, writable
 from recordings.files.json_text import Json
 from recordings.judged.judgments import UNSURE, Judgment, Target
-from scoring.swan.item import Item
 from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place
 
@@ -128,21 +127,19 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
         raise row.error(
             "turn" if whole else "start", what, advice="export the sheet again: its rows must stay as they are"
         )
-    if row.get("text") and not _same(row.get("text"), _words(one, item)):
+    if not item.turn:
+        words = transcript(one.conversation)
+    else:
+        _, words = sides({turn.number: turn for turn in one.conversation.turns}, item)
+        words = words if item.start < 0 else words[item.start : item.end]
+    if row.get("text") and not _same_words(row.get("text"), writable(words)):
         raise row.error(
             "text", "these are not the words of the recording", advice="fill in 'value' and 'note' and nothing else"
         )
     return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
 
 
-def _words(one: Assessed, item: Item) -> str:
-    if not item.turn:
-        return writable(transcript(one.conversation))
-    _, text = sides({turn.number: turn for turn in one.conversation.turns}, item)
-    return writable(text if item.start < 0 else text[item.start : item.end])
-
-
-def _same(cell: str, words: str) -> bool:
+def _same_words(cell: str, words: str) -> bool:
     """Whether a cell holds these words, whatever a spreadsheet did to white space, or to the end of a long cell."""
     if cell.split() == kept_apart(words).split():  # white space behind the apostrophe is gone
         return True

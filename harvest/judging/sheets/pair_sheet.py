@@ -5,12 +5,12 @@ read_preferences(path, …)      what a person chose, each row checked against t
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from harvest.judging.sheets.sheet_file import LONGEST_CELL, Row, read_rows, taken_back, writable, write_rows
+from harvest.judging.sheets.sheet_file import LONGEST_CELL, read_rows, taken_back, writable, write_rows
 from recordings.conversations.conversation import Conversation
 from topics.errors import InputError, Place
 
@@ -72,17 +72,16 @@ def text_hash(left: str, right: str) -> str:
 
 def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
     """Write the sheet and return how many rows it has. Raises as `sheet_file.write_rows` does."""
-    return write_rows(_rows(pairs), COLUMNS, path)
-
-
-def _rows(pairs: Iterable[BlindPair]) -> Iterator[Row]:
-    for one in pairs:
-        yield {
+    rows = (
+        {
             "pair": str(one.number),
             "topic": one.topic,
             "left": transcript(one.left),
             "right": transcript(one.right),
         }
+        for one in pairs
+    )
+    return write_rows(rows, COLUMNS, path)
 
 
 def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Filled:

@@ -33,6 +33,7 @@ LONGEST_CELL = 32_000
 NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
 
 _ENDINGS = (".csv", ".jsonl")
+_SEPARATORS = {",": "a comma", ";": "a semicolon"}
 _STEERS = re.compile(
     r"""'*(?:[\t\r]|\s*(?:
       [=+\-@\uff1d\uff0b\uff0d\uff20]  # a formula, also in the wide characters of East Asian keyboards
@@ -186,7 +187,7 @@ def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) ->
             raise InputError(
                 f"{len(row)} cells in a table of {len(head)} columns",
                 place=Place(name, extra.line, extra.column),
-                advice=f"put quotation marks around a cell that holds {_separator_name(separator)}",
+                advice=f"put quotation marks around a cell that contains {_SEPARATORS.get(separator, 'a tab')}",
             )
         yield _read_row({column: row[i] for column, i in at.items() if i < len(row)}, row[0], name)
 
@@ -213,10 +214,6 @@ def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
         if known:
             columns[known] = i
     return columns
-
-
-def _separator_name(separator: str) -> str:
-    return {",": "a comma", ";": "a semicolon"}.get(separator, "a tab")
 
 
 def _jsonl(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[Given]:
