@@ -1,1 +1,1 @@
-"""Judging: nuggets extracted by models, and sheets that people fill in."""
+"""Judging: extraction of nuggets by models, models as judges, and sheets for people."""

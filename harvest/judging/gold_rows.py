@@ -1,4 +1,4 @@
-"""Entities that wait for a grade, as rows of a gold table that people fill in."""
+"""Ungraded entities, as rows of a gold table for people to fill in."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,12 @@ from topics.topic import TopicSet
 
 
 def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]:
-    """Add a row without a grade for every entity that neither the runs nor the table at `path` know; the rows that are
-    there stay as they are. Returns the table as it was, and how many rows were added. A table that is not there is
-    made. Commands that add to one table at a time wait for one another.
+    """Add an ungraded row for every entity that neither the runs nor the table at `path` contain.
 
-    Raises InputError where the runs have no topics, or different ones, and for a file that is no gold table.
+    Existing rows are unchanged, and a missing table is created. Commands that write to the same table wait for one
+    another. Returns the table before the change and the number of rows added.
+
+    Raises InputError if the runs have no topics or different ones, and for a file that is not a gold table.
     """
     topics = _topics(runs)
     refuse_target(path)

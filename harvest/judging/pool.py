@@ -1,11 +1,11 @@
-"""What several runs hold to be judged, each thing once: entities of a topic, and what people are asked about in words.
+"""The pool of several runs: each entity of a topic once, and each piece of text that people are asked about once.
 
     pooled_entities(runs)         every entity that a system named, by topic
-    pooled_words(runs, schema)    everything that a criterion asks about in the words of a turn, by topic and criterion
-    spread(words)                 the judgments that hold for the same words elsewhere, as layers
+    pooled_words(runs, schema)    all words of turns that a criterion asks about, by topic and criterion
+    spread(words)                 judgments copied to the same words elsewhere, as layers
 
-The same words are asked about once for each topic and criterion, whoever said them and wherever. What surrounds them
-does not matter: “it was made in 1985” is one claim in every answer. White space does not count, and all else does.
+The same words are asked about once for each topic and criterion, whoever said them. Their context does not matter: “it
+was made in 1985” is one claim in every answer. White space is ignored; all else is compared.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ SOURCE = "harvest pool"
 
 @dataclass(frozen=True, slots=True)
 class PooledRun:
-    """A run as it is pooled: its folder, what was recorded, its items, and the layers of people."""
+    """A run in the pool: its folder, the recording, its items, and the layers of people."""
 
     path: Path
     recorded: Run
@@ -40,8 +40,11 @@ class PooledRun:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where a thing stands. run: its number among the runs, from 0. start, end: characters of the system's text; both
-    -1 for a link that stands outside it."""
+    """A place in a run.
+
+    run: the index of the run, from 0.
+    start, end: the characters of the system's text; both -1 for a link outside it.
+    """
 
     run: int
     conversation: Conversation
@@ -55,15 +58,19 @@ class Occurrence:
         return Target(one.trial_id, one.attempt, self.turn, start=self.start, end=self.end)
 
     def __str__(self) -> str:
-        """As `IRIS M001 3:2`: system, topic, trial and turn."""
+        """Return system, topic, trial and turn, as in `IRIS M001 3:2`."""
         key = self.conversation.key
         return f"{key.system} {key.topic} {key.trial}:{self.turn}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity that systems named on a topic. key: canonical. url: as it was first written. judged: the gold of one of
-    the runs, or of a table, has a grade for it."""
+    """An entity that systems named on a topic.
+
+    key: its canonical key.
+    url: the first form in which it was written.
+    judged: whether the gold of a run, or of a table, has a grade for it.
+    """
 
     topic: str
     key: str
@@ -74,8 +81,11 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a person judged at one place. version: of the guideline followed. adjudicates: the person had seen what
-    others said of it, and decided between them."""
+    """A person's judgment at one place.
+
+    version: the version of the guideline.
+    adjudicates: whether the person decided between other people's judgments.
+    """
 
     value: Json
     version: str
@@ -86,8 +96,8 @@ class Said:
 class Words:
     """Words that a criterion asks about on a topic.
 
-    said: by number of the occurrence and person, what this person judged there. covered: numbers of the occurrences
-    that have a score, or an *n/a*, of anybody, also one that was spread.
+    said: the judgment by index of the occurrence and person.
+    covered: indices of occurrences with anybody's score or *n/a*, including copied ones.
     """
 
     topic: str
@@ -99,8 +109,7 @@ class Words:
 
     @property
     def opinions(self) -> dict[str, tuple[Said, ...]]:
-        """By person, the last judgment of each value given to these words, an adjudication before others; `unsure` is
-        no value."""
+        """The last judgment of each value by each person, adjudications last; `unsure` is not a value."""
         found: dict[str, dict[str, Said]] = {}
         for (_, person), one in sorted(self.said.items(), key=lambda item: item[1].adjudicates):
             if one.value != UNSURE:
@@ -109,14 +118,14 @@ class Words:
 
 
 def plain_words(text: str) -> str:
-    """The text with single spaces: what two claims must share to be one."""
+    """Return the text with single spaces, which identifies a claim."""
     return " ".join(text.split())
 
 
 def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -> tuple[Entity, ...]:
-    """Entities of all finished conversations, those named most often first within a topic, topics in their order.
+    """Return the entities of all finished conversations, by topic, the most frequent first.
 
-    table: gold besides that of the runs.
+    `table` contains gold in addition to that of the runs.
     """
     found: dict[tuple[str, str], list[Occurrence]] = {}
     urls: dict[tuple[str, str], str] = {}
@@ -146,13 +155,12 @@ def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -
 
 
 def asked_in_words(schema: Schema) -> list[Criterion]:
-    """The criteria that people judge by the words alone; turns, conversations and sets are judged with what surrounds
-    them."""
+    """Return the criteria that people judge by the words alone. Turns, conversations and sets are judged in context."""
     return [one for one in schema if one.level == "nugget" and one.may_score("human")]
 
 
 def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]:
-    """What people can be asked in words, by criterion in the order of the schema, then as entities are."""
+    """Return the words to ask people about, by criterion in the order of the schema, then by topic and frequency."""
     found: dict[_Key, list[Occurrence]] = {}
     said: dict[_Key, dict[tuple[int, str], Said]] = {}
     covered: dict[_Key, set[int]] = {}
@@ -185,7 +193,7 @@ _Key = tuple[str, str, str]
 
 
 def _newest(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
-    """By what is judged and by whom, the newest judgment. layers: the oldest first."""
+    """Return the newest judgment by target and person. `layers` are in order, the oldest first."""
     found: dict[Key, dict[str, Said]] = {}
     for layer in layers:
         for judgment in layer.judgments:
@@ -205,11 +213,11 @@ def _occurrences(number: int, assessed: Iterable[Assessed], criterion: Criterion
 
 
 def spread(words: Iterable[Words], made_at: str) -> tuple[dict[int, list[Layer]], int]:
-    """By number of the run, the layers that give each person's judgment to the same words wherever that person judged
-    nothing; and how many words are left out because the person judged them differently in different places.
+    """Copy each person's judgment to the same words wherever that person judged nothing.
 
-    made_at: UTC time. Nothing that a person said is changed: what the person judged, also as `unsure`, gets nothing.
-    What a person decided between others is spread as an adjudication, which is no vote.
+    Returns the layers by index of the run, made at `made_at` (UTC), and the number of words left out because the person
+    judged them differently in different places. Existing judgments, including `unsure`, are never changed. A copied
+    adjudication remains an adjudication, which is not a vote.
     """
     found: dict[tuple[int, str, str, bool], list[Judgment]] = {}
     differing = 0

@@ -1,11 +1,11 @@
-"""Scores by people as a validation set: CSV with the columns id, target and split, as tools that check judges take it.
+"""People's scores as a validation set: CSV with the columns id, target and split, as tools that check judges expect.
 
-    id       TRIAL:TURN, or TRIAL:TURN:START-END of words in a turn, TRIAL of a whole conversation
+    id       TRIAL:TURN, or TRIAL:TURN:START-END for words in a turn, or TRIAL for a whole conversation
     target   the score, from 0 to 1
-    split    dev or test: one of the two for all that is of one topic, so that nothing of a test topic is seen in dev
+    split    dev or test; the same for all rows of a topic, so that no test topic is seen in dev
 
-TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`; from the second attempt on
-`#2` follows it.
+TRIAL is the trial's identity, as in the `metadata` of `harvest export --format messages`, followed by `#2` and so on
+from the second attempt.
 """
 
 from collections.abc import Iterable
@@ -20,16 +20,16 @@ from topics.identity import content_hash
 
 
 def split_of(topic: str) -> str:
-    """`dev` or `test`, each with the same chance, by the name of the topic alone: the same in every run."""
+    """Return `dev` or `test`, equally likely, from the topic's name alone, so that it is the same in every run."""
     return "dev" if int(content_hash("harvest-split", topic, size=1), 16) < 128 else "test"
 
 
 def write_validation(
     conversations: Iterable[Conversation], judgments: Judgments, criterion: str, path: str | PathLike[str]
 ) -> int:
-    """Write what people scored by `criterion`, and return the number of rows. What does not apply has none.
+    """Write people's scores by `criterion`, without *n/a*, and return the number of rows.
 
-    judgments: with a precedence of people alone. Raises as `write_export` does.
+    The precedence of `judgments` contains people alone. Raises the errors of `write_export`.
     """
     rows = []
     for one in conversations:

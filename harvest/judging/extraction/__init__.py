@@ -1,3 +1,3 @@
-"""Nuggets that a model extracts: what it is asked, how its replies are read and kept, and the layer they become."""
+"""Extraction of nuggets by a model: prompts, replies, and the layers of judgments made of them."""
 
 __all__: list[str] = []

@@ -1,10 +1,10 @@
-"""The model that extracts nuggets, as a file describes it: in the words of an audit's `endpoints`.
+"""The file that describes the model for extraction, with the same keys as an audit's `endpoints`.
 
     format: harvest-endpoints/1
     endpoints:
       nuggets: {base_url: "http://127.0.0.1:8000/v1", model: llama, api_key_env: NUGGETS_KEY}
 
-An audit is such a file too; of its keys only `endpoints` is read.
+An audit can be given instead; only its `endpoints` are read.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ _USUAL = "nuggets"
 
 
 class ExtractionOptions(EndpointOptions):
-    """A model that extracts nuggets: the same options, with other defaults for what it samples."""
+    """Options of a model that extracts nuggets: those of other endpoints, with other defaults for sampling."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; some servers take none"
@@ -42,10 +42,10 @@ class _File(StrictModel):
 def read_extraction_endpoint(
     path: Path, name: str | None, secrets: set[str], *, concurrency: int | None = None
 ) -> Endpoint:
-    """The endpoint of this name in the file; where no name is given, `nuggets`, or the only one. secrets: gets the key.
-    concurrency: instead of the file's. Nothing is sent yet.
+    """Return the named endpoint in the file; without a name, `nuggets` or the only endpoint. Sends nothing yet.
 
-    Raises InputError, with file, line and column, for whatever is wrong with the file, and where the key is not set.
+    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file,
+    line and column, for any fault in the file, and if the key is not set.
     """
     document = read_document(path)
     entries = _entries(document)

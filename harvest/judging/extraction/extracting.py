@@ -1,4 +1,4 @@
-"""Nuggets of a run by a model, from the endpoint to the layer; whatever is kept is not asked again."""
+"""Extraction of a run's nuggets, from the endpoint to the layer. Questions with a kept reply are not sent again."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +29,13 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What one command did. before: conversations that a layer held already. requests: sent and answered. tries: at one
-    passage, at most. path: of the layer, None where no conversation became whole.
+    """The result of one extraction command.
+
+    found: the new layer and its counts.
+    before: the number of conversations that were already in a layer.
+    requests: the number of requests sent and answered.
+    tries: the most requests for one passage.
+    path: the file of the new layer; None if no conversation was completed.
     """
 
     found: Extraction
@@ -45,9 +50,9 @@ class Extracted:
 
 
 def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
-    """Author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
+    """Return the author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
 
-    Where the server stands is not a part of it: the same model behind another port goes on with what is kept.
+    The address is not included, so that the same model behind another port continues with the kept replies.
     """
     definition = endpoint.definition()
     sampling = {key: value for key, value in definition.items() if key != "base_url"}
@@ -63,10 +68,10 @@ async def extract(
     tries: int,
     watch: Watch = lambda _: lambda: None,
 ) -> Extracted:
-    """Ask for the nuggets of every passage that is not kept, and write a layer of the conversations that became whole.
-    Those that a layer of this author and version holds are left as they are. The endpoint is closed.
+    """Ask for the nuggets of every passage without a kept reply, and write a layer of the completed conversations.
 
-    Raises HarvestError where the run cannot be read or written. A failure of the endpoint is in what is returned.
+    Conversations in a layer of this author and version are skipped. The endpoint is closed. Failures of the endpoint
+    are part of the result; raises HarvestError if the run cannot be read or written.
     """
     author, version = author_and_version(endpoint)
     cleaner = Redactor(secrets)
@@ -103,7 +108,7 @@ async def extract(
 
 
 def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, int, str]]:
-    """The conversations that a layer says to hold whole: trial, attempt, and what was said."""
+    """Return the conversations that a layer has completely, as trial, attempt and hash of the words."""
     found = set()
     for layer in read_layers(run):
         if (layer.kind, layer.author, layer.version) == ("model", author, version):
@@ -119,7 +124,7 @@ def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, in
 
 
 def account(done: Extracted) -> Iterator[str]:
-    """What a person is told, a sentence a line."""
+    """Yield the result as sentences, one a line."""
     found, layer = done.found, done.found.layer
     if not found.conversations:
         yield f"{layer.author}/{layer.version}: {pluralize(done.before, 'conversation')}, all extracted before"

@@ -1,4 +1,4 @@
-"""From a model's replies to a layer of nuggets: the conversations that were extracted whole, and what was left out."""
+"""The layer of nuggets made from a model's replies: completed conversations, and counts of what was left out."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _SOURCE = "harvest annotate --extract"
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """An `Extractor` over replies that are there: those of one conversation. readings: by turn and speaker."""
+    """An `Extractor` that returns kept replies for one conversation. `readings` is by turn and speaker."""
 
     version: str
     readings: Mapping[tuple[int, str], Reading]
@@ -31,8 +31,12 @@ class ModelExtractor:
 
 @dataclass(slots=True)
 class Extraction:
-    """What came of asking. layer: of the conversations that are whole. refused: nuggets of theirs, by why. unreadable:
-    replies left after the last sample, by why. missing: the conversations that are not whole, and why.
+    """The result of an extraction.
+
+    layer: the nuggets of the completed conversations.
+    refused: the number of their nuggets that were refused, by reason.
+    unreadable: the number of passages whose last reply could not be read, by reason.
+    missing: the conversations that are incomplete, each with its reason.
     """
 
     layer: Layer
@@ -51,10 +55,10 @@ def extraction(
     version: str,
     made_at: str,
 ) -> Extraction:
-    """The nuggets of the conversations whose every passage has a reply that could be read.
+    """Return the nuggets of the conversations in which every passage has a readable reply.
 
-    Such a conversation has a judgment `extraction` beside those of its nuggets: so one without nuggets is known to have
-    none, and what was refused is counted where it is scored.
+    Each of them also gets a judgment `extraction`, which distinguishes a conversation without nuggets from one that was
+    not extracted, and which counts the refused nuggets for the scores.
     """
     found: list[Judgment] = []
     told = Extraction(Layer("model", author, version, _SOURCE, made_at))
@@ -80,7 +84,7 @@ def extraction(
 
 
 def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> list[Judgment]:
-    """The nuggets of types F and O, of both sides, as judgments; entities are found anew by their URLs."""
+    """Return the nuggets of types F and O of both sides as judgments. Entities are found again by their URLs."""
     found = []
     for nugget in nuggets:
         if nugget.type == "E":
@@ -94,7 +98,7 @@ def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> l
 
 
 def _fault(question: Question, answers: Answers[Reading]) -> str:
-    """Why a passage has no nuggets that could be kept; "" where it has, or has none."""
+    """Return why a passage has no readable reply; "" if it has one."""
     where = f"turn {question.passage.turn}, {question.passage.speaker}"
     failure = answers.failures.get(question.key)
     if failure is not None:

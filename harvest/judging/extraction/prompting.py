@@ -1,7 +1,7 @@
-"""What a model is asked: the nuggets of one passage, with what was exchanged before it.
+"""The prompt for extraction: the nuggets of one passage, given the exchange before it.
 
-The system message instructs; what was recorded stands in the user message, as JSON, so that no words of a conversation
-can be taken for ours. Any change here, or in how replies are read, is another version of the extractor.
+The system message contains the instructions, and the user message the recording as JSON, so that no words of a
+conversation can pass for instructions. Any change here, or in how replies are read, is a new version of the extractor.
 """
 
 import json
@@ -70,14 +70,14 @@ stands there. Never mend, shorten, join or translate it, and never quote "earlie
 
 
 def prompt_messages(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
-    """The messages that ask for the nuggets of `passage`; earlier: what was exchanged before it, oldest first."""
+    """Return the messages that ask for the nuggets of `passage`, given the `earlier` passages, oldest first."""
     shown = [_shown(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
     value = {"earlier": shown, "passage": _shown(passage, len(passage.text))}
     return (Message("system", _INSTRUCTIONS), Message("user", json.dumps(value, ensure_ascii=False, indent=1)))
 
 
 def version_of(sampling: Mapping[str, Any]) -> str:
-    """16 hex digits (blake2b) of the prompt, the way replies are read, and what the endpoint is told about sampling."""
+    """Return a hash (blake2b, 16 hex digits) of the prompt, the reader of replies and the sampling options."""
     asked = {"instructions": _INSTRUCTIONS, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
     return content_hash("harvest-nuggets", {**asked, "sampling": dict(sampling)}, size=8)
 

@@ -1,4 +1,4 @@
-"""What a model is asked to find the nuggets of a conversation: one question for each passage."""
+"""The questions that extract the nuggets of a conversation, one for each passage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,10 @@ from topics.identity import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One passage and what is asked about it. key: of the words that are sent, so that a passage that is said again
-    after the same words is the same question, and has the same nuggets. about: where it stands first.
+    """One question about a passage.
+
+    key: a hash of the messages, so that a passage repeated after the same words is the same question.
+    about: the first place where the passage occurs.
     """
 
     key: str
@@ -23,7 +25,7 @@ class Question:
 
 
 def questions(conversation: Conversation) -> tuple[Question, ...]:
-    """Every passage of a conversation that has a word in it, in order; the others have no nugget."""
+    """Return a question for every passage with at least one word, in order. Other passages have no nuggets."""
     found, earlier = [], list[Passage]()
     for passage in passages(conversation):
         if passage.words:

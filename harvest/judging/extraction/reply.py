@@ -1,6 +1,6 @@
-"""Reading what a model replied: strictly, so that nothing becomes a nugget that was not said.
+"""A strict reader of a model's replies, so that nothing becomes a nugget that was not said.
 
-A reply is readable or it is not; in one that is, each nugget is taken or refused. Nothing is mended.
+A reply as a whole is readable or not; in a readable one, each nugget is accepted or refused. Nothing is repaired.
 """
 
 from __future__ import annotations
@@ -54,8 +54,11 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of a reply. fault: one of `REPLY_FAULTS`, or "" where it could be read. refused: how many of its
-    nuggets, by `NUGGET_FAULTS`.
+    """The content of a reply.
+
+    found: the accepted nuggets.
+    refused: the number of refused nuggets, by the names in `NUGGET_FAULTS`.
+    fault: one of `REPLY_FAULTS`, or "" if the reply was readable.
     """
 
     found: tuple[Candidate, ...] = ()
@@ -64,10 +67,10 @@ class Reading:
 
 
 def read_reply(sample: Sample, passage: Passage) -> Reading:
-    """The nuggets that a reply names in `passage`, in the order of the text, none over another.
+    """Return the nuggets of `passage` that a reply names, in the order of the text and without overlaps.
 
-    A quotation is looked for after the one before it, so that of words said twice the second quotation is the second
-    saying; where it stands only further up, it is taken there.
+    The search for a quotation begins after the one before it, so that the second quotation of repeated words is the
+    second occurrence; if it occurs only earlier in the text, that place is used.
     """
     if sample.finish.lower() in _CUT:
         return Reading(fault="cut")
@@ -93,7 +96,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
 
 
 def _candidate(item: Any, spans: _Spans) -> Candidate | str:
-    """The nugget, or the name of its fault."""
+    """Return the nugget, or the name of its fault."""
     if not isinstance(item, dict) or not item.keys() <= _KEYS:
         return "no-nugget"
     quote, kind, act = item.get("quote"), item.get("type"), item.get("act")
@@ -111,7 +114,7 @@ def _candidate(item: Any, spans: _Spans) -> Candidate | str:
 
 
 class _Spans:
-    """The places of a text that are taken so far."""
+    """The parts of a text that belong to a nugget so far."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -119,7 +122,7 @@ class _Spans:
         self._after = 0
 
     def take(self, words: str) -> tuple[int, int] | str:
-        """The span of `words` that is now taken, or the name of the fault."""
+        """Reserve a span for `words` and return it, or the name of the fault."""
         before = f"(?<!{_LETTER})" if re.match(_LETTER, words[0]) else ""
         after = f"(?!{_LETTER})" if re.match(_LETTER, words[-1]) else ""
         expression = re.compile(f"{before}{re.escape(words)}{after}")
@@ -139,6 +142,6 @@ class _Spans:
         return None
 
     def _over(self, start: int, end: int) -> tuple[int, int] | None:
-        """The last taken place that the span lies over, if any."""
+        """Return the last reserved span that overlaps this one, if any."""
         last = bisect_left(self._taken, (end, 0)) - 1
         return self._taken[last] if last >= 0 and self._taken[last][1] > start else None

@@ -1,3 +1,3 @@
-"""A model as judge: what it is asked, how strictly its replies are read, and how far it can be believed."""
+"""A model as judge: its prompts, a strict reader of its replies, and evidence of its biases."""
 
 __all__: list[str] = []

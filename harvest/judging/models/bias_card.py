@@ -1,7 +1,7 @@
-"""What a judge is led by, as far as its own judgments and people's of the same things show it: a few sentences.
+"""The bias card: sentences about a judge's biases, from its own judgments and people's judgments of the same things.
 
-Topics are halved into *dev* and *test* by a hash of their names, so that a prompt can be improved on people's judgments
-of one half and believed by those of the other. The halves are the same in every run and for every judge.
+Topics are split into halves *dev* and *test* by a hash of their names, so that a prompt can be improved on people's
+judgments of one half and validated on the other. The halves are the same in every run and for every judge.
 """
 
 import math
@@ -24,7 +24,11 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing that was judged. words: how many it has. people: the mean of their scores, None where nobody judged."""
+    """A thing that was judged.
+
+    words: its number of words.
+    people: the mean of people's scores; None if nobody judged it.
+    """
 
     judgment: Judgment
     topic: str
@@ -34,20 +38,22 @@ class Item:
 
 
 def half_of(topic: str) -> str:
-    """`dev` or `test`."""
+    """Return the half of a topic, `dev` or `test`."""
     return "dev" if int(content_hash("harvest-half", topic, size=8), 16) % 2 else "test"
 
 
 def vendor_of(model: str) -> str:
-    """The part of a model's name before its first slash, hyphen, colon or digit, in lower case."""
+    """Return the part of a model's name before its first slash, hyphen, colon, dot, space or digit, in lower case."""
     name = model.lower()
     end = next((place for place, letter in enumerate(name) if letter in "/-:. " or letter.isdigit()), len(name))
     return name[:end]
 
 
 def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """A sentence for each way of being led, by criterion. vendor: of the judge. answered: by system, the models that
-    it says it is."""
+    """Yield a sentence about each bias, by criterion.
+
+    `vendor` is the maker of the judge, and `answered` the models that each system says it is.
+    """
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _of_criterion(own))
@@ -57,7 +63,7 @@ def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str
 
 
 def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
-    """Of pairs: how often both orders name the same conversation, and how often the one that was shown first won."""
+    """Yield how often both orders of a pair prefer the same conversation, and how often the first one shown won."""
     pairs = [one for one in judgments if one.criterion == PREFERENCE and not one.unjudged and len(one.samples) > 1]
     straight = [(one.samples[::2], one.samples[1::2]) for one in pairs]
     both = [(a, b) for firsts, seconds in straight for a, b in zip(firsts, seconds, strict=True) if a and b]

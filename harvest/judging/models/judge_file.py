@@ -1,4 +1,4 @@
-"""A model as judge, as a file describes it.
+"""The file that describes a model as judge.
 
 format: harvest-judge/1
 endpoint: {base_url: "http://127.0.0.1:8000/v1", model: llama, api_key_env: JUDGE_KEY, temperature: 0.7}
@@ -23,7 +23,7 @@ from topics.yaml_values import Loc
 
 
 class JudgeEndpoint(EndpointOptions):
-    """A model that judges: the options of an audit's endpoints, with other defaults for what it samples."""
+    """Options of a model that judges: those of an audit's endpoints, with other defaults for sampling."""
 
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         0.0, description="sent if not null; above 0 for several samples"
@@ -32,7 +32,7 @@ class JudgeEndpoint(EndpointOptions):
 
 
 class Prices(StrictModel):
-    """Of a million tokens, in any currency."""
+    """Prices of a million tokens, in any currency."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -45,8 +45,10 @@ def _rising(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class Judge(StrictModel):
-    """What is asked of which model. vendor: who made it, for the bias card; "": the part of the model's name before its
-    first slash or hyphen. guideline: further words on a criterion, by its name.
+    """A judge, as described by its file.
+
+    vendor: its maker, for the bias card; by default the first part of the model's name (`bias_card.vendor_of`).
+    guideline: additional instructions, by the name of the criterion.
     """
 
     format: Literal["harvest-judge/1"]
@@ -64,8 +66,10 @@ class Judge(StrictModel):
 
 
 def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
-    """Raises InputError, with file, line and column, where the file names a criterion that the schema does not have or
-    that is not for models. used: whether the file says which criteria are judged."""
+    """Check that the schema has the criteria of the file, and that models may score them.
+
+    `used` says whether the file selects the criteria. Raises InputError, with file, line and column.
+    """
     everything = [name.casefold() for name in judge.criteria] == ["all"]
     own = judge.criteria if used and not everything else ()
     named: list[tuple[Loc, str]] = [(("criteria", i), name) for i, name in enumerate(own)]
@@ -88,9 +92,10 @@ def _place(path: Path, loc: Loc) -> Place:
 
 
 def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None) -> tuple[Judge, Endpoint]:
-    """The judge and its endpoint. secrets: gets the key. concurrency: instead of the file's. Nothing is sent yet.
+    """Return the judge and its endpoint. Sends nothing yet.
 
-    Raises InputError, with file, line and column, for whatever is wrong with the file, and where the key is not set.
+    The key is added to `secrets`, and `concurrency` overrides the value in the file. Raises InputError, with file,
+    line and column, for any fault in the file, and if the key is not set.
     """
     document = read_document(path)
     judge = document.validated(Judge)

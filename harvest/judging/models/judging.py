@@ -1,4 +1,4 @@
-"""A run or pairs judged by a model, from the endpoint to the layer; whatever is kept is not asked again."""
+"""Judgment of a run, or of pairs, by a model, from the endpoint to the layer. Kept replies are not asked again."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,9 +26,14 @@ _MILLION = 1_000_000  # prices are per million tokens
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What judging will take. things: to be judged. requests: not kept yet, each at least once. read: tokens of them,
-    about. tries: how often one is sent at most, where replies cannot be read. write: tokens of the replies, at most;
-    None where nothing bounds them. cost: at most; None without prices.
+    """The estimated cost of judging.
+
+    things: the number of things to judge.
+    requests: the number of requests without a kept reply, each sent at least once.
+    read: the approximate number of tokens in them.
+    write: the most tokens in the replies; None if they have no limit.
+    cost: the highest cost; None without prices.
+    tries: the most times that one request is sent if its replies cannot be read.
     """
 
     things: int
@@ -51,8 +56,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What one command did. layer: of all that was asked, with what is unjudged. requests: sent and answered. failures:
-    of the endpoint, by its words. path: of the layer, None where it says what the newest one said.
+    """The result of one judging command.
+
+    layer: all judgments, including things left unjudged.
+    requests: the number of requests sent and answered.
+    failures: failures of the endpoint, counted by message.
+    path: the file of the layer; None if it equals the newest one.
     """
 
     layer: Layer
@@ -66,13 +75,16 @@ class Judged:
 
 
 def version(judge: Judge, endpoint: Endpoint) -> str:
-    """Of the prompt, its sampling, the scale and the guideline. Where the server stands is no part of it."""
+    """Return the version of a judge: a hash of prompt, sampling, scale and guideline, but not of the address."""
     sampling = {key: value for key, value in endpoint.definition().items() if key != "base_url"}
     return version_of(sampling, judge.scale, judge.guideline)
 
 
 def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
-    """folder: of the run, or of the pairs. Raises RunError for kept replies that are not ours."""
+    """Estimate what judging will cost. `folder` is the folder of the run or of the pairs.
+
+    Raises RunError for files of replies from elsewhere.
+    """
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
     if (folder / JUDGE_REPLIES.folder).exists():  # to look leaves nothing behind
@@ -99,10 +111,10 @@ async def judge_things(
     tell: Callable[[], None] = lambda: None,
     clock: Now = utc_now,
 ) -> Judged:
-    """Ask whatever is not kept, and write a layer. The endpoint is closed.
+    """Ask every question without a kept reply, and write a layer. The endpoint is closed.
 
-    What a layer of this version holds of other things stays a part of the new one. Raises HarvestError where the folder
-    cannot be read or written; failures of the endpoint leave things unjudged.
+    Earlier judgments of this version on other things are part of the new layer. Failures of the endpoint leave things
+    unjudged; raises HarvestError if the folder cannot be read or written.
     """
     cleaner, own = Redactor(secrets), version(judge, endpoint)
     paired = {one.key for thing in things if thing.paired for one in thing.asked}
@@ -142,7 +154,7 @@ async def judge_things(
 
 
 def account(done: Judged) -> Iterator[str]:
-    """What a person is told, a sentence a line."""
+    """Yield the result as sentences, one a line."""
     layer = done.layer
     criteria = Counter(one.criterion for one in layer.judgments if not one.unjudged)
     listed = ", ".join(f"{name} {count}" for name, count in criteria.items())

@@ -1,8 +1,8 @@
-"""What a model is asked as judge: one thing by one criterion, or which of two conversations is better.
+"""The prompts for a judge: one thing by one criterion, or which of two conversations is better.
 
-The system message instructs; what was recorded stands in the user message, as JSON, so that no words of a conversation
-can be taken for ours. Whose the words are is not said, nor what anybody else thinks of them. Any change here, or in how
-replies are read, is another version of the judge.
+The system message contains the instructions, and the user message the recording as JSON, so that no words of a
+conversation can pass for instructions. Neither the name of the system nor anybody's opinion is included. Any change
+here, or in how replies are read, is a new version of the judge.
 """
 
 import json
@@ -53,8 +53,10 @@ Reply with one JSON object and nothing else, no words before or after it, no cod
 def item_messages(
     asked: Question, scale: Sequence[float], *, wanted: str = "", guideline: str = ""
 ) -> tuple[Message, ...]:
-    """The messages that ask for the score of a nugget, a turn or a conversation. wanted: the need, as its topic says
-    it. guideline: further words on the criterion. Raises ValueError for a set of conversations.
+    """Return the messages that ask for the score of a nugget, a turn or a conversation.
+
+    `wanted` is the user's need as stated by the topic, and `guideline` contains additional instructions on the
+    criterion. Raises ValueError for a set of conversations.
     """
     if len(asked.conversations) != 1:
         raise ValueError("a model judges one conversation at a time")
@@ -92,12 +94,12 @@ def item_messages(
 
 
 def pair_messages(first: str, second: str) -> tuple[Message, ...]:
-    """first, second: the conversations, as people read them."""
+    """Return the messages that ask which of two transcripts is better."""
     return (Message("system", _PAIR), Message("user", _json({"first": first, "second": second})))
 
 
 def version_of(sampling: Mapping[str, Any], scale: Sequence[float], guideline: Mapping[str, str]) -> str:
-    """16 hex digits (blake2b) of the prompts, how replies are read, and what the endpoint is told about sampling."""
+    """Return a hash (blake2b, 16 hex digits) of the prompts, the reader of replies and the sampling options."""
     asked = {"item": _ITEM, "pair": _PAIR, "earlier": _EARLIER, "characters": _CHARACTERS, "reader": READER}
     own = {"scale": list(scale), "guideline": dict(guideline), "sampling": dict(sampling)}
     return content_hash("harvest-judge", {**asked, **own}, size=8)

@@ -1,4 +1,4 @@
-"""Each thing to be judged as questions to a model: one for each sample, and of a pair one for each order."""
+"""The questions to a model about each thing to judge: one for each sample, and for a pair also one for each order."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,10 @@ _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question. key: of the words that are sent and the number of the sample. swapped: the right one was shown
-    first.
+    """One question.
+
+    key: a hash of the messages and the number of the sample.
+    swapped: whether the right conversation was shown first.
     """
 
     key: str
@@ -35,7 +37,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What is judged, as the `about` of each thing that said the same words, and the questions asked of it."""
+    """A thing to judge: the `about` of every place with the same words, and the questions about it."""
 
     criterion: str
     about: tuple[Mapping[str, str | int], ...]
@@ -47,7 +49,7 @@ class Thing:
 
 
 def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, Topic]) -> tuple[Thing, ...]:
-    """topics: by id, for the needs of users."""
+    """Return the questions about items. `topics`, by id, state the needs of users."""
     found = []
     for one in questions:
         topic = topics.get(one.topic)
@@ -63,7 +65,7 @@ def of_items(questions: Iterable[Question], judge: Judge, topics: Mapping[str, T
 
 
 def of_pairs(pairs: Iterable[BlindPair], judge: Judge) -> tuple[Thing, ...]:
-    """In both orders, each as often as there are samples."""
+    """Return the questions about pairs, in both orders for every sample."""
     found = []
     for one in pairs:
         left, right = transcript(one.left), transcript(one.right)
@@ -85,11 +87,11 @@ def _make_asked(
 
 
 def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
-    """The judgment of each thing. verdicts: of its questions, in their order.
+    """Combine the verdicts on a thing's questions, in their order, into its judgments.
 
-    Of samples with a score the mean counts; null or `unsure` where none has one. A pair is decided where the verdicts
-    of both orders, each by most of its samples, name the same conversation; where the order decided, it is a tie. A
-    thing is unjudged where no sample could be read, and a pair also where one order has none.
+    The value is the mean of the samples with a score; without any it is null or `unsure`. A pair is decided if the
+    majorities of both orders prefer the same conversation; if they differ, it is a tie. A thing is unjudged if no
+    sample could be read, and a pair also if one order has no verdict.
     """
     read = [one for one in verdicts if not one.fault]
     value: Json
@@ -114,7 +116,7 @@ def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
 
 
 def _most(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
-    """What most samples of one order say; a tie where several say as much, "" without a verdict."""
+    """Return the most frequent verdict in one order: "tie" if several are equally frequent, "" without a verdict."""
     counts = Counter(
         _SIDES[str(one.value)][swapped]
         for asked, one in zip(thing.asked, verdicts, strict=True)

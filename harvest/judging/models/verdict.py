@@ -1,6 +1,6 @@
-"""Reading what a judge replied: `finish_reason` first, then strictly, so that no fault becomes a verdict.
+"""A strict reader of a judge's replies, which checks `finish_reason` first, so that no fault becomes a verdict.
 
-Nothing is mended. What is no verdict leaves the thing unjudged, with its reason.
+Nothing is repaired. A reply without a verdict leaves the thing unjudged, with the reason.
 """
 
 from collections.abc import Collection
@@ -39,7 +39,11 @@ _MOST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """value: a score, null, or `unsure`; of a pair one of `BETTER`. fault: one of `FAULTS`, "" where it was read."""
+    """The content of a reply.
+
+    value: a score, null or `unsure`; for a pair one of `BETTER`.
+    fault: one of `FAULTS`, or "" if the reply was readable.
+    """
 
     value: Json = None
     reason: str = ""
@@ -47,7 +51,7 @@ class Verdict:
 
 
 def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
-    """A score by a criterion."""
+    """Return the score in a reply on one criterion."""
     verdict = _read(sample, "score")
     value = verdict.value
     if verdict.fault or value is None or value == UNSURE:
@@ -58,13 +62,13 @@ def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
 
 
 def read_better(sample: Sample) -> Verdict:
-    """Which of two conversations is better."""
+    """Return the preference in a reply on a pair."""
     verdict = _read(sample, "better")
     return verdict if verdict.fault or verdict.value in BETTER else Verdict(fault="out of schema")
 
 
 def failure_of(why: str) -> str:
-    """Which of `FAULTS` a failure of the endpoint is, by the names that APIs give to errors."""
+    """Classify a failure of the endpoint as one of `FAULTS`, by the error names that APIs use."""
     text = why.lower()
     if any(name in text for name in _TOO_LONG):
         return "overflowed"

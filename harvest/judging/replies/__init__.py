@@ -1,3 +1,3 @@
-"""Asking a model many things: each once, some at a time, its replies kept."""
+"""Questions to a model: each is asked once, several at a time, and the replies are kept."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Asking a model many questions: each once, some at a time, and no longer than it answers."""
+"""Asking a model many questions: each once, several at a time, until it stops answering."""
 
 import asyncio
 import json
@@ -18,7 +18,11 @@ _GIVE_UP = 10
 
 
 class Question(Protocol):
-    """key: of the words that are sent. about: where it stands first."""
+    """A question to a model.
+
+    key: a hash of its messages.
+    about: the first place that it is about.
+    """
 
     @property
     def key(self) -> str: ...
@@ -31,7 +35,7 @@ class Question(Protocol):
 
 
 class Reading(Protocol):
-    """fault: why the reply could not be read, "" where it could."""
+    """The content of a reply. `fault` says why it could not be read; "" if it could."""
 
     @property
     def fault(self) -> str: ...
@@ -43,10 +47,15 @@ ReadT = TypeVar("ReadT", bound=Reading)
 
 @dataclass(frozen=True, slots=True)
 class Asking(Generic[AskedT, ReadT]):
-    """How questions are asked. name: of the endpoint. act: what it is to do, as a word for its prompts. stream: of the
-    seeds, which come from it, the version and the question. version: of the prompt and its sampling. tries: samples of
-    one question while they cannot be read, each with a seed of its own. read: a reply. of_question: whether a failure
-    is one of the question, and says nothing of how the endpoint will take the next.
+    """How questions are asked.
+
+    name: the name of the endpoint.
+    act: the task, as a word for its prompts.
+    stream: the name of the random stream; seeds depend on it, the version and the question.
+    version: the hash of prompt and sampling.
+    tries: the most samples of one question while replies are unreadable, each with its own seed.
+    read: the reader of replies.
+    of_question: whether a failure is due to the question, and does not predict the next one.
     """
 
     name: str
@@ -61,8 +70,11 @@ class Asking(Generic[AskedT, ReadT]):
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadT]):
-    """What came, by the key of the question. readings: also those that could not be read, after the last sample.
-    failures: where nothing came, why. requests: how many were sent and answered.
+    """The answers, by the key of the question.
+
+    readings: the last reply to each question, readable or not.
+    failures: why a question has no reply.
+    requests: the number of requests sent and answered.
     """
 
     readings: Mapping[str, ReadT]
@@ -77,7 +89,7 @@ async def ask_all(
     how: Asking[AskedT, ReadT],
     tell: Callable[[], None] = lambda: None,
 ) -> Answers[ReadT]:
-    """Ask every question once, unless its reply is kept. tell: called after each question.
+    """Ask every question once, unless its reply is kept, and call `tell` after each.
 
     Failures of the endpoint become `failures`; after ten in a row nothing more is asked. Raises StoreError.
     """
@@ -126,8 +138,10 @@ async def ask_all(
 
 
 def strict_json(text: str) -> Any:
-    """The value of a reply in JSON. Raises ValueError for a repeated key, for NaN and Infinity, and for anything else
-    that is not JSON, and RecursionError if it is nested too deeply."""
+    """Parse a reply as strict JSON.
+
+    Raises ValueError for invalid JSON, repeated keys, NaN and Infinity, and RecursionError if it is nested too deeply.
+    """
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -1,8 +1,8 @@
-"""The replies of a model in a folder of a run: what was asked and answered once is never asked again.
+"""A model's replies, kept in a folder of the run so that no question is asked twice.
 
-`extraction/<model>-<version>/000001.jsonl`, …, or `judge/…`: each command that asks writes a file of its own, one reply
-a line, on disk before the next question is asked. A line that a killed command left half-written stays the last of its
-file and counts as not asked. Nothing is ever changed. Replies are read anew each time; what is scored is the layer.
+Each command writes a file of its own, `extraction/<model>-<version>/000001.jsonl` or `judge/…`, one reply a line, which
+is on disk before the next question is asked. A line cut short by a killed command stays the last of its file and
+counts as not asked. Files are never changed. Replies are parsed anew each time; scores use the layer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from simulators.outside import Sample
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """folder: of the run. format: of its files."""
+    """A kind of replies: its folder in the run and the format of its files."""
 
     folder: str
     format: str
@@ -40,13 +40,16 @@ _NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 
 class KeptReplies:
-    """The replies of one model under one version in one run; `async with` it. Replies are by the key of what was asked
-    and the number of the sample, from 0.
+    """An async context manager for the replies of one model, under one version, in one run.
+
+    Replies are identified by the key of the question and the number of the sample, from 0.
     """
 
     def __init__(self, run: Path, kind: Kind, author: str, version: str, redactor: Redactor) -> None:
-        """Raises RunError, with file and line, for a file that is not ours, and where another process is asking;
-        StoreError where the folder cannot be written.
+        """Read the kept replies and lock their folder.
+
+        Raises RunError, with file and line, for a file from elsewhere and if another process is asking; StoreError if
+        the folder cannot be written.
         """
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
         self._kind = kind
@@ -72,8 +75,9 @@ class KeptReplies:
         return self._kept.get((key, number))
 
     async def keep(self, key: str, number: int, sample: Sample, about: Mapping[str, Any]) -> Sample:
-        """Make a reply safe on disk, without secrets, and return it as it is kept. about: for people, where it was
-        asked first. Raises StoreError.
+        """Write a reply to disk without secrets, and return it as written. Raises StoreError.
+
+        `about` tells people where the question was asked first.
         """
         sample = Sample(self._redactor.text(sample.text), sample.finish)
         journal = self._journal or self._open_journal()
@@ -84,7 +88,7 @@ class KeptReplies:
         return sample
 
     def release(self) -> None:
-        """Leave the folder to others, where nothing was kept."""
+        """Release the lock without writing."""
         self._lock.release()
 
     async def __aenter__(self) -> KeptReplies:

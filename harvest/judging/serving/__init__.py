@@ -1,1 +1,1 @@
-"""A local page on which several people judge a run, one decision a screen."""
+"""A local web page on which several people judge a run, one decision at a time."""

@@ -1,4 +1,4 @@
-"""Blind pairs on the page: two conversations beside each other, decided in a folder beside their sheet."""
+"""Blind pairs on the page: two conversations side by side, with the decisions in a folder beside the sheet."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -16,12 +16,12 @@ _CRITERION = "preference"
 
 
 def judged_folder(sheet: Path) -> Path:
-    """Where what people decide of the pairs of this sheet is kept."""
+    """Return the folder of the decisions on the pairs of this sheet."""
     return sheet.with_suffix(".judged")
 
 
 def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
-    """One question a pair. What it is about is its number and a hash of its texts, not whose they are."""
+    """Return one question for each pair. It contains the pair's number and a hash of its texts, but no system."""
     found = []
     for one in pairs:
         text = text_hash(transcript(one.left), transcript(one.right))
@@ -40,9 +40,9 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
 
 
 def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
-    """What was decided on the page. texts: by the number of each pair that was handed out, `text_hash` of it.
+    """Read the decisions made on the page. `texts` contains the `text_hash` of each pair handed out, by its number.
 
-    Raises InputError where nothing was, or for a pair that was not handed out or had other texts.
+    Raises InputError if there are none, and for a pair that was not handed out or had other texts.
     """
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(

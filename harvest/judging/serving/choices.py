@@ -1,4 +1,4 @@
-"""What can be decided, and by which key."""
+"""The possible decisions and their keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,12 @@ _ABSENT = "n/a – it does not apply here"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """key: a digit, or U. value: of the judgment. words: on the page."""
+    """One possible decision.
+
+    key: a digit, or U.
+    value: the value of the judgment.
+    words: the text on the page.
+    """
 
     key: str
     value: Json
@@ -21,7 +26,7 @@ class Choice:
 
 
 def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
-    """scale: scores from 0 to 1 in rising order, at most nine."""
+    """Return the choices of a scale: at most nine scores from 0 to 1 in rising order."""
     scores = (
         Choice(str(key), value, f"{value:g} – {_WORDS[value]}" if value in _WORDS else f"{value:g}")
         for key, value in enumerate(map(float, scale), 1)
@@ -30,7 +35,7 @@ def scale_choices(scale: Sequence[float]) -> tuple[Choice, ...]:
 
 
 def value_choices(values: Sequence[tuple[str, str]]) -> tuple[Choice, ...]:
-    """values: at most nine, each with its meaning."""
+    """Return the choices of at most nine values, each with its meaning."""
     named = (
         Choice(str(key), name, f"{name} – {meaning}" if meaning else name)
         for key, (name, meaning) in enumerate(values, 1)

@@ -1,6 +1,6 @@
-"""The desk where people decide: who is asked what, in which order, what each has said, and how far all are.
+"""The state of the judging page: each person's questions, their order, decisions and progress.
 
-What one person says is told to nobody else: of the others only how much they have done.
+People never see one another's decisions, only how much the others have done.
 """
 
 import json
@@ -31,7 +31,7 @@ _ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 
 class Unacceptable(Exception):
-    """What was sent is no decision of ours. status: of HTTP."""
+    """A request that is not a valid decision. `status` is the HTTP status."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -40,7 +40,11 @@ class Unacceptable(Exception):
 
 @dataclass(slots=True)
 class _Person:
-    """states: by question, value and note of what stands. made: decisions that stand, by id, with their questions."""
+    """One person's progress.
+
+    states: value and note of the current decision, by question.
+    made: the questions of the current decisions, by the decision's id.
+    """
 
     order: tuple[str, ...]
     states: dict[str, tuple[Json, str]] = field(default_factory=dict)
@@ -49,9 +53,15 @@ class _Person:
 
 
 class Desk:
-    """run: the folder of the decisions. choices: what can be decided; values: by the criteria that have choices of
-    their own. version: of the guideline. seed: of the orders. topics: by id. adjudicating: people see what others said,
-    and give their reason.
+    """The questions and decisions of everybody on the page.
+
+    run: the folder of the decisions.
+    choices: the possible decisions.
+    values: choices by criterion, for criteria with choices of their own.
+    version: the version of the guideline.
+    seed: the seed of the orders.
+    topics: the topics by id.
+    adjudicating: whether people see the votes of others and must give a reason.
     """
 
     def __init__(
@@ -80,7 +90,7 @@ class Desk:
             self._recall(name)
 
     def work(self, name: str) -> dict[str, Json]:
-        """All that the page of this person needs to begin, or to go on after it was closed."""
+        """Return all that this person's page needs to start, or to continue after it was closed."""
         person = self._people[name]
         texts = {one.criterion: one.question for one in self._asked.values()}
         return {
@@ -96,12 +106,14 @@ class Desk:
         }
 
     def question(self, known: str) -> dict[str, Json]:
-        """Raises Unacceptable where there is no such question."""
+        """Return a question for the page. Raises Unacceptable if it does not exist."""
         return shown(self._question(known), self._topics)
 
     def progress(self, name: str) -> dict[str, Json]:
-        """done, of: questions of this person. all_done, all_of: of everybody. people: how many. seconds_left: at this
-        person's pace of late; None before there is one."""
+        """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
+
+        `seconds_left` is estimated from this person's recent pace; None before there is one.
+        """
         person, total = self._people[name], len(self._asked)
         gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE]
         left = total - len(person.states)
@@ -115,9 +127,10 @@ class Desk:
         }
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """One decision, on disk when this returns. The same one again changes nothing. Raises Unacceptable, StoreError.
+        """Record one decision, which is on disk on return. Repeating it changes nothing. Raises Unacceptable,
+        StoreError.
 
-        sent: `id`, `question`, `value` (of one of the choices) and `note`.
+        `sent` contains `id`, `question`, `value` (one of the choices) and `note`.
         """
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
@@ -152,9 +165,9 @@ class Desk:
         return {"progress": self.progress(name)}
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Take a decision of this person back, so that what was said before it holds again. Raises as `decide`.
+        """Undo a decision of this person and restore the one before it. Raises the errors of `decide`.
 
-        sent: `id`, and `undo`: the id of the decision.
+        `sent` contains `id`, and in `undo` the id of the decision.
         """
         if set(sent) != {"id", "undo"}:
             raise Unacceptable(400, "to take a decision back, send id and undo, and nothing else")
@@ -171,7 +184,7 @@ class Desk:
         return {"progress": self.progress(name), "question": question, "state": list(state) if state else None}
 
     def _recall(self, name: str) -> None:
-        """What this person has said so far: the decisions on disk, and the sheets that were there at the start."""
+        """Restore a person's state from the decisions on disk and the sheets that existed at the start."""
         person = self._people[name]
         decisions = [
             one
@@ -212,7 +225,7 @@ class Desk:
         raise Unacceptable(400, f"a value is one of {', '.join(json.dumps(one.value) for one in choices)}")
 
     def summary(self) -> Iterable[str]:
-        """How much each person has done, one sentence each."""
+        """Yield a sentence about each person's progress."""
         for name, person in self._people.items():
             yield f"{name}: {len(person.states)} of {pluralize(len(self._asked), 'decision')}"
 
@@ -224,8 +237,10 @@ def _id(known: Json) -> str:
 
 
 def _shuffle_questions(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
-    """One criterion after the other, in each the conversations in an order of this person's own, so that a conversation
-    is read once for all that is asked of it."""
+    """Order the questions by criterion, then by conversation in a random order for this person.
+
+    Questions about one conversation stay together, so that it is read once.
+    """
     found: list[str] = []
     for criterion in dict.fromkeys(one.criterion for one in asked):
         groups: dict[object, list[str]] = {}

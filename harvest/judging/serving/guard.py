@@ -1,9 +1,8 @@
-"""What stands before the page and lets nothing pass that it does not know: every request is refused unless it is one of
-ours, for this address, from this page, by somebody with a link.
+"""The guard of the page: refuses every request except known ones, to this address, from this page, with a valid link.
 
-It is plain ASGI around the whole application, so that there is no kind of connection that it does not see. Addresses
-are compared with a fixed list, never with each other: a name that somebody else's DNS turns into 127.0.0.1 is not on
-it. No answer leaves without the headers that keep the page to itself.
+It is plain ASGI around the whole application, so that it sees every kind of connection. Addresses are compared with a
+fixed list, never with one another: a name that a foreign DNS resolves to 127.0.0.1 is not on it. Every answer has the
+headers that isolate the page.
 """
 
 import asyncio
@@ -51,7 +50,7 @@ _QUESTION = re.compile(r"/api/questions/[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """port: on which the page is served, on this machine alone."""
+    """The addresses of the page, which is served on a port of this machine alone."""
 
     port: int
 
@@ -82,7 +81,11 @@ class _Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """app: gets requests with their whole body, and in the scope `harvest.person` who asks. tokens: who has which."""
+    """An ASGI application that checks requests before `app` sees them.
+
+    app: gets requests with their whole body, and the person in `harvest.person` of the scope.
+    tokens: the token of each person.
+    """
 
     app: App
     addresses: Addresses
@@ -120,7 +123,7 @@ class Guard:
         await self.app(scope, whole, sent)
 
     def _person(self, scope: Scope) -> str:
-        """Who asks; "" for the page itself, which says nothing of the run. Raises _Refused."""
+        """Return who sent the request; "" for the page itself, which reveals nothing about the run. Raises _Refused."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         self._check_host(_values(headers, b"host"))
         self._check_origin(headers, scope["method"])
@@ -180,7 +183,7 @@ def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    """The whole body, never more than LARGEST_BODY of it, however it is sent. Raises _Refused."""
+    """Return the whole body, reading at most LARGEST_BODY bytes however it is sent. Raises _Refused."""
     too_large = _Refused(413, f"more than {LARGEST_BODY} bytes", (b"connection", b"close"))
     for length in _values(scope["headers"], b"content-length"):
         if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:

@@ -1,8 +1,7 @@
-"""What people are asked on the page: the rows of a sheet, with the conversation beside each and nothing that says whose
-it is.
+"""The questions on the page: rows of a sheet with their conversations, and nothing that reveals the system.
 
-Where several trials said the same words up to the same place, they are one node of the conversation tree: it is asked
-about once, and the answer holds for every trial that shares it.
+Trials with the same words up to a place share a node of the conversation tree. It is asked about once, and the answer
+holds for all of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +21,14 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One decision. id: of its words and its criterion, 16 hexadecimal digits. about: the things it decides, each as
-    the `about` of a judgment. conversations: to be read; more than one for a set. turn, speaker, start, end: what is
-    asked about; turn 0 for whole conversations, start -1 for a whole turn. titles: of conversations that are compared.
-    votes: what people said of it, where somebody decides between them.
+    """One decision.
+
+    id: a hash of its words and its criterion, 16 hexadecimal digits.
+    about: the things it decides, each as the `about` of a judgment.
+    conversations: the conversations to read; several for a set.
+    turn, speaker, start, end: the place; turn 0 for whole conversations, start -1 for a whole turn.
+    titles: the headings of conversations that are compared.
+    votes: other people's judgments, for adjudication.
     """
 
     id: str
@@ -43,7 +46,7 @@ class Question:
 
     @property
     def group(self) -> tuple[str | int, ...]:
-        """What is read for it: questions of one group are asked one after the other."""
+        """The conversation that is read for it. Questions of one group are asked one after the other."""
         first = self.conversations[0]
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
@@ -54,7 +57,7 @@ Same = Literal["node", "words", "trial"]
 
 
 def questions(rows: Iterable[Row], assessed: Sequence[Assessed], *, same: Same = "node") -> tuple[Question, ...]:
-    """One question for all rows that are the same, by criterion, in the order of the first of them."""
+    """Merge equal rows into one question each, by criterion, in the order of their first rows."""
     trials = {(one.conversation.trial_id, one.conversation.attempt): one.conversation for one in assessed}
     sets: dict[tuple[str, str], list[Conversation]] = {}
     for one in assessed:
@@ -118,11 +121,11 @@ def _votes(row: Row) -> tuple[str, ...]:
 
 
 def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
-    """What the page gets to show: texts in pieces, so that nobody has to count characters in a browser, where an emoji
-    is two. A piece is `["", words]`, or `["mark", words]` for those that are asked about.
+    """Return a question as the page shows it.
 
-    A turn is asked about in what was said up to it: what comes after it is not shown, since trials that share it may go
-    on in different ways.
+    Texts are lists of pieces, `["", words]`, or `["mark", words]` for the words in question, because browsers count an
+    emoji as two characters. A conversation ends with the turn in question, since trials that share it may continue
+    differently.
     """
     topic = topics.get(question.topic)
     conversations: list[Json] = []
@@ -155,6 +158,8 @@ def _side(speaker: str, turn: int, text: str, question: Question, asked: bool) -
 
 
 def cover(text: str) -> str:
-    """Why the text is covered, as in "it may contain …"; "" where it is not. What the triage misses is shown, and what
-    it covers without need costs one key."""
+    """Return why the text is covered, as in "it may contain …"; "" if it is not.
+
+    A miss of the triage shows the text, and a false alarm costs one key.
+    """
     return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

@@ -1,4 +1,4 @@
-"""Serving the page on this machine: the port, the links with their tokens, and until when."""
+"""The server of the page on this machine: its port, and the links with their tokens."""
 
 import asyncio
 import contextlib
@@ -28,8 +28,11 @@ _MOST_WAITING = 64
 
 
 class _Connection(H11Protocol):
-    """Closes a connection on which no request comes, or only half of one; uvicorn would wait for the rest for ever, and
-    a few hundred of these would keep everybody else out. Of many at once those that wait longest are closed."""
+    """A connection that is closed if no complete request arrives in time.
+
+    Uvicorn would wait forever, and a few hundred such connections would block everybody else. If there are too many at
+    once, the one that has waited longest is closed.
+    """
 
     head_seconds = BODY_SECONDS
 
@@ -51,11 +54,11 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def waits(self) -> bool:
-        """Whether the head of a request is still to come."""
+        """Return whether the head of a request is still to come."""
         return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
 
     def _watch(self) -> None:
-        """More of the same head moves its deadline no further."""
+        """Start or stop the deadline. More of the same head does not extend it."""
         if not self.waits():
             self._stop_watching()
         elif self._deadline is None:
@@ -84,12 +87,12 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """None: the command has its own way to be stopped."""
+        """Capture nothing: the command handles signals itself."""
         yield
 
 
 def bind(port: int) -> socket.socket:
-    """A socket on 127.0.0.1, which no other machine can reach. port: 0 takes any that is free. Raises InputError."""
+    """Return a socket on 127.0.0.1, which no other machine can reach (port 0: any free one). Raises InputError."""
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -105,8 +108,9 @@ def bind(port: int) -> socket.socket:
 
 
 def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[str, str]]:
-    """New tokens and the links that hold them, by person. A token stands after the #, so that it is in no request, no
-    log and no referrer.
+    """Return new tokens, and the links that contain them, by person.
+
+    A token follows the #, so that it appears in no request, log or referrer.
     """
     tokens = {name: secrets.token_urlsafe(24) for name in people}
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
@@ -119,8 +123,10 @@ async def serve(
     started: Callable[[], None],
     troubled: Callable[[StoreError], None] = lambda _: None,
 ) -> None:
-    """Until it is cancelled; then what was begun is ended. started: is called when the page can be opened; troubled:
-    when a decision could not be saved."""
+    """Serve until cancelled, then finish the requests that have begun.
+
+    `started` is called when the page can be opened, and `troubled` when a decision could not be saved.
+    """
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
         Guard(application(desk, troubled), Addresses(port), tokens),
@@ -151,9 +157,9 @@ _FILES = {
 
 
 def application(desk: Desk, troubled: Callable[[StoreError], None]) -> Starlette:
-    """Three files by their names, and three addresses of JSON. A request comes with `harvest.person` in its scope.
+    """Return the application: three files, and three addresses of JSON. `harvest.person` in the scope says who asks.
 
-    troubled: is told why a decision could not be saved, with the file; who judges is told the reason alone.
+    `troubled` is called with the reason and the file if a decision could not be saved; the page shows only the reason.
     """
     files = {path: ((Path(__file__).parent / name).read_bytes(), kind) for path, (name, kind) in _FILES.items()}
 

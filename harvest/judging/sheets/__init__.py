@@ -1,1 +1,1 @@
-"""Sheets for people who annotate: written, filled in, read back."""
+"""Annotation sheets: writing them, and reading them when they are filled in."""

@@ -1,4 +1,4 @@
-"""Rows for somebody who decides where people differ: what was said of each stands beside it."""
+"""Rows for adjudication: things on which people differ, with everybody's votes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,10 +11,10 @@ ADJUDICATION_COLUMNS = (*COLUMNS[: COLUMNS.index("value")], "votes", *COLUMNS[CO
 
 
 def disputed_rows(rows: Iterable[Row], layers: Iterable[Layer]) -> Iterator[Row]:
-    """The rows on which people differ, with a cell `votes`: what each said last, with the note.
+    """Yield the rows on which people differ, with a cell `votes`: each person's last judgment and note.
 
-    layers: of the run, the oldest first. Votes stand in the order of what was said, so that none is the first; who
-    adjudicated before has no vote.
+    `layers` of the run are in order, the oldest first. Votes are sorted by value, so that their order reveals nothing;
+    adjudicators have no vote.
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:

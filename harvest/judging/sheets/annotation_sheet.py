@@ -1,11 +1,11 @@
-"""Annotation sheets: a table for people to fill in, one row for each thing to score by one criterion.
+"""Annotation sheets: tables for people to fill in, one row for each thing and criterion.
 
-counts(…)                      how many rows each criterion would have
-sheet_rows(…)                  the rows, without any score, so that nobody sees what others thought
-sampled(rows, count, rng)      some of them, every topic with its share
-write_sheet(rows, path)        as `.csv` or `.jsonl`, by the ending of the path
+counts(…)                        the number of rows by criterion
+sheet_rows(…)                    the rows without any score, so that nobody sees other people's opinions
+sample_rows(rows, count, rng)    a sample of them in which every topic has its share
+write_sheet(rows, path)          a `.csv` or `.jsonl` file, by the ending of the path
 
-`harvest.judging.sheets.filled_sheet` reads what comes back.
+`harvest.judging.sheets.filled_sheet` reads the filled-in sheets.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Assessed:
 
 
 def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[str, int]:
-    """Rows of a sheet by criterion, in the order given."""
+    """Return the number of rows by criterion, in the order given."""
     sets = len({(one.conversation.key.system, one.conversation.key.topic) for one in assessed})
     return {
         one.name: sets if one.level == "set" else sum(len(each.assessment.items.get(one.name, ())) for each in assessed)
@@ -71,11 +71,10 @@ def counts(assessed: Sequence[Assessed], criteria: Iterable[Criterion]) -> dict[
 
 
 def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[Row]:
-    """The rows of one criterion in the order of the conversations; for sets one for each system and topic.
+    """Yield the rows of one criterion in the order of the conversations; for sets one for each system and topic.
 
-    `said` is what the other side said before, `text` what is to be scored, `context` the words around it where it is a
-    part of a turn; a whole conversation is told as in a sheet of pairs. `trial` is its number; `id` the trial's
-    identity.
+    `said` is the other side's turn before, `text` the words to score, and `context` the words around a part of a turn.
+    A whole conversation is written as in a sheet of pairs. `trial` is its number, and `id` the trial's identity.
     """
     meanings = "; ".join(f"{name}: {meaning}" if meaning else name for name, meaning in criterion.values)
     asked = {"criterion": criterion.name, "question": " – ".join(filter(None, (criterion.question, meanings)))}
@@ -124,7 +123,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
 
 
 def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
-    """What the other side said before, and what the item's speaker said there. turns: by number."""
+    """Return the other side's words before an item, and the turn that contains it. `turns` are by number."""
     turn = turns[item.turn]
     if item.speaker == "user":
         before = turns.get(item.turn - 1)
@@ -133,7 +132,7 @@ def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
 
 
 def _context(text: str, start: int, end: int) -> str:
-    """The part between ⟦ and ⟧, with the words around it."""
+    """Return the part between ⟦ and ⟧, with the words around it."""
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
     left = "…" if start > _AROUND else ""
     right = "…" if end + _AROUND < len(text) else ""
@@ -141,11 +140,11 @@ def _context(text: str, start: int, end: int) -> str:
 
 
 def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) -> list[Row]:
-    """`count` of the rows, or all where there are no more, in the order they came in.
+    """Return `count` of the rows, or all if there are fewer, in their order.
 
-    Every row is as likely as any other, and every topic has its share of the rows, rounded up or down; so, as nearly
-    as that leaves room for, has every system within a topic. (Systematic sampling of the rows in the order of topic,
-    system and chance, from a random start: plain means of a sample estimate those of all rows.)
+    This is systematic sampling from a random start, over the rows sorted by topic, system and chance. Every row is
+    equally likely, and every topic (and nearly every system within a topic) has its share of the sample, rounded up or
+    down, so plain means of a sample estimate those of all rows.
     """
     every = list(rows)
     if count >= len(every):
@@ -157,13 +156,15 @@ def sample_rows(rows: Iterable[Row], count: int, rng: numpy.random.Generator) ->
 
 
 def set_id(system: str, topic: str) -> str:
-    """What stands for a system on a topic in a sheet that does not name the system."""
+    """Return the id of a system on a topic, for sheets that do not name the system."""
     return content_hash("harvest-set", [system, topic])
 
 
 def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
-    """The rows with the conversations of each criterion in an order drawn by chance, so that what one system said does
-    not stand together; what is asked of one conversation does."""
+    """Shuffle the conversations within each criterion, keeping the rows of a conversation together.
+
+    One system's conversations are therefore not next to one another.
+    """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["criterion"], row["id"]), []).append(row)
@@ -174,5 +175,5 @@ def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
 
 
 def write_sheet(rows: Iterable[Row], path: str | PathLike[str], columns: Sequence[str] = COLUMNS) -> int:
-    """Write the rows and return how many. Raises as `harvest.judging.sheets.sheet_file.write_rows` does."""
+    """Write the rows and return how many. Raises the errors of `sheet_file.write_rows`."""
     return write_rows(rows, columns, path)

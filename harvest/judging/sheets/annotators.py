@@ -1,4 +1,4 @@
-"""What people have said of a run so far: each one's newest judgments, what an import adds to them, and agreement."""
+"""The judgments that people have made of a run: the newest ones, what an import adds, and agreement."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,17 @@ Key = tuple[object, ...]
 
 
 def key_of(judgment: Judgment) -> Key:
-    """What is judged, and by which criterion."""
+    """Return what a judgment is about, with its criterion."""
     return (judgment.criterion, *sorted(judgment.about.items()))
 
 
 def newest_judgments(layers: Iterable[Layer]) -> dict[Key, Judgment]:
-    """The newest judgment on each thing by each criterion. layers: of one person, the oldest first."""
+    """Return the newest judgment by thing and criterion. `layers` of one person are in order, the oldest first."""
     return {key_of(judgment): judgment for layer in layers for judgment in layer.judgments}
 
 
 def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
-    """What people say of each thing, the mean of their scores; those who adjudicate have no vote. layers: the oldest
-    first."""
+    """Return people's mean score for each thing, without adjudicators. `layers` are in order, the oldest first."""
     said: dict[Key, dict[str, object]] = {}
     for layer in layers:
         if layer.kind == "human" and not layer.adjudicates:
@@ -34,7 +33,7 @@ def people_means(layers: Iterable[Layer]) -> dict[Key, float]:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What an import says that its author did not say before. noted: the score is the same and the note is not."""
+    """How an import differs from its author's earlier judgments. `noted` counts those whose note alone has changed."""
 
     new: int
     changed: int
@@ -47,7 +46,7 @@ class Added:
 
 
 def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Judgment]) -> Added:
-    """judgments: of an import. before: what stands of the same author, under the same version of the guideline."""
+    """Compare an import with the same author's judgments `before`, under the same version of the guideline."""
     new = changed = noted = 0
     for judgment in judgments:
         old = before.get(key_of(judgment))
@@ -59,7 +58,7 @@ def compare_with_earlier(judgments: Sequence[Judgment], before: Mapping[Key, Jud
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """How far these people agree by one criterion."""
+    """The agreement of these people on one criterion."""
 
     criterion: str
     people: tuple[str, ...]
@@ -67,10 +66,11 @@ class Among:
 
 
 def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among, ...]:
-    """The agreement by criterion, of all people and, where they are three or more, of each two; for criteria by which
-    two of them judged the same thing. The units of intervals are conversations, or sets of them.
+    """Return the agreement by criterion, of all people and, if they are three or more, of each pair.
 
-    layers: of people, the oldest first. Of each person the newest judgment counts, whatever the guideline's version.
+    Criteria are included if at least two people judged the same thing. Intervals resample conversations, or sets of
+    them. `layers` of people are in order, the oldest first; each person's newest judgment counts, whatever the version
+    of the guideline.
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:

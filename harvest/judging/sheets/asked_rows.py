@@ -1,4 +1,4 @@
-"""What people are asked of a run: its conversations with their items, and the rows of the chosen criteria."""
+"""The questions about a run: its conversations with their items, and the rows of the selected criteria."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -23,7 +23,7 @@ from topics.identity import generator
 def assess_run(
     run: str | PathLike[str], recorded: Run, schema: Schema, *, kept: bool = True, nuggets: str = ""
 ) -> list[Assessed]:
-    """The finished conversations. kept: with the nuggets of the layers there are; otherwise extracted anew."""
+    """Return the finished conversations with their items. Nuggets come from layers if `kept`, else they are new."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     # Scores that people gave must not keep a rule from saying what it sees, nor change what a sheet lists.
@@ -41,7 +41,7 @@ def assess_run(
 
 
 def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation], Sight]:
-    """How rules see a conversation of the run, by nuggets that are extracted anew."""
+    """Return a function that shows a conversation of the run as rules see it, with newly extracted nuggets."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
     known = {topic.id: topic for topic in topics.topics} if topics else {}
@@ -54,7 +54,7 @@ def sight_of(run: str | PathLike[str], recorded: Run) -> Callable[[Conversation]
 
 
 def rows_by_criterion(assessed: Sequence[Assessed], schema: Schema, kind: str = "human") -> dict[str, int]:
-    """How many rows there are for each criterion that people (or `model`s) may score."""
+    """Return the number of rows for each criterion that people (or `model`s) may score."""
     return counts(assessed, (one for one in schema if one.may_score(kind)))
 
 
@@ -66,11 +66,10 @@ def chosen_rows(
     seed: int,
     kind: str = "human",
 ) -> tuple[list[Row], int]:
-    """The rows of these criteria in an order drawn with `seed`, and how many there would be without `sample`.
+    """Return the rows of these criteria in an order drawn with `seed`, and their number before sampling.
 
-    names: of criteria; `all` alone takes every one. sample: rows of each criterion, drawn with `seed`; None takes all.
-    Raises InputError for a criterion that the schema does not have or that people may not score, and where there is
-    nothing to score.
+    `names` are criteria, or `all`. `sample` is the number of rows drawn for each criterion; None means all. Raises
+    InputError for an unknown criterion, one that people may not score, and if there is nothing to score.
     """
     there = rows_by_criterion(assessed, schema, kind)
     everything = [name.casefold() for name in names] == ["all"]

@@ -1,4 +1,4 @@
-"""Filled-in annotation sheets: the rows that have a value as judgments, each checked against the recording."""
+"""Filled-in annotation sheets: rows with a value become judgments, each checked against the recording."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,11 @@ _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """judgments: of the rows that have a value, in the order of the file. empty: rows that have none. notes: those of
-    the empty ones that have a note.
+    """The content of a filled-in sheet.
+
+    judgments: the rows with a value, in the order of the file.
+    empty: the number of rows without a value.
+    notes: the number of those that have a note.
     """
 
     judgments: tuple[Judgment, ...]
@@ -37,11 +40,11 @@ class FilledSheet:
 def read_sheet(
     path: str | PathLike[str], assessed: Sequence[Assessed], schema: Schema, *, reasons: bool = False
 ) -> FilledSheet:
-    """reasons: every value needs a note.
+    """Read a filled-in sheet. With `reasons` every value needs a note.
 
-    Raises InputError with file, line and column for the first row that is wrong: a value that is none, a criterion
-    the schema does not have or people may not score, a conversation or an item that is not in the recording, words
-    that are not those of the recording, the same thing scored twice; and where no row has a value.
+    Raises InputError, with file, line and column, for the first faulty row: an invalid value, a criterion that is
+    unknown or that people may not score, a conversation, item or words that are not in the recording, or a repeated
+    row; and if no row has a value.
     """
     by_trial = {(one.conversation.trial_id, one.conversation.attempt): one for one in assessed}
     keys = [one.conversation.key for one in assessed]
@@ -140,7 +143,7 @@ def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int],
 
 
 def _same_words(cell: str, words: str) -> bool:
-    """Whether a cell holds these words, whatever a spreadsheet did to white space, or to the end of a long cell."""
+    """Return whether a cell contains these words, ignoring white space and the end of a cell that a spreadsheet cut."""
     if cell.split() == kept_apart(words).split():  # white space behind the apostrophe is gone
         return True
     for told in (cell, taken_back(cell)):

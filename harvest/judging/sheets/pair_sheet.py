@@ -1,7 +1,7 @@
-"""Sheets of blind pairs: two conversations beside each other, and which of them a person would rather have had.
+"""Sheets of blind pairs: two conversations side by side, and the one that a person prefers.
 
-write_pairs(pairs, path)       the sheet; nothing in it says which system, run or trial a conversation is of
-read_preferences(path, …)      what a person chose, each row checked against the texts that were handed out
+write_pairs(pairs, path)       writes a sheet that does not reveal system, run or trial
+read_preferences(path, …)      reads people's choices, and checks each row against the texts handed out
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _COMPARED = LONGEST_CELL // 2
 
 @dataclass(frozen=True, slots=True)
 class BlindPair:
-    """Two conversations on one topic. number: from 1, in the order of the sheet."""
+    """Two conversations on one topic. `number` counts from 1, in the order of the sheet."""
 
     number: int
     topic: str
@@ -39,7 +39,7 @@ class BlindPair:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """choice: of CHOICES."""
+    """One person's choice (one of `CHOICES`) between the conversations of a pair."""
 
     pair: int
     annotator: str
@@ -48,14 +48,14 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """preferences: of the rows that have one. empty: rows that have none."""
+    """The preferences in a sheet, and the number of rows without one."""
 
     preferences: tuple[Preference, ...]
     empty: int
 
 
 def transcript(conversation: Conversation) -> str:
-    """What a person reads of a conversation."""
+    """Return a conversation as people read it."""
     parts = []
     for turn in conversation.turns:
         parts.append(f"USER: {turn.said}")
@@ -65,13 +65,13 @@ def transcript(conversation: Conversation) -> str:
 
 
 def text_hash(left: str, right: str) -> str:
-    """Of what a row shows, whatever a spreadsheet did to white space or to the end of a long cell."""
+    """Return a hash of a row's texts that ignores white space and the end of cells that spreadsheets cut."""
     texts = [" ".join(writable(text).split())[:_COMPARED] for text in (left, right)]
     return hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
 
 def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
-    """Write the sheet and return how many rows it has. Raises as `sheet_file.write_rows` does."""
+    """Write the sheet and return the number of rows. Raises the errors of `sheet_file.write_rows`."""
     rows = (
         {
             "pair": str(one.number),
@@ -85,12 +85,11 @@ def write_pairs(pairs: Iterable[BlindPair], path: str | PathLike[str]) -> int:
 
 
 def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
-    """texts: by the number of each pair that was handed out, `text_hash` of what its row shows. Where the column
-    `annotator` is empty, the file's name says who chose.
+    """Read the choices. `texts` contains the `text_hash` of each pair handed out, by its number.
 
-    Raises InputError, with file, line and column, for the first row that is wrong: a choice that is none, a pair that
-    was not handed out, texts that are not those of the pair, a pair that one person judged twice; and where no row has
-    a choice.
+    If the column `annotator` is empty, the file's name is the annotator. Raises InputError, with file, line and
+    column, for the first faulty row: an invalid choice, a pair that was not handed out, changed texts, or a pair that
+    one person judged twice; and if no row has a choice.
     """
     found: list[Preference] = []
     seen: dict[tuple[int, str], Place] = {}

@@ -1,10 +1,10 @@
-"""The files of annotation sheets: cells out to `.csv` or `.jsonl`, and back from what spreadsheets make of them.
+"""The files of annotation sheets, `.csv` or `.jsonl`, written for spreadsheets and read back from them.
 
-write_rows(rows, columns, path)   a sheet; a CSV begins with a byte order mark, or Excel would misread every accent
-read_rows(path, …)                its rows, each cell with its place
+write_rows(rows, columns, path)   writes a sheet; a CSV begins with a byte order mark, or Excel would misread accents
+read_rows(path, …)                reads its rows, each cell with its place
 
-A spreadsheet runs a cell that begins with `=`, and rewrites one that looks like a number, a date or a truth value. A
-cell of text that would suffer either is written with an apostrophe before it, which is taken off again when it is read.
+Spreadsheets run a cell that begins with `=`, and change one that looks like a number, a date or a truth value. Such a
+cell of text is written with an apostrophe before it, which is removed when the sheet is read.
 """
 
 import re
@@ -47,23 +47,25 @@ _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def kept_apart(cell: str) -> str:
-    """The cell as a spreadsheet leaves it alone; `taken_back` gives it back, whatever it held."""
+    """Protect a cell from spreadsheets; `taken_back` restores it."""
     return f"'{cell}" if _STEERS.match(cell) else cell
 
 
 def taken_back(cell: str) -> str:
-    """The cell without the apostrophe that `kept_apart` put there."""
+    """Return the cell without the apostrophe that `kept_apart` added."""
     return cell[1:] if cell.startswith("'") and _STEERS.match(cell) else cell
 
 
 def writable(text: str) -> str:
-    """The text as a sheet can hold it: halves of surrogate pairs and control characters written out."""
+    """Escape lone surrogates and control characters, which a sheet cannot contain."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "backslashreplace").decode())
 
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
-    """Write the rows and return how many. Raises InputError for another ending than .csv or .jsonl and for a sheet too
-    large to be read again, and as `recordings.log.exports.write_export` does.
+    """Write the rows and return how many.
+
+    Raises InputError for an ending other than .csv or .jsonl and for a sheet too large to read back, and the errors of
+    `recordings.log.exports.write_export`.
     """
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
@@ -89,8 +91,11 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One row as read. cells: by column, without white space around them. place: where it begins. where: gives the
-    place of a column's cell, or of the row where there is no such cell.
+    """One row as read.
+
+    cells: the cells by column, without surrounding white space.
+    place: the beginning of the row.
+    where: a function that returns the place of a column's cell, or of the row if there is no such cell.
     """
 
     cells: Row
@@ -104,7 +109,7 @@ class Given:
         return self.cells.get(column, "")
 
     def need(self, column: str) -> None:
-        """Raises InputError where the sheet has no such column."""
+        """Raise InputError if the sheet has no such column."""
         if column not in self.cells:
             raise self.error(
                 column,
@@ -126,11 +131,10 @@ class Given:
 
 
 def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
-    """The rows of a sheet in the order of the file. columns: those that are known; others are passed over. needed:
-    those that must be there.
+    """Yield the rows of a sheet in order. Columns not in `columns` are ignored, and those in `needed` are required.
 
-    A CSV may be separated by commas, semicolons or tabs, in UTF-8 (with its mark or without) or UTF-16 (with it), with
-    line ends of any system. Raises InputError, with file, line and column, for what is no such table.
+    A CSV may use commas, semicolons or tabs, UTF-8 with or without a byte order mark, UTF-16 with one, and any line
+    ends. Raises InputError, with file, line and column, for any other file.
     """
     ending = sheet_ending(path)
     place = Place.of(path)
@@ -145,7 +149,7 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
 
 
 def sheet_ending(path: str | PathLike[str]) -> str:
-    """`.csv` or `.jsonl`. Raises InputError for any other."""
+    """Return the ending, `.csv` or `.jsonl`. Raises InputError for any other."""
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
@@ -201,7 +205,7 @@ def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
 
 
 def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
-    """Where each column stands, by its name in lower case; a spreadsheet may add columns without one."""
+    """Return the position of each column by its name in lower case. Spreadsheets may add columns without a name."""
     columns: dict[str, int] = {}
     for i, cell in enumerate(head):
         known = cell.text.casefold()
