@@ -245,7 +245,7 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
         (b'criterion,value\n"Fluency,1\n', "never closed"),
         (b"criterion,value,value\nFluency,1,0\n", "two columns are called 'value'"),
         (b"criterion,value\nFluency,1,0\n", "3 cells in a table of 2 columns"),
-        (b"criterion;value\nFluency;1;0\n", "holds a semicolon"),
+        (b"criterion;value\nFluency;1;0\n", "contains a semicolon"),
         (b"criterion,value\n,1\n", "no criterion called ''"),
         (b"criterion,value\nFluency,1\n", "there is no column 'id'"),
         (b"criterion,value,id,attempt\nFluency,1,1.23E+31,1\n", "took it for a number"),
