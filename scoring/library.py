@@ -199,8 +199,8 @@ def understand(
     declaration = find(term.name)
     if declaration.of in _PARTS:
         raise InputError(
-            f"{term}: {term.name} is of a single {_PARTS[declaration.of]}, and has no value over conversations",
-            advice="its rows are among those of `harvest score RUN --json`, where no --measure is asked for",
+            f"{term}: {term.name} is of a single {_PARTS[declaration.of]}, so it has no value over conversations",
+            advice="its rows are among those of `harvest score RUN --json`, without --measure",
         )
     inner = partial(_inside, declaration=declaration, settings=settings, topics=topics, schema=schema)
     criteria = schema if callable(schema) else lambda: schema
@@ -228,5 +228,7 @@ def _inside(
     found = find(inside.name) if isinstance(inside, Term) else None
     if not isinstance(inside, Term) or found is None or found.of == "measure" or found.rows is not None:
         known = [one.name for one in measures() if one.of == "conversation" and (declaration.event or not one.event)]
-        raise InputError(f"{term}: {term.name} is taken of a measure of single conversations", allowed=", ".join(known))
+        raise InputError(
+            f"{term}: {term.name} takes a measure of single conversations as its argument", allowed=", ".join(known)
+        )
     return understand(inside, settings, topics, schema)[0]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from scoring.figure import Figure, Good
 from scoring.notation import Term, Value
 from scoring.settings import Settings
+from topics.counting import pluralize
 from topics.errors import InputError
 from topics.topic import Topic, TopicSet
 
@@ -270,17 +271,17 @@ def refuse_parameters(term: Term, allowed: Collection[str]) -> None:
     """Raise InputError for a parameter that is not `allowed`."""
     for name, _ in term.parameters:
         if name not in allowed:
-            raise InputError(f"{term}: {term.name} takes no {name}", allowed=", ".join(allowed) or "no parameters")
+            raise InputError(
+                f"{term}: {term.name} has no parameter {name}", allowed=", ".join(allowed) or "no parameters"
+            )
 
 
 def refuse_arguments(declaration: Declaration, term: Term) -> None:
     """Raise InputError if a term has more or fewer arguments than its measure declares."""
     least, most = declaration.arguments
     if not least <= len(term.arguments) <= most:
-        wanted = {0: "nothing", 1: "one thing"}.get(most, f"{most} things")
-        wanted = f"nothing, or {wanted}" if least < most else wanted
-        stand = {0: "nothing stands", 1: "1 stands"}.get(len(term.arguments), f"{len(term.arguments)} stand")
+        bound = "at most " if least < most else ""
         raise InputError(
-            f"{term}: {term.name} is taken of {wanted}, and {stand} there",
+            f"{term}: {term.name} takes {bound}{pluralize(most, 'argument')}, not {len(term.arguments)}",
             advice=f"write {' or '.join(declaration.forms)}",
         )

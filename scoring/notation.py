@@ -79,8 +79,7 @@ def parse(text: str) -> Term:
     """Parse a term. Raises InputError with the column, counted from 1."""
     found = list(parse_all(text))
     if len(found) != 1:
-        what = "nothing stands here" if not found else f"{len(found)} measures stand here"
-        raise InputError(f"one measure is wanted, and {what}: {text!r}", advice=_ADVICE)
+        raise InputError(f"expected one measure, not {len(found)}: {text!r}", advice=_ADVICE)
     return found[0]
 
 
@@ -158,7 +157,7 @@ class _Reader:
                 self._at += 2
                 parameters[name] = self.value(depth + 1)
             elif parameters:
-                raise self.fault("what a measure is taken of comes before its parameters")
+                raise self.fault("arguments come before parameters")
             else:
                 arguments.append(self.value(depth + 1))
         self.take(")")

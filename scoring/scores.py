@@ -38,6 +38,11 @@ from topics.topic import TopicSet
 # The schema that comes with Harvest.
 SHIPPED = "sakai-2023"
 
+_SESSIONS = (
+    "Sessions of {} go on from topic to topic, so answers of one session depend on each other: intervals over several "
+    "topics take each session whole."
+)
+
 # Makes rows, with intervals if it is given a resampler.
 _MakeRows = Callable[[Resampler | None], Iterable[ScoreRow]]
 
@@ -165,8 +170,9 @@ def score(
     for late, joint in blocks:
         parts += [*late, *asked.with_scorers(joint, topics.topics)]
     remarks = dict.fromkeys(one.declaration.notes for one in wanted.values() if one.declaration.notes is not None)
+    sessions = ", ".join(one.system for one in each if one.system in continued)
     notes = (
-        *_of_sessions([one.system for one in each if one.system in continued]),
+        *([_SESSIONS.format(sessions)] if sessions else ()),
         *_notes(gold, unlabelled, unjudged, len(lost), missing, not_asked, unknown_ends),
         *filter(None, drifting),
         *(_of_lengths(found.values(), settings) if gold is not None or wanted else ()),
@@ -206,14 +212,6 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
                 best=reading.best,
                 note=reading.note or interval.note,
             )
-
-
-def _of_sessions(systems: Sequence[str]) -> Iterator[str]:
-    if systems:
-        yield (
-            f"Sessions of {', '.join(systems)} go on from topic to topic, so answers of one session depend on each "
-            "other: intervals over several topics take each session whole."
-        )
 
 
 def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
@@ -284,7 +282,7 @@ def _by_trial(
         key = conversation.key
         name = f"trial {key.trial} of topic {key.topic!r} with system {key.system!r}"
         if not conversation.valid:
-            raise InputError(f"{name} did not end validly and cannot be scored", advice="hand it over as invalid")
+            raise InputError(f"{name} did not end validly and cannot be scored", advice="pass its key in `invalid`")
         if key in found:
             raise InputError(f"{name} occurs twice", advice="score one valid attempt of each trial")
         if key.topic not in known:

@@ -332,6 +332,6 @@ def check_weights(settings: Settings, topics: TopicSet) -> None:
             )
     if topics.attributes and all(settings.weights.get(name, 1) == 0 for name in topics.attributes):
         raise InputError(
-            "scoring setting weights: every attribute set has the weight 0",
-            allowed="a weight above 0 for one set at least",
+            "scoring setting weights: all attribute sets have weight 0",
+            allowed="a weight above 0 for at least one set",
         )

@@ -80,7 +80,8 @@ class ScoreRow:
         """A JSON value with every key; NaN becomes null, and floats have 12 decimals."""
         value: dict[str, object] = dict(zip(_NAMES, _values(self), strict=True))
         for name in _FLOATS:
-            value[name] = _plain(getattr(self, name))
+            number = getattr(self, name)
+            value[name] = round(number, _DIGITS) + 0.0 if number is not None and math.isfinite(number) else None
         return value
 
 
@@ -215,7 +216,3 @@ class ScoreTable:
             if name not in _NAMES:
                 raise TypeError(f"a score row has no {name!r}; it has {', '.join(_NAMES)}")
         return (row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items()))
-
-
-def _plain(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, _DIGITS) + 0.0

@@ -1,1 +1,1 @@
-"""Dialogues that many people annotated: their files, predictions of what the people said, and what these are worth."""
+"""Dialogues with annotations by many people: their files, predictions of the annotations, and scores of these."""

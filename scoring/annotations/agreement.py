@@ -1,8 +1,8 @@
-"""Agreement of people who judged the same things: how often they agree, and how far beyond chance.
+"""Agreement of people who judged the same things, plain and beyond chance.
 
 Source: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, with the difference function of interval
-data; of values without an order, with that of nominal data. If all scores are 0 or 1 the two are equal. Its interval is
-that of `scoring.inference.alpha`.
+data, or that of nominal data for values without an order. If all scores are 0 or 1 the two are equal. The interval of
+alpha is that of `scoring.inference.alpha`.
 """
 
 import math
@@ -22,14 +22,14 @@ Rows = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """things: how many were judged by two people or more. pairs: pairs of judgments of one thing. equal: the share of
+    """things: how many were judged by at least two people. pairs: pairs of judgments of one thing. equal: the share of
     pairs that agree, in [0, 1]; "does not apply" is a judgment too. alpha: Krippendorff's alpha over scores or values
     only, at most 1; 1 is full agreement, 0 agreement by chance, below 0 less than by chance. scored: how many things
-    have two scores or more; alpha is taken over these. interval: of alpha. rare: how many of these things have
-    a judgment other than the most frequent one; alpha depends on them.
+    have at least two scores; alpha is over these. interval: of alpha. rare: how many of these things have a judgment
+    other than the most frequent one; alpha depends on them.
 
-    equal is NaN without a pair; alpha is NaN where no thing has two scores, and where all those scores are the same,
-    since chance would then agree just as well.
+    equal is NaN without a pair; alpha is NaN if no thing has two scores, or if all those scores are the same, since
+    chance would then agree just as well.
     """
 
     things: int
@@ -44,9 +44,11 @@ class Agreement:
 def agreement(
     judgments: Iterable[Sequence[float | str | None]], units: Iterable[Hashable] | None = None, *, level: float = 0.95
 ) -> Agreement:
-    """The agreement of `judgments`: for each thing the judgment of each person, in any order: a score, or a value as
-    text, or None for "does not apply"; scores or values, not both. units: of each thing, what it is a part of, a
-    conversation for example; None: it stands alone."""
+    """Compute the agreement of `judgments`: for each thing one judgment of each person, in any order.
+
+    A judgment is a score, a value as text, or None for "does not apply"; scores and values are not mixed. units: the
+    unit that each thing is part of, for example its conversation; None if each thing is its own unit.
+    """
     rows = [list(row) for row in judgments]
     named = list(range(len(rows))) if units is None else list(units)
     places = [place for place, row in zip(named, rows, strict=True) if sum(score is not None for score in row) > 1]
@@ -76,8 +78,9 @@ def agreement(
 
 
 def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
-    """For each thing its judgments, (people, d): scores as they are, and values each as a corner of a simplex, on which
-    half the squared distance is 1 between different ones."""
+    """The judgments of each thing as (people, d): scores unchanged, and values as corners of a simplex, between which
+    half the squared distance is 1.
+    """
     place = {
         value: column
         for column, value in enumerate(sorted({one for row in rows for one in row if isinstance(one, str)}))
@@ -88,11 +91,5 @@ def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
 
 
 def _differences(scores: Rows) -> float:
-    """The sum of (a − b)² over all ordered pairs."""
-    total = math.fsum(_value_range(column) for column in scores.T.tolist())
-    return 2 * len(scores) * total
-
-
-def _value_range(scores: Sequence[float]) -> float:
-    mean = math.fsum(scores) / len(scores)
-    return math.fsum((score - mean) ** 2 for score in scores)
+    means = ((column, math.fsum(column) / len(column)) for column in scores.T.tolist())
+    return 2 * len(scores) * math.fsum(math.fsum((one - mean) ** 2 for one in column) for column, mean in means)

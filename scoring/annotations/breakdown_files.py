@@ -1,12 +1,13 @@
-"""Files of breakdown annotations and of predictions, told apart by what is in them.
+"""Files of breakdown annotations and of predictions, recognized by their content.
 
 annotations
     dialogues: [{id, turns: [{i, c: [O, T, X], cr}]}]       compact: counts of the workshop (c) and revised ones (cr)
     dialogue-id, turns: [{turn-index, annotations: […]}]    DBDC's *.log.json: one object an annotator
     {dialogue, turn, system, counts: [O, T, X]}             ours: JSONL, one turn a line
+
 predictions
     dialogue-id, turns: [{turn-index, labels: […]}]         DBDC's *.labels.json: one file a dialogue
-    {dialogue, turn, probabilities: [O, T, X], label}       ours; a line may hold both
+    {dialogue, turn, probabilities: [O, T, X], label}       ours; a line may have both
 
 A folder is read with all `*.json` and `*.jsonl` below it, in the order of their paths.
 """
@@ -34,7 +35,7 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedTurn:
-    """counts: annotators who said O, T, X, at least one in all. system: "" where the file names none."""
+    """counts: annotators who chose O, T, X, at least one in all. system: "" if the file names none."""
 
     dialogue: str
     turn: int
@@ -44,7 +45,7 @@ class AnnotatedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """probabilities: of O, T, X, sum 1. label: index into `LABELS`; the argmax where the file says none."""
+    """probabilities: of O, T, X, sum 1. label: index into `LABELS`; the argmax if the file gives none."""
 
     probabilities: tuple[float, float, float]
     label: int
@@ -52,7 +53,7 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """name: of the file or folder it came in. turns: may hold turns that nobody annotated; none is missing."""
+    """name: of the file or folder it came from. turns: all annotated turns, possibly others too."""
 
     name: str
     turns: dict[Key, Predicted]
@@ -60,7 +61,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class BreakdownMaterial:
-    """gold: in the order of the files. notes: what was left out, in sentences."""
+    """gold: in the order of the files. notes: sentences about what was left out."""
 
     gold: tuple[AnnotatedTurn, ...]
     submissions: tuple[Submission, ...]
@@ -72,6 +73,57 @@ class _Collected:
     counts: Counts
     gold: dict[Key, AnnotatedTurn] = field(default_factory=dict)
     submissions: dict[str, dict[Key, Predicted]] = field(default_factory=dict)
+
+    def take(self, value: JsonValue, file: Path, name: str) -> None:
+        """Read one JSON value of a file. name: of the submission that the file may be part of."""
+        if value.has("dialogues"):
+            self._take_compact(value, file)
+        elif value.has("dialogue-id"):
+            self._take_official(value, file, name)
+        elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
+            for key in value.keys():  # noqa: SIM118  no mapping
+                meant = None if key in _OURS else nearest(key, _OURS)
+                if meant is not None and not value.has(meant):
+                    raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
+            dialogue, turn = value["dialogue"].text(), value["turn"].index()
+            if value.has("counts"):
+                system = value["system"].text() if value.has("system") else ""
+                self.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
+            if value.has("probabilities"):
+                at = value["probabilities"]
+                weights = [entry.weight() for entry in _three(at)]
+                label = value["label"].text(LABELS) if value.has("label") else None
+                self.predict(value, name, dialogue, turn, _read_prediction(at, weights, label))
+        else:
+            raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
+
+    def _take_compact(self, value: JsonValue, file: Path) -> None:
+        system = value["subset"].text() if value.has("subset") else file.stem
+        key = "c" if self.counts == "workshop" else "cr"
+        for dialogue in value["dialogues"].elements():
+            name = dialogue["id"].text()
+            for turn in dialogue["turns"].elements():
+                if turn.has("c") or turn.has("cr"):
+                    at = turn[key]
+                    self.annotate(at, name, turn["i"].index(), system, _three_counts(at))
+
+    def _take_official(self, value: JsonValue, file: Path, name: str) -> None:
+        dialogue = value["dialogue-id"].text()
+        for turn in value["turns"].elements():
+            index = turn["turn-index"].index()
+            if turn.has("annotations"):
+                said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
+                if said:  # the user's turns hold an empty list
+                    counts = tuple(said.count(label) for label in LABELS)
+                    self.annotate(turn, dialogue, index, file.resolve().parent.name, counts)
+            if turn.has("labels"):
+                entries = turn["labels"].elements()
+                if len(entries) != 1:
+                    raise turn["labels"].error(f"{len(entries)} labels for one turn", allowed="exactly one")
+                (entry,) = entries
+                weights = [entry[f"prob-{label}"].weight() for label in LABELS]
+                said_label = entry["breakdown"].text(LABELS)
+                self.predict(turn, name, dialogue, index, _read_prediction(entry, weights, said_label))
 
     def annotate(self, at: JsonValue, dialogue: str, turn: int, system: str, counts: tuple[int, ...]) -> None:
         if sum(counts) == 0:
@@ -92,18 +144,18 @@ class _Collected:
 
 
 def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") -> BreakdownMaterial:
-    """All files, checked against one another. counts: which annotation of the compact form is the gold.
+    """Read all files and check them against one another. counts: which annotation of the compact form is the gold.
 
-    A submission is a JSONL file, or a folder; label files that are named one by one are one submission together.
-    Every annotated turn must be in every submission; predictions of turns that nobody annotated are counted and left
-    out. Raises InputError, with file:line:column where it is one value's fault.
+    A submission is a JSONL file, or a folder; label files that are given one by one are one submission together. Every
+    annotated turn must be in every submission; predictions of turns that nobody annotated are counted and left out.
+    Raises InputError, with file:line:column if a single value is at fault.
     """
     collected = _Collected(counts)
     for path in paths:
         for file, name in _files(path):
             for value in read_json(file):
                 for one in value.elements() if isinstance(value.value, list) else (value,):
-                    _take(one, file, name, collected)
+                    collected.take(one, file, name)
     if not collected.gold:
         raise InputError(
             "no annotated turn in " + ", ".join(str(path) for path in paths),
@@ -117,7 +169,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
             dialogue, turn = missing[0]
             raise InputError(
                 f"submission {name!r} predicts {len(collected.gold) - len(missing)} of {len(collected.gold)} annotated"
-                f" turns; the first it lacks is turn {turn} of dialogue {dialogue!r}",
+                f" turns; the first missing one is turn {turn} of dialogue {dialogue!r}",
                 advice="predict every annotated turn, or give fewer files of annotations",
             )
         extra = len(turns) - len(collected.gold)
@@ -128,7 +180,7 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    """Every file that `path` stands for, with the name a submission in it has."""
+    """Every file in `path`, with the name of its submission."""
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and not file.is_dir())
         if not found:
@@ -139,63 +191,10 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
         yield path, path.stem if path.suffix == ".jsonl" else "submission"
 
 
-def _take(value: JsonValue, file: Path, name: str, collected: _Collected) -> None:
-    if value.has("dialogues"):
-        _take_compact(value, file, collected)
-    elif value.has("dialogue-id"):
-        _take_official(value, file, name, collected)
-    elif value.has("dialogue") and (value.has("counts") or value.has("probabilities")):
-        for key in value.keys():  # noqa: SIM118  no mapping
-            meant = None if key in _OURS else nearest(key, _OURS)
-            if meant is not None and not value.has(meant):
-                raise value[key].error(f"unknown key {key!r}: did you mean {meant!r}?", allowed=", ".join(_OURS))
-        dialogue, turn = value["dialogue"].text(), value["turn"].index()
-        if value.has("counts"):
-            system = value["system"].text() if value.has("system") else ""
-            collected.annotate(value, dialogue, turn, system, _three_counts(value["counts"]))
-        if value.has("probabilities"):
-            at = value["probabilities"]
-            weights = [entry.weight() for entry in _three(at)]
-            label = value["label"].text(LABELS) if value.has("label") else None
-            collected.predict(value, name, dialogue, turn, _read_prediction(at, weights, label))
-    else:
-        raise value.error("neither annotations nor predictions of breakdown", allowed=_KINDS)
-
-
-def _take_compact(value: JsonValue, file: Path, collected: _Collected) -> None:
-    system = value["subset"].text() if value.has("subset") else file.stem
-    key = "c" if collected.counts == "workshop" else "cr"
-    for dialogue in value["dialogues"].elements():
-        name = dialogue["id"].text()
-        for turn in dialogue["turns"].elements():
-            if turn.has("c") or turn.has("cr"):
-                at = turn[key]
-                collected.annotate(at, name, turn["i"].index(), system, _three_counts(at))
-
-
-def _take_official(value: JsonValue, file: Path, name: str, collected: _Collected) -> None:
-    dialogue = value["dialogue-id"].text()
-    for turn in value["turns"].elements():
-        index = turn["turn-index"].index()
-        if turn.has("annotations"):
-            said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
-            if said:  # the user's turns hold an empty list
-                counts = tuple(said.count(label) for label in LABELS)
-                collected.annotate(turn, dialogue, index, file.resolve().parent.name, counts)
-        if turn.has("labels"):
-            entries = turn["labels"].elements()
-            if len(entries) != 1:
-                raise turn["labels"].error(f"{len(entries)} labels for one turn", allowed="exactly one")
-            (entry,) = entries
-            weights = [entry[f"prob-{label}"].weight() for label in LABELS]
-            said_label = entry["breakdown"].text(LABELS)
-            collected.predict(turn, name, dialogue, index, _read_prediction(entry, weights, said_label))
-
-
 def _three(at: JsonValue) -> list[JsonValue]:
     entries = at.elements()
     if len(entries) != len(LABELS):
-        raise at.error(f"{len(entries)} numbers where three are needed", allowed="[O, T, X]")
+        raise at.error(f"{len(entries)} numbers instead of three", allowed="[O, T, X]")
     return entries
 
 

@@ -1,4 +1,4 @@
-"""How good predictions of breakdown are, compared with baselines that know nothing of the turn.
+"""Scores of breakdown predictions, compared with baselines that do not look at the turn.
 
 A submission is never scored alone. On turns that are mostly breakdowns, a predictor that always says X has a high
 F1(PB+B); and the distance between two halves of the annotators shows how close to the gold a predictor can be expected
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scoring.annotations.breakdown_files import AnnotatedTurn, BreakdownMaterial
 from scoring.annotations.held_out import mean_of_others
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.interval import Interval, no_interval
+from scoring.inference.interval import no_interval
 from scoring.measures.breakdown import Figure, annotator_halves, figures, labels_of, rates, shares
 from scoring.table import ScoreRow
 from topics.errors import InputError
@@ -47,9 +47,9 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class _Predictor:
-    """predicted, gold: (deals · turns, 3); labels, gold_labels: (deals · turns,). note: what it knows.
+    """predicted, gold: (deals · turns, 3). labels, gold_labels: (deals · turns,). note: what it knows.
 
-    deals: how many times the turns stand there one after another, each time against another gold.
+    deals: how many times the turns are repeated one after another, each time with another gold.
     """
 
     name: str
@@ -59,6 +59,23 @@ class _Predictor:
     gold_labels: npt.NDArray[np.int64]
     note: str = ""
     deals: int = 1
+
+    def figures(self, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
+        """The measures over the turns in `where`. Both sides of their ratios are means over the deals."""
+        deals, here = self.deals, np.tile(where, self.deals)
+        found = figures(self.predicted[here], self.gold[here], self.labels[here], self.gold_labels[here])
+        if deals == 1:
+            return found
+        return tuple(
+            Figure(
+                figure.measure,
+                figure.of,
+                figure.above.reshape(deals, -1).mean(axis=0),
+                figure.below.reshape(deals, -1).mean(axis=0),
+                round(figure.n / deals),
+            )
+            for figure in found
+        )
 
 
 def breakdown_rows(
@@ -73,9 +90,9 @@ def breakdown_rows(
     """Long-form rows: for each submission, then each baseline, all measures over all turns, then by system.
 
     `system` of a row is the predictor; `topic_type` is the system whose turns were predicted, None over all. training:
-    annotated turns to take the priors from; without any, the prior of a turn is the mean of the other dialogues, or
-    with held_out="system" of the other systems (the prior of the system itself is then unknown and left out). n counts
-    turns (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
+    annotated turns for the priors; without any, the prior of a turn is the mean of the other dialogues, or with
+    held_out="system" of the other systems (the prior of the system itself is then unknown and left out). n counts turns
+    (labels for precision, recall and F1), topics counts dialogues, and intervals resample dialogues.
     """
     if not 0 < level < 1:
         raise InputError(f"level {level} is not a confidence level", allowed="a number between 0 and 1")
@@ -106,7 +123,7 @@ def breakdown_rows(
     rows: list[ScoreRow] = []
     for predictor in predictors:
         for system, where in scopes:
-            found = _figures(predictor, where)
+            found = predictor.figures(where)
             if predictor.name not in BASELINES:
                 found += rates(predictor.predicted[where])
             rows += _rows(found, predictor.name, system, where, dialogues, resampler, level, predictor.note)
@@ -152,27 +169,6 @@ def _baselines(
         yield _Predictor(halves, first, second, labels_of(first), labels_of(second), BASELINES[halves], _DEALS)
 
 
-def _figures(predictor: _Predictor, where: npt.NDArray[np.bool_]) -> tuple[Figure, ...]:
-    """The measures over the turns in `where`; over several deals, the mean of what is above and below the line."""
-    deals = predictor.deals
-    here = np.tile(where, deals)
-    found = figures(
-        predictor.predicted[here], predictor.gold[here], predictor.labels[here], predictor.gold_labels[here]
-    )
-    if deals == 1:
-        return found
-    return tuple(
-        Figure(
-            figure.measure,
-            figure.of,
-            figure.above.reshape(deals, -1).mean(axis=0),
-            figure.below.reshape(deals, -1).mean(axis=0),
-            round(figure.n / deals),
-        )
-        for figure in found
-    )
-
-
 def _rows(
     found: Sequence[Figure],
     name: str,
@@ -195,7 +191,9 @@ def _rows(
     )
     top = [1.0 if figure.of.has_top else math.inf for figure in found]
     intervals = resampler.ratios(units, above[:, None], below[:, None], top=top)
-    for column, (figure, interval) in enumerate(zip(found, map(_told, intervals), strict=True)):
+    for column, (figure, interval) in enumerate(zip(found, intervals, strict=True)):
+        if interval.note:  # the units are dialogues
+            interval = no_interval(interval.note.replace("topic", "dialogue"))
         yield ScoreRow(
             measure=figure.measure,
             system=name,
@@ -212,8 +210,3 @@ def _rows(
             resampled="dialogues" if interval.method else None,
             note="; ".join(part for part in (note, interval.note) if part),
         )
-
-
-def _told(interval: Interval) -> Interval:
-    """The reasons for no interval, in the words of dialogues."""
-    return no_interval(interval.note.replace("topic", "dialogue")) if interval.note else interval

@@ -1,7 +1,7 @@
-"""Splits by whole units, so that nothing of a dialogue (or of a system) is known when it is predicted.
+"""Splits by whole units, so that a prediction never uses other parts of the same dialogue (or system).
 
 Turns of one dialogue are alike, and so are dialogues of one system: a split by turns would let a predictor learn the
-answers it is tested on. Baselines, and detectors that are trained elsewhere, take their splits from here.
+answers it is tested on. Baselines, and detectors that are trained elsewhere, use these splits.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -16,11 +16,11 @@ Mask = npt.NDArray[np.bool_]
 def splits(
     units: Sequence[Hashable], *, folds: int | None = None, rng: np.random.Generator | None = None
 ) -> Iterator[tuple[Mask, Mask]]:
-    """(train, test) masks over the rows, every row in exactly one test mask and every unit wholly on one side.
+    """Yield (train, test) masks over the rows: every row is in exactly one test mask, and no unit is on both sides.
 
     units: (rows,) the dialogue, or the system, of each row; at least two different ones. folds: None holds out each
     unit in turn; else the units, shuffled by `rng`, are dealt into this many parts of nearly equal size. Raises
-    ValueError for fewer than two units, and for folds that do not fit them.
+    ValueError for fewer than two units, and for an impossible number of folds.
     """
     numbers = _numbers(units)
     count = int(numbers.max(initial=-1)) + 1
@@ -42,9 +42,9 @@ def splits(
 
 
 def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Sequence[Hashable] | None = None) -> Floats:
-    """For each row the mean of the rows of all other units; only of those with the same `within`, where that is given.
+    """The mean of the rows of all other units for each row; with `within`, only of units with the same value there.
 
-    rows: (n, C). units, within: (n,). Returns (n, C), NaN where no other unit has a row.
+    rows: (n, C). units, within: (n,). Returns (n, C), NaN if no other unit has a row.
     """
     values = np.asarray(rows, dtype=np.float64)
     groups = np.zeros(len(values), dtype=np.int64) if within is None else _numbers(within)
@@ -61,6 +61,6 @@ def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Seque
 
 
 def _numbers(names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
-    """Each name's number, in order of first appearance."""
+    """The index of each name, in order of first appearance."""
     known: dict[Hashable, int] = {}
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)

@@ -1,13 +1,13 @@
-"""Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, told apart by what is in them.
+"""Files of annotated helpdesk dialogues (STC-3, DialEval) and of predictions, recognized by their content.
 
     {customer_types, helpdesk_types, quality_scale, dialogues: [{id, turns: [{sender, n}], quality: {A: […]}}]}
         annotations, compact: how many annotators gave each type and each level, in the order of the head
     [{id, turns: [{sender}], annotations: [{nugget: [type, …], quality: {A: level}}]}]
-        annotations, official: what each annotator said; types and levels are those of STC-3
+        annotations, official: those of each annotator; types and levels are those of STC-3
     [{id, nugget: [{type: p}], quality: {A: {level: p}}}]
         a submission, official; either part may be missing
 
-A `*.jsonl` file holds the same objects, one a line. A turn of these files is a block: all that one side says in a row.
+A `*.jsonl` file has the same objects, one a line. A turn of these files is a block: all that one side says in a row.
 """
 
 import re
@@ -31,9 +31,8 @@ _TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedDialogue:
-    """sides: of each block. nuggets: (blocks,) rows over the side's types. quality: by question, over `levels`.
-
-    All rows sum to 1. types: by side. A question that nobody answered is not there.
+    """sides: of each block. nuggets: (blocks,) rows over the side's types. quality: by question, over `levels`. All
+    rows sum to 1. types: by side. Questions that nobody answered are left out.
     """
 
     name: str
@@ -46,7 +45,7 @@ class AnnotatedDialogue:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a submission says of one dialogue: as in `AnnotatedDialogue`; None where it leaves out that subtask."""
+    """A submission's prediction for one dialogue, as in `AnnotatedDialogue`; None for a subtask it leaves out."""
 
     nuggets: tuple[Row, ...] | None
     quality: Mapping[str, Row] | None
@@ -54,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskSubmission:
-    """name: of its file. nuggets, quality: whether it takes part in that subtask; then no dialogue is missing."""
+    """name: of its file. nuggets, quality: whether it takes part in that subtask; then it predicts all dialogues."""
 
     name: str
     estimates: Mapping[str, Estimate]
@@ -64,7 +63,7 @@ class HelpdeskSubmission:
 
 @dataclass(frozen=True, slots=True)
 class HelpdeskMaterial:
-    """gold: in the order of the files. notes: what was left out, in sentences."""
+    """gold: in the order of the files. notes: sentences about what was left out."""
 
     gold: tuple[AnnotatedDialogue, ...]
     submissions: tuple[HelpdeskSubmission, ...]
@@ -76,6 +75,21 @@ class _Collected:
     gold: dict[str, AnnotatedDialogue] = field(default_factory=dict)
     claims: dict[str, list[JsonValue]] = field(default_factory=dict)
 
+    def take(self, value: JsonValue, path: Path) -> None:
+        if value.has("dialogues"):
+            types = {side: _names(value[f"{side}_types"]) for side in SIDES}
+            levels = _names(value["quality_scale"])
+            for dialogue in value["dialogues"].elements():
+                self.annotate(dialogue, _compact(dialogue, types, levels))
+        elif value.has("id") and value.has("annotations"):
+            self.annotate(value, _official(value))
+        elif value.has("id") and (value.has("nugget") or value.has("quality")):
+            if any(claim.path != value.path for claim in self.claims.get(path.stem, ())):
+                raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
+            self.claims.setdefault(path.stem, []).append(value)
+        else:
+            raise value.error("neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
+
     def annotate(self, at: JsonValue, dialogue: AnnotatedDialogue) -> None:
         if dialogue.name in self.gold:
             raise at.error(f"dialogue {dialogue.name!r} is annotated twice", advice="give each file once")
@@ -83,9 +97,9 @@ class _Collected:
 
 
 def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
-    """All files, checked against one another; each file of predictions is a submission, named after it.
+    """Read all files and check them against one another; each file of predictions is a submission, named after it.
 
-    Raises InputError, with file:line:column where it is one value's fault: a distribution that does not sum to 1, a
+    Raises InputError, with file:line:column if a single value is at fault: a distribution that does not sum to 1, a
     type or level that is missing or unknown, a number of blocks other than the dialogue's, a dialogue that a submission
     leaves out.
     """
@@ -93,7 +107,7 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
     for path in paths:
         for value in read_json(path):
             for one in value.elements() if isinstance(value.value, list) else (value,):
-                _take(one, path, collected)
+                collected.take(one, path)
     if not collected.gold:
         raise InputError(
             "no annotated dialogue in " + ", ".join(str(path) for path in paths),
@@ -111,22 +125,6 @@ def read_helpdesk_files(paths: Sequence[Path]) -> HelpdeskMaterial:
         if extra:
             notes.append(f"{name!r}: {extra} dialogues that nobody annotated are left out")
     return HelpdeskMaterial(tuple(collected.gold.values()), tuple(submissions), tuple(notes))
-
-
-def _take(value: JsonValue, path: Path, collected: _Collected) -> None:
-    if value.has("dialogues"):
-        types = {side: _names(value[f"{side}_types"]) for side in SIDES}
-        levels = _names(value["quality_scale"])
-        for dialogue in value["dialogues"].elements():
-            collected.annotate(dialogue, _compact(dialogue, types, levels))
-    elif value.has("id") and value.has("annotations"):
-        collected.annotate(value, _official(value))
-    elif value.has("id") and (value.has("nugget") or value.has("quality")):
-        if any(claim.path != value.path for claim in collected.claims.get(path.stem, ())):
-            raise value.error(f"two submissions are called {path.stem!r}", advice="rename one of the files")
-        collected.claims.setdefault(path.stem, []).append(value)
-    else:
-        raise value.error("neither annotations nor predictions of helpdesk dialogues", allowed=_KINDS)
 
 
 def _names(value: JsonValue) -> tuple[str, ...]:
@@ -160,7 +158,7 @@ def _question(value: JsonValue, name: str) -> str:
 def _count_grades(value: JsonValue, names: tuple[str, ...]) -> Row:
     counts = [element.index() for element in value.elements()]
     if len(counts) != len(names):
-        raise value.error(f"{len(counts)} counts where {len(names)} are needed", allowed=", ".join(names))
+        raise value.error(f"{len(counts)} counts instead of {len(names)}", allowed=", ".join(names))
     return _read_shares(value, counts)
 
 
@@ -200,7 +198,7 @@ def _same_blocks(at: JsonValue, found: int, needed: int) -> None:
 def _submission(
     name: str, claims: Sequence[JsonValue], gold: Mapping[str, AnnotatedDialogue]
 ) -> tuple[HelpdeskSubmission, int]:
-    """A submission checked against the gold, and how many of its dialogues are not there."""
+    """A submission checked against the gold, and how many of its dialogues are not in the gold."""
     nuggets, quality = (any(claim.has(part) for claim in claims) for part in ("nugget", "quality"))
     estimates: dict[str, Estimate] = {}
     seen: set[str] = set()
@@ -222,8 +220,8 @@ def _submission(
     missing = [dialogue for dialogue in gold if dialogue not in estimates]
     if missing:
         raise InputError(
-            f"submission {name!r} predicts {len(estimates)} of {len(gold)} annotated dialogues; the first it lacks is"
-            f" {missing[0]!r}",
+            f"submission {name!r} predicts {len(estimates)} of {len(gold)} annotated dialogues; the first missing one "
+            f"is {missing[0]!r}",
             advice="predict every annotated dialogue, or give fewer annotations",
         )
     return HelpdeskSubmission(name, estimates, nuggets, quality), len(seen) - len(estimates)

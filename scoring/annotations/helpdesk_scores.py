@@ -1,4 +1,4 @@
-"""How good predictions of the two STC-3 subtasks are, compared with predictors that do not look at the dialogue."""
+"""Scores of predictions for the two STC-3 subtasks, compared with predictors that do not look at the dialogue."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ def helpdesk_rows(
     """Long-form rows: for each submission, then each baseline, the measures of the subtasks it takes part in.
 
     `NMD(A)` is the plain mean over dialogues of the divergence for question A, `RNSS(nugget)` that of the dialogue
-    score; 0 is good. `-log2 NMD(A)` is what official tables print of the same mean; it is infinite, and null in JSON,
-    for a perfect predictor. n counts dialogues; intervals resample them.
+    score; 0 is good. `-log2 NMD(A)` is the form in official tables; it is infinite, and null in JSON, for a perfect
+    predictor. n counts dialogues; intervals resample them.
     """
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha {alpha} is not a weight", allowed="0 to 1")
@@ -71,8 +71,9 @@ def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 
 
 def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
-    """Each side's blocks and each question as the mean of all other dialogues; None where there is none to learn from,
-    or where the dialogues have not all the same types and levels."""
+    """The mean of all other dialogues, for each side's blocks and each question; None without another dialogue, or if
+    the dialogues differ in types and levels.
+    """
     if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}
@@ -109,7 +110,7 @@ def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[fl
 
 
 def _values(gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float) -> dict[str, Floats]:
-    """measure -> (dialogues,) values, NaN where a dialogue has nothing to compare; quality first, then nuggets."""
+    """measure -> (dialogues,) values, NaN for a dialogue without data; quality first, then nuggets."""
     asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues: rows of one shape together
     found: dict[str, Floats] = {}
     for number, dialogue in enumerate(gold):

@@ -1,15 +1,15 @@
-"""Two systems in several arms of users: by how much one is better in each, and whether that depends on the user.
+"""Two systems in several arms of users: the difference in each arm, and whether it depends on the user.
 
     apart[a] = A - B in arm a                       interactions[a] = apart[a] - apart[control]
 
-Every arm asks the same topics, and a trial draws the same numbers in all arms, so that both are differences over
-matched trials (`scoring.inference.matched`).
+Every arm asks the same topics, and a trial draws the same numbers in all arms, so both are differences over matched
+trials (`scoring.inference.matched`).
 
-*The ranking depends on the user* if A is better in one arm and B in another: the qualitative interaction of M. Gail,
-R. Simon (Biometrics 41 (1985), 361-372). Their statistic takes arms for independent, and here all have the same topics.
-So both sides are tested, each by its boldest arm. If no arm prefers B, then at most all others but one can feign it
-where one prefers A for sure: hence a two-sided p of at most 2·alpha/(arms - 1), and of alpha, for each of the two, over
-the pairs of systems (Bonferroni). Both are asked of the interval, too.
+*The ranking depends on the user* if A is better in one arm and B in another: the qualitative interaction of M. Gail, R.
+Simon (Biometrics 41 (1985), 361-372). Their statistic assumes independent arms, but here all arms have the same topics.
+So both sides are tested, each in its most extreme arm. If no arm prefers B, at most all arms but one, which prefers A
+for sure, can falsely seem to: hence a two-sided p of at most 2·alpha/(arms - 1) for one side, and of alpha for the
+other, over the pairs of systems (Bonferroni). The intervals must agree in both.
 """
 
 import math
@@ -31,11 +31,11 @@ _NOTHING = Lost({}, {}), Lost({}, {})
 
 @dataclass(frozen=True, slots=True)
 class ByUser:
-    """Two systems, by arm, the control first; differences as of `scoring.inference.matched`, not yet corrected.
+    """Two systems by arm, the control first; differences are those of `scoring.inference.matched`, not yet corrected.
 
-    first, second: the systems A and B. apart: A - B in each arm, for topics like these; these: for these topics.
-    interactions: by arm except the control, for topics like these; {} where the figures are ratios of sums over all
-    conversations, whose difference is no mean over trials.
+    first, second: the systems A and B. apart: A - B in each arm, for topics like these. these: the same for these
+    topics. interactions: by arm except the control, for topics like these; {} if the figures are ratios of sums over
+    all conversations, whose difference is no mean over trials.
     """
 
     first: str
@@ -49,8 +49,9 @@ class ByUser:
         return next(iter(self.apart))
 
     def turned(self, estimand: Estimand, alpha: float, pairs: int = 1) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(arms in which the first is higher, arms in which the second is), the boldest first; ((), ()) unless both are
-        found. alpha: the chance of finding that wrongly, over `pairs` pairs of systems."""
+        """(arms in which the first is higher, arms in which the second is), the most extreme first; ((), ()) unless
+        both are found. alpha: the probability of a false finding over `pairs` pairs of systems.
+        """
         each = self.apart if estimand == "like-these" else self.these
         most = min(alpha, 2 * alpha / max(1, len(each) - 1)) / pairs + _SAME
         sides = ([arm for arm, one in each.items() if one.value * sign > 0 and _p(one) <= most] for sign in (1, -1))
@@ -58,7 +59,7 @@ class ByUser:
         return (first, second) if first and second else ((), ())
 
     def ahead(self, alpha: float) -> str:
-        """The system that is higher in every arm, for topics like these; "" where that is not found of one."""
+        """The system that is higher in every arm, for topics like these; "" if neither is."""
         each = self.apart.values()
         if any(_p(one) > alpha + _SAME for one in each):  # all are wanted, so each may take the whole chance of error
             return ""
@@ -67,7 +68,7 @@ class ByUser:
 
 
 def _p(one: Difference) -> float:
-    """The larger of its p and that of its interval; 1 where one of them is undefined."""
+    """The larger of its p and that of its interval; 1 if one of them is undefined."""
     return max(one.p, one.outside) if not math.isnan(one.p + one.outside) else 1.0
 
 
@@ -86,9 +87,12 @@ def by_user(
     invalid: Mapping[str, int] | None = None,
     lost: Mapping[str, tuple[Lost, Lost]] | None = None,
 ) -> ByUser:
-    """Two systems by arm. cells: by arm, the control first, those of the first and of the second system. invalid: by
-    arm, how many trials have no valid attempt of one of them. lost: by arm, what either lost, which bounds what is
-    found; None if nothing was. Others as in `scoring.inference.matched.difference`."""
+    """Compare two systems by arm.
+
+    cells: by arm, the control first, those of the first and of the second system. invalid: by arm, how many trials have
+    no valid attempt with one of them. lost: by arm, what either lost, which bounds the result; None if nothing was
+    lost. The other arguments are those of `scoring.inference.matched.difference`.
+    """
     gone = invalid or {}
     played = {
         arm: Gain(*(WithLost(own, its) for own, its in zip(both, lost[arm] if lost else _NOTHING, strict=True)))

@@ -1,4 +1,4 @@
-"""From the aligned cells of systems to what can be said of each pair of them."""
+"""Comparisons of each pair of systems, from their aligned cells."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -50,16 +50,16 @@ def compare_pairs(
     lost: Mapping[str, Lost] | None = None,
     extreme: Extreme | None = None,
 ) -> MeasureComparison:
-    """Every pair of the systems.
+    """Compare every pair of the systems.
 
-    good: which end of the measure is. reach: how far apart figures can be at most; infinite if the measure has no end
-    near its values. guard: of the intervals for topics like these. lost: by system, what it lost; extreme: the systems
-    aligned with it.
+    good: the good end of the measure. reach: the greatest possible difference of two figures; infinite if the measure
+    has no end near its values. guard: of the intervals for topics like these. lost: what each system lost. extreme: the
+    systems aligned with it.
 
-    Corrected p: of topics like these by the closed randomised Tukey HSD; of these topics, of ratios of sums, and where
-    sessions of a system run through all topics, by Holm's method. A winner needs an interval that leaves out 0, too,
-    corrected by Holm's method, and where systems lost different shares of their attempts, or many, within the
-    bounds of these. Where what one of them lost depends on its answers, there are bounds and no winner.
+    Corrected p: for topics like these by the closed randomised Tukey HSD; for these topics, for ratios of sums, and for
+    sessions that run through all topics, by Holm's method. A winner also needs an interval without 0, corrected by
+    Holm's method, and, if systems lost different shares of their attempts, or many, one within the bounds of these. If
+    the losses of one of them depend on its answers, there are bounds and no winner.
     """
     values, figures, pairs = aligned.values, aligned.figures, list(combinations(range(len(aligned.systems)), 2))
 
@@ -147,7 +147,6 @@ def _units(aligned: Aligned) -> int:
 
 
 def _sides(lost: Mapping[str, Lost], names: tuple[str, str]) -> tuple[Lost, Lost]:
-    """What each of the two lost beside the other."""
     first, second = (lost.get(name, Lost({}, {})) for name in names)
     return first.beside(names[1]), second.beside(names[0])
 
@@ -164,8 +163,9 @@ def _losses_matter(aligned: Aligned, place: tuple[int, int], lost: Mapping[str, 
 def _alike_in_time(aligned: Aligned, names: tuple[str, str]) -> str:
     """Why two systems have no interval if their differences are alike in time, whatever the topic; "" if they are not.
 
-    What all topics share, as an undeclared session or a load on one system, does not average over topics: alike systems
-    were told apart in up to 60% of such studies. A load on both, which are played in turn, cancels in the differences.
+    An effect that all topics share, such as an undeclared session or a load on one system, does not average out over
+    topics: equal systems were told apart in up to 60% of such studies. A load on both, which are played in turn,
+    cancels in the differences.
     """
     if not aligned.moments.keys() >= set(names):
         return ""
@@ -196,7 +196,9 @@ def _pair(
     *,
     dependent: str,
 ) -> Pair:
-    """dependent: why no winner is named, whatever the figures are; "" if there is no such reason."""
+    """Compare two systems. dependent: why no winner is named, whatever the figures are; "" if there is no such
+    reason.
+    """
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
@@ -243,10 +245,11 @@ def _find_needed(
     reach: float,
     guard: Guard,
 ) -> Needed:
-    """What would settle it; unknown where more of the same would not, or the reckoning is not of what is in the way.
+    """The study that would settle the comparison; unknown if a larger one would not, or if its obstacle is not in the
+    model.
 
-    It goes by the spread of topics and trials alone. So it knows nothing of attempts that were lost (a larger study
-    loses as many), of clusters, of trials alike in time, and of a ratio that has too few turns for an interval.
+    The model has the spread of topics and trials only. It does not cover lost attempts (a larger study loses as many),
+    clusters, trials alike in time, or a ratio that has too few turns for an interval.
     """
     withheld = math.isnan(found.p) and not found.interval.printed
     if bounds is not None or aligned.clusters is not None or withheld:

@@ -1,1 +1,1 @@
-"""Figures that are taken over many conversations of a system at once."""
+"""Measures over many conversations of a system at once."""

@@ -23,7 +23,7 @@ _END = "end"
 
 
 def _ends(term: Term) -> tuple[str, ...]:
-    """Where a transition leads from and to, `-` for the end."""
+    """The source and target of a transition, with `-` for the end."""
     return tuple("-" if str(value) == _END else str(value) for value in term.arguments)
 
 
@@ -111,7 +111,7 @@ def _shown(share: Share) -> str:
 
 
 def _labels(pool: Pool) -> npt.NDArray[np.int8]:
-    """(topics, trials, turns) codes of the labels; a turn the protocol cannot take on a topic has none."""
+    """(topics, trials, turns) codes of the labels, without turns that the protocol cannot take on a topic."""
     scores = pool.scores
     most = max(scores.turns[topic.id] for topic in scores.topics)
     cells = np.full((len(scores.topics), len(scores.trials), max(most, 1)), ABSENT, dtype=np.int8)

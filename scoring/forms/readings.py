@@ -1,7 +1,7 @@
-"""The pooled readings: SWAN over all nuggets together, GF over all turns, and GF of what all achieve together."""
+"""The pooled readings: SWAN over all nuggets together, GF over all turns, and GF of the pooled distribution."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +32,14 @@ Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """One measure, or the three readings of GF: what is pooled may look fair while nobody was treated fairly."""
-    base = _base(declaration, term, asking)
+    """Read a term: one measure, or all three readings of GF, because a pooled GF can look fair while nobody was treated
+    fairly.
+    """
+    inside = term.arguments[0] if len(term.arguments) == 1 else None
+    if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
+        base = read_wan(WAN, inside, asking, sets=True)[0]  # pooled, also of a criterion scored once for a topic
+    else:
+        base = asking.inner(term)
     refuse_parameters(term, ())
     if base.declaration in (SWAN, WAN) and declaration is POOLED:
         return (replace(base, term=Term(declaration.name, (base.term,)), form=declaration),)
@@ -41,17 +47,9 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         readings = (replace(base, term=Term(form.name, (base.term,)), form=form) for form in (POOLED, OF_POOLED))
         return (base, *readings)
     of = f"{FAIRNESS.name}(SET)"
-    inside = [SWAN.name, *WAN.forms, of]
-    allowed = ", ".join([*(f"{POOLED.name}({one})" for one in inside), f"{OF_POOLED.name}({of})"])
+    pooled = [SWAN.name, *WAN.forms, of]
+    allowed = ", ".join([*(f"{POOLED.name}({one})" for one in pooled), f"{OF_POOLED.name}({of})"])
     raise InputError(f"{term} is not a reading of a measure", allowed=allowed)
-
-
-def _base(declaration: Declaration, term: Term, asking: Asking) -> Measure:
-    """What the reading is taken of; pooled, a WAN may be of a criterion that is scored once for a topic."""
-    inside = term.arguments[0] if len(term.arguments) == 1 else None
-    if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
-        return read_wan(WAN, inside, asking, sets=True)[0]
-    return asking.inner(term)
 
 
 def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
@@ -59,7 +57,7 @@ def _rows(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
-    """The pooled reading of GF, or that of the pooled distribution."""
+    """The pooled reading of GF, or GF of the pooled distribution."""
     scores, resampler = pool.scores, pool.resampler
     by_topic: dict[str, list[Conversation]] = {}
     for one in pool.conversations:
@@ -95,7 +93,7 @@ def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
 def _reading(
     measure: Measure, pool: Pool, topic: Topic, conversations: Sequence[Conversation]
 ) -> tuple[float, int, Interval]:
-    """The value on one topic, over how many turns, and the interval of the pooled one over its trials."""
+    """The value on one topic, the number of turns, and the interval of the pooled reading over its trials."""
     attribute = pool.attributes[attribute_of(measure.base)]
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
@@ -144,11 +142,20 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
             every = zip(here, every_wan(here, schema), strict=True)
             wans = {(one.key.topic, one.key.trial): own.get(name) for one, own in every}
             if schema[name].level == "set":
-                wans = _of_sets(name, names, scores.trials, scores.system, judgments)
-                note = note.replace("items", "topics")
+                note, wans = note.replace("items", "topics"), {}
+                for topic in names if len(names) > 1 else ():  # a topic counts once, in its first trial
+                    opinion = judgments.sets.get((scores.system, topic, name))
+                    if opinion is not None and opinion.value is not None:
+                        share = opinion.share
+                        wans[topic, scores.trials[0]] = Wan(name, share * opinion.value, share, 1, 1)
             if not n:
                 note = "; ".join((note, *schema[name].silences))
-            units, above, below = _units(names, scores.trials, *_sums(names, scores.trials, wans))
+            cells = [[wans.get((topic, trial)) for trial in scores.trials] for topic in names]
+            sides = (
+                np.array([[math.nan if one is None else getattr(one, side) for one in row] for row in cells])
+                for side in ("numerator", "denominator")
+            )
+            units, above, below = _units(names, scores.trials, *sides)
             interval = resampler.ratio(units, above, below, unit="trial" if len(names) == 1 else "topic")
         note = "; ".join(filter(None, (note, interval.note)))
         yield Reading(part, value, n, interval, None if part.topic else len(names), note)
@@ -157,7 +164,7 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
 def _units(
     names: Sequence[str], trials: Sequence[int], above: Floats, below: Floats
 ) -> tuple[list[str], Floats, Floats]:
-    """Topics as the units, or the trials where there is one topic. above, below: (topics, trials, …)."""
+    """The two sides by topic, or by trial if there is one topic. above, below: (topics, trials, …)."""
     if len(names) != 1:
         return list(names), above, below
     return [str(trial) for trial in trials], np.swapaxes(above, 0, 1), np.swapaxes(below, 0, 1)
@@ -172,9 +179,9 @@ def _of_swan(
     judgments: Judgments,
     resampler: Resampler,
 ) -> Interval:
-    """The interval of SWAN over pooled nuggets, by the same draws as that of WAN: of its criteria together.
+    """The interval of SWAN over pooled nuggets, by the same draws as that of WAN, all criteria together.
 
-    A criterion of sets has one score for a topic; it is laid on all trials of the topic evenly.
+    A criterion of sets has one score for a topic, which is divided evenly over the topic's trials.
     """
     every = zip(assessments, every_wan(assessments, schema), strict=True)
     wans = {(one.key.topic, one.key.trial): own for one, own in every}
@@ -198,28 +205,6 @@ def _of_swan(
     units, above, below = _units(names, trials, above, below)
     unit = "trial" if len(names) == 1 else "topic"
     return resampler.weighted_ratios(units, above, below, weights, unit)
-
-
-def _of_sets(
-    criterion: str, names: Sequence[str], trials: Sequence[int], system: str, judgments: Judgments
-) -> dict[tuple[str, int], Wan | None]:
-    """The score of each topic as a WAN in its first trial: a topic counts once, and one topic has no interval."""
-    found: dict[tuple[str, int], Wan | None] = {}
-    for name in names:
-        opinion = judgments.sets.get((system, name, criterion))
-        if opinion is not None and opinion.value is not None and len(names) > 1:
-            found[name, trials[0]] = Wan(criterion, opinion.share * opinion.value, opinion.share, 1, 1)
-    return found
-
-
-def _sums(
-    names: Sequence[str], trials: Sequence[int], wans: Mapping[tuple[str, int], Wan | None]
-) -> tuple[Floats, Floats]:
-    """(topics, trials) numerators and denominators; NaN where there is no conversation."""
-    cells = [[wans.get((name, trial)) for trial in trials] for name in names]
-    above = [[math.nan if one is None else one.numerator for one in row] for row in cells]
-    below = [[math.nan if one is None else one.denominator for one in row] for row in cells]
-    return np.array(above), np.array(below)
 
 
 POOLED = Declaration(

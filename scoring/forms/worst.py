@@ -1,6 +1,6 @@
-"""The worst case over many conversations: quantile, CVaR, the worst one seen, and how often one is worse than a bound.
+"""The worst case over many conversations: quantile, CVaR, minimum and maximum, and the rate of values beyond a bound.
 
-Which end is the worst, the measure says: the smallest R, the greatest latency.
+The measure declares which end is the worst: the smallest R, the greatest latency.
 """
 
 import math
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """What a worst case is asked of, and its number. Raises InputError."""
+    """Read the inner measure of a worst case, and its number. Raises InputError."""
     base = asking.inner(term)
     term = Term(term.name, (base.term,), term.parameters)
     event = base.declaration.event
@@ -34,18 +34,21 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         refuse_parameters(term, ())
         return (replace(base, term=term, form=declaration, number=1.0),)
     if event or base.declaration.of != "conversation":
-        raise InputError(f"{term}: {base.term} has no better and worse conversations", advice="take it as it is")
+        raise InputError(
+            f"{term}: {base.term} has no good end, so it has no worst conversations",
+            advice=f"ask for {base.term} itself",
+        )
     refuse_parameters(term, [one.name for one in declaration.parameters])
     end = base.declaration.better(base.term)
     if declaration is CVAR and end == "neither":
         raise InputError(
-            f"{term}: neither end of {base.term} is the worse, and {declaration.name} is of the worst",
+            f"{term}: neither end of {base.term} is worse, so it has no {declaration.name}",
             advice=f"a quantile of either end: Q({base.term}, beta=0.9), which one conversation of ten exceeds",
         )
     other = {MINIMUM: ("low", MAXIMUM, "smallest"), MAXIMUM: ("high", MINIMUM, "greatest")}.get(declaration)
     if other is not None and end == other[0]:
         raise InputError(
-            f"{term}: of {base.term} the {other[2]} value is the best",
+            f"{term}: the {other[2]} value of {base.term} is the best one",
             advice=f"{other[1].name}({base.term}), the worst that was observed",
         )
     if not declaration.parameters:
@@ -57,7 +60,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
         term = Term(term.name, term.arguments, (*term.parameters, (key.name, number)))
     if not isinstance(number, float):
         raise InputError(
-            f"{term}: {key.name} is missing, or no number", allowed=f"{term.name}({base.term}, {key.name}=0.25)"
+            f"{term}: {key.name} is missing or not a number", allowed=f"{term.name}({base.term}, {key.name}=0.25)"
         )
     if key is _SHARE and not 0 < number <= 1:
         raise InputError(f"{term}: {key.name} is the share of the worst conversations", allowed="above 0, at most 1")
@@ -68,24 +71,26 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def worst_end(measure: Measure) -> Worst:
-    """Which values of what the form is taken of are the worst; the smallest where neither end is."""
+    """Whether the smallest or the greatest values of the inner measure are the worst; the smallest if neither end is
+    good.
+    """
     return "high" if measure.declaration.better(measure.base) == "low" else "low"
 
 
 def tail_words(measure: Measure) -> tuple[str, str]:
-    """What the smallest and the greatest values are called in a sentence."""
+    """The words for the smallest and the greatest values in a sentence."""
     if measure.declaration.better(measure.base) == "neither":
         return "lowest", "highest"
     return measure.declaration.called or ENDS[worst_end(measure)]
 
 
 def tail_kind(measure: Measure) -> TailKind:
-    """Which tail the form reads."""
+    """The tail that the form reads."""
     return "quantile" if measure.form is QUANTILE else "cvar"
 
 
 def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
-    """Readings of what `take` takes of the worst conversations."""
+    """The readings of a figure of the worst conversations."""
 
     def readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
         cells, topics = pool.scores.values(str(measure.base)), pool.scores.topics
@@ -104,7 +109,7 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
 
 
 def _which(measure: Measure) -> str:
-    """Of which conversations a worst case is that lies at the end of the greatest values; "" at the usual end."""
+    """The words for the conversations of the tail if it is at the end of the greatest values; "" at the usual end."""
     beta = measure.number
     if worst_end(measure) == "low" or measure.form not in (CVAR, QUANTILE):
         return ""
@@ -141,8 +146,8 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _within(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
-    """Refused where the run never was to have enough trials. Where it has lost some, or has not played them yet, there
-    is not a value, so that its other figures can be had.
+    """Raise InputError if the run never was to have enough trials. If some were lost or are not played yet, the value
+    is undefined instead, so that the other figures of the run are available.
     """
     beta, kind = _beta(measure), tail_kind(measure)
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
@@ -163,7 +168,7 @@ def _within(names: list[str], values: Floats, measure: Measure, planned: int) ->
 
 
 def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Floats, topic_type: str) -> Tail:
-    """Over all topics and trials together; topics of one cluster are one unit."""
+    """The tail over all topics and trials together; topics of one cluster are one unit."""
     rng, settings, design = (
         generator(pool.seed, "forms", measure.name, topic_type),
         pool.scores.settings,
@@ -193,7 +198,7 @@ def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Flo
 
 
 def _not_of_topics(design: Design, names: Sequence[str], values: Floats) -> str:
-    """Why a worst case over several topics has no interval for the design; "" where it may have one."""
+    """Why a worst case over several topics has no interval under the design; "" if it may have one."""
     if design.these:
         return "intervals of the worst conversations speak of topics like these alone"
     if design.continued:
@@ -203,17 +208,17 @@ def _not_of_topics(design: Design, names: Sequence[str], values: Floats) -> str:
 
 
 def _beta(measure: Measure) -> float:
-    """The share of the worst; of the minimum none is asked, and any will do."""
+    """The share of the worst conversations. The minimum ignores it, so any value will do."""
     return measure.number if measure.number == measure.number else 1.0
 
 
 def _as_inner(term: Term, inner: Good) -> Good:
-    """The good end of what the form is taken of."""
+    """The good end of the inner measure."""
     return inner
 
 
 def _below(term: Term, inner: Good) -> Good:
-    """To be below a bound is bad if much is good; an event is always bad."""
+    """The good end of a rate: a high rate below a bound is good if low scores are; events are always bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
 

@@ -115,18 +115,13 @@ def figures(
             Figure(f"{F1.name}({name})", F1, hit, (ours.astype(np.float64) + theirs) / 2, int((ours | theirs).sum())),
         ]
     bins = {name: (sum_bins(p, name), sum_bins(q, name)) for name in GROUPINGS}
-    distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, _squared_error))
+    distances = ((DIVERGENCE, jsd), (SQUARED_ERROR, lambda p, q: np.square(p - q).mean(axis=-1)))
     found += [
         Figure(f"{of.name}({name})", of, distance(a, b), one, len(p))
         for of, distance in distances
         for name, (a, b) in bins.items()
     ]
     return tuple(found)
-
-
-def _squared_error(predicted: Floats, gold: Floats) -> Floats:
-    found: Floats = np.square(predicted - gold).mean(axis=-1)
-    return found
 
 
 def rates(predicted: npt.ArrayLike) -> tuple[Figure, ...]:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,6 @@ from scoring.notation import Term, Value, number_text
 from scoring.nuggets import Nugget
 from scoring.settings import Settings
 from topics.errors import InputError
-from topics.topic import Topic
 
 if TYPE_CHECKING:
     from scoring.material import Material
@@ -53,13 +52,8 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     if attribute.scale == "nominal" and by is not None and str(by) != "JSD":
         raise InputError(f"{term}: the groups of {name} have no order", allowed="by=JSD")
     if attribute.scale == "ordinal" and str(by) == "JSD":
-        raise InputError(f"{term}: the groups of {name} have an order, which JSD does not see", allowed="RNOD, NMD")
+        raise InputError(f"{term}: the groups of {name} have an order, which JSD ignores", allowed="RNOD, NMD")
     return found
-
-
-def _applies(measure: Measure, topic: Topic) -> bool:
-    name = attribute_of(measure.base)
-    return not name or name in topic.type.attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +67,11 @@ class _Family:
     summary: str
     similarity: str
     where_relevant: str = ""
+
+    @property
+    def hooks(self) -> dict[str, Any]:
+        """The fields of a declaration that compute one of the figures."""
+        return {"score": self.score, "family": self.figures, "columns": self.columns, "column": self.column}
 
     def column(self, measure: Measure) -> str:
         """The name of a measure's figure in the family."""
@@ -227,7 +226,7 @@ _fairness = partial(
         Parameter("turn_weight", "weight of a turn: one or largest-pw", setting="turn_weight"),
     ),
     arguments=(0, 1),
-    applies=_applies,
+    applies=lambda measure, topic: attribute_of(measure.base) in ("", *topic.type.attributes),
     read=_read,
 )
 _summary = partial(
@@ -253,10 +252,7 @@ FAIRNESS = _fairness(
     aside=lambda term: term.get("by") is not None,
     aside_words="by=NMD",
     written=("GF", "GF(SET)"),
-    score=_INDEPENDENT.score,
-    family=_INDEPENDENT.figures,
-    columns=_INDEPENDENT.columns,
-    column=_INDEPENDENT.column,
+    **_INDEPENDENT.hooks,
 )
 CUMULATIVE_FAIRNESS = _fairness(
     name="GF_cum",
@@ -268,10 +264,7 @@ CUMULATIVE_FAIRNESS = _fairness(
     aside_words="GF_cum",
     example="GF_cum(RATINGS)",
     written=("GF_cum", "GF_cum(SET)"),
-    score=_CUMULATIVE.score,
-    family=_CUMULATIVE.figures,
-    columns=_CUMULATIVE.columns,
-    column=_CUMULATIVE.column,
+    **_CUMULATIVE.hooks,
 )
 FAIRNESS_WHERE_RELEVANT = _fairness(
     name="GF_rel",
@@ -285,10 +278,7 @@ FAIRNESS_WHERE_RELEVANT = _fairness(
     aside_words="GF_rel by set",
     example="GF_rel(RATINGS)",
     written=("GF_rel", "GF_rel(SET)"),
-    score=_INDEPENDENT.score,
-    family=_INDEPENDENT.figures,
-    columns=_INDEPENDENT.columns,
-    column=_INDEPENDENT.column,
+    **_INDEPENDENT.hooks,
 )
 SUMMARY = _summary(
     name=_INDEPENDENT.summary,
@@ -296,10 +286,7 @@ SUMMARY = _summary(
     formula="α·R + (1 - α)·GF",
     shown="always",
     example="GFR(alpha=0.5, L=1250)",
-    score=_INDEPENDENT.score,
-    family=_INDEPENDENT.figures,
-    columns=_INDEPENDENT.columns,
-    column=_INDEPENDENT.column,
+    **_INDEPENDENT.hooks,
 )
 CUMULATIVE_SUMMARY = _summary(
     name=_CUMULATIVE.summary,
@@ -308,10 +295,7 @@ CUMULATIVE_SUMMARY = _summary(
     shown="all",
     example="GFR_cum(alpha=0.5)",
     aside_words="GF_cum",
-    score=_CUMULATIVE.score,
-    family=_CUMULATIVE.figures,
-    columns=_CUMULATIVE.columns,
-    column=_CUMULATIVE.column,
+    **_CUMULATIVE.hooks,
 )
 SIMILARITY = _similarity(
     name=_INDEPENDENT.similarity,

@@ -39,7 +39,7 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
     found = np.full(len(nuggets), math.nan)
     for name, offset in matches:
         if name not in place:
-            raise ValueError(f"{name!r} is no gold nugget")
+            raise ValueError(f"{name!r} is not a gold nugget")
         if not offset >= 0:
             raise ValueError(f"{name}: an offset counts from 0, not {offset}")
         found[place[name]] = np.fmin(found[place[name]], offset)

@@ -74,7 +74,7 @@ def _worth(weights: Floats, offsets: Floats, patience: float) -> float:
 def _nuggets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> tuple[Floats, Floats]:
     heavy, long = np.asarray(weights, dtype=np.float64), np.asarray(lengths, dtype=np.float64)
     if heavy.ndim != 1 or heavy.shape != long.shape:
-        raise ValueError(f"weights and lengths are two lists of one length, not {heavy.shape} and {long.shape}")
+        raise ValueError(f"weights and lengths must have the same shape, not {heavy.shape} and {long.shape}")
     if not (np.all(np.isfinite(heavy) & (heavy >= 0)) and np.all(np.isfinite(long) & (long >= 0))):
         raise ValueError("weights and vital string lengths are numbers from 0")
     return heavy, long

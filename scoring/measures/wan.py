@@ -71,7 +71,7 @@ def read_wan(declaration: Declaration, term: Term, asking: Asking, *, sets: bool
         raise InputError(f"{term}: {fault.what}", allowed=known) from None
     if criterion.level == "set" and not sets:
         raise InputError(
-            f"{term}: {criterion.name} is scored once for all conversations of a topic, not in each",
+            f"{term}: {criterion.name} is scored once for all conversations of a topic together",
             allowed=", ".join(one.name.replace(" ", "_") for one in schema if one.level != "set"),
             advice=f"write pooled({term})",
         )

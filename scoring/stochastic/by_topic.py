@@ -1,8 +1,8 @@
 """Shares of a tree over several topics, with intervals whose unit is the topic.
 
-Trials of one topic are alike, so 225 trials of 45 topics are not 225 independent answers. Where a topic has several
-trials at a node the intervals are those of the label chain and of %useful: topics get random weights, and part of a
-topic that was not asked is added (`scoring.inference.unseen_topic`).
+Trials of one topic are alike, so 225 trials of 45 topics are not 225 independent answers. If topics have several trials
+at a node, the intervals are those of the label chain and of %useful: topics get random weights, and part of an unseen
+topic is added (`scoring.inference.unseen_topic`).
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
     """(N, T) how many trials of each topic pass through each node.
 
-    size: (N,) of the subtrees, in pre-order. ends: (n,) the node each trial ends at. topics: (n,) its topic, from 0.
+    size: (N,) of the subtrees, in pre-order. ends: (n,) the node where each trial ends. topics: (n,) its topic, from 0.
     """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
@@ -29,12 +29,14 @@ def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) ->
 
 
 def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
-    """(J,) whether any topic gave several answers. below: (J, T) answers of each topic."""
+    """(J,) True if any topic gave several answers. below: (J, T) answers of each topic."""
     return np.asarray(below.max(axis=1, initial=0) > 1)
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """(J,) low, (J,) high of shares pooled over topics. above, below: (J, T); a topic with 0 below is not a unit."""
+    """(J,) low, (J,) high ends of shares pooled over topics. above, below: (J, T); a topic with 0 below is not
+    a unit.
+    """
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones
@@ -49,9 +51,9 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
 
 
 def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
-    """(size, T) trials at each node, by topic, that took a branch which no other topic showed.
+    """(size, T) trials at each node, by topic, that took a branch which no other topic took.
 
-    branches: (M, T) trials of each branch. parent: (M,) the node it leads from.
+    branches: (M, T) trials of each branch. parent: (M,) the node where it begins.
     """
     own = branches * ((branches > 0).sum(axis=1) == 1)[:, None]
     found = np.zeros((size, branches.shape[1]), dtype=np.int64)
@@ -62,8 +64,8 @@ def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
 def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts, level: float) -> Unseen:
     """Probability that a trial of another topic is of a kind not seen so far.
 
-    own: (J, T) trials of each topic of a kind that no other topic showed. trials: (J, T). once, twice: (J,) kinds seen
-    in exactly one and two trials; used where each topic has one trial.
+    own: (J, T) trials of each topic of kinds that no other topic showed. trials: (J, T). once, twice: (J,) kinds seen
+    in exactly one and two trials; used if each topic has one trial.
     """
     plain = unseen_mass(once, twice, trials.sum(axis=1), level)
     several = varies_within_topic(trials)

@@ -7,10 +7,10 @@ have had). Each transition is a share over topics and trials:
     a → -           conversations that ended badly after `a` / the same, and the turns that were asked after `a`
 
 A turn that was not asked (`·`) is in neither: that the protocol was completed, or reached its last turn, says nothing
-about the system. So what the next answer is, given that there is one, is kept apart from whether there is one:
+about the system. So what the next answer is, given that there is one, is separate from whether there is one:
 
     %useful 1   = P(start → o)
-    %recovery   = (1 - P(x → -))·P(x → o), both of step 2, wherever the first turn took place
+    %recovery   = (1 - P(x → -))·P(x → o), both of step 2, if the first turn always took place
 
 The unit is the topic, a transition is the ratio of the sums, and the intervals are those of %recovery
 (`scoring.measures.usefulness.share`). A reply without a label is in no transition.
@@ -51,7 +51,7 @@ TRANSITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """source → target. step: the turn it leads to, from 1; None: over all steps. share: its probability."""
+    """source → target. step: the turn it leads to, from 1; None over all steps. share: its probability."""
 
     source: str
     target: str
@@ -84,10 +84,10 @@ def chain(
 ) -> tuple[Transition, ...]:
     """Every transition of `TRANSITIONS`, with its interval.
 
-    labels: (topics, trials, turns) codes, `ABSENT` where a trial gave none. topics: names. invalid: (topics, trials)
-    bool, trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn.
-    only: source and target, to compute a single transition. design: what hangs together. Within one topic the trials
-    are the units. NaN with n = 0 for a source that nothing followed.
+    labels: (topics, trials, turns) codes, `ABSENT` if a trial has none. topics: names. invalid: (topics, trials) bool,
+    trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn. only: source
+    and target, to compute a single transition. design: how topics and trials depend on each other. Within one topic the
+    trials are the units. NaN with n = 0 for a source that nothing followed.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]
@@ -153,7 +153,7 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
 
 
 def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
-    """(topics, trials) whether the trial stood at `source` before turn `step`."""
+    """(topics, trials) True if the trial was in state `source` before turn `step`."""
     if step == 1:
         return np.asarray(grid[:, :, 0] != ABSENT)
     return np.asarray(grid[:, :, step - 2] == _CODES[source])

@@ -3,8 +3,8 @@
     (a) expected    Σ_π P(π)·SWAN(π), where SWAN(π) is the weighted mean of the WAN^c that are defined on π
     (b) pooled      the weighted mean over criteria of the pooled WAN^c, each from the nuggets of all branches
 
-A criterion that is undefined on some paths (no nugget of its kind) enters (a) on the others only. So (a) is certain to
-be the weighted mean of the expected WAN^c only where every criterion is defined on every path; see `criteria`.
+A criterion that is undefined on some paths (no nugget of its kind) enters (a) only on the others. So (a) is certain to
+be the weighted mean of the expected WAN^c only if every criterion is defined on every path; see `criteria`.
 """
 
 import math
@@ -21,10 +21,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SwanReadings:
-    """expected, pooled: in [0, 1]; NaN where no criterion is defined on any path.
+    """expected, pooled: in [0, 1]; NaN if no criterion is defined on any path.
 
     criteria: both readings of each WAN^c, with the probability that it is defined. defined: probability of the paths on
-    which any criterion of positive weight is. n: how many such paths.
+    which any criterion of positive weight is defined. n: the number of such paths.
     """
 
     expected: float
@@ -35,9 +35,9 @@ class SwanReadings:
 
 
 def path_scores(numerators: npt.ArrayLike, denominators: npt.ArrayLike, criterion_weights: npt.ArrayLike) -> Floats:
-    """(n,) SWAN of each path, NaN where no criterion of positive weight is defined; what decompositions and tails take.
+    """(n,) SWAN of each path, NaN if no criterion of positive weight is defined; used by decompositions and tails.
 
-    numerators, denominators: (n, C) of WAN^c, 0/0 where undefined. criterion_weights: (C,) CW, at least 0.
+    numerators, denominators: (n, C) of WAN^c, 0/0 if undefined. criterion_weights: (C,) CW, at least 0.
     """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
@@ -60,8 +60,9 @@ def swan_readings(
     criterion_weights: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
 ) -> SwanReadings:
-    """Both readings of SWAN. Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None:
-    even."""
+    """Both readings of SWAN. Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None for even
+    ones.
+    """
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
     scores = path_scores(top, bottom, heavy)

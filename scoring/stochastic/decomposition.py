@@ -1,22 +1,22 @@
-"""Which branch gives how much of a score, and at which turn its spread is settled.
+"""The contribution of each branch to a score, and the turns at which its spread is settled.
 
 Contributions. A score's expectation is a sum over paths, so it is a sum over branches: a node's contribution is the sum
 of P(π)·score(π) over the paths through it, and those of its children and of the paths that end at it add up to it.
-`effect` says how much the expectation moves when a conversation takes the branch.
+`effect` is how much the expectation changes when a conversation takes the branch.
 
-Spread. Let F_t be what is known after t turns: the node reached, or where the conversation ended before. By the law of
-total variance
+Spread. Let F_t be what is known after t turns: the node reached, or the end of the conversation before that. By the law
+of total variance
 
     Var(score) = Σ_t E[Var(E[score|F_t] | F_{t-1})] + E[Var(score|F_D)]
 
 The t-th term is the part of the variance that turn t settles; the last one, `rest`, is the variance left between
-conversations on the very same path (0 where the score is a function of the path). For a conversation that stops, this
-is settled at the turn it did not take.
+conversations on the very same path (0 if the score is a function of the path). For a conversation that stops, this is
+settled at the turn it did not take.
 
 From trials, the plain formula overstates what early turns settle: a node with one trial seems to have no spread inside.
 The `corrected` estimate divides by n_v - 1 in each node and assumes that nodes with one trial vary inside as much as
-the others of that turn. It is unbiased where each node of positive probability has two trials or more; `alone` is the
-share of trials for which it rests on that assumption, and where that is all of them the result is NaN.
+the others of that turn. It is unbiased if each node of positive probability has at least two trials; `alone` is the
+share of trials for which it rests on that assumption, and if that is all of them the result is NaN.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Estimate = Literal["exact", "corrected", "plain"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """Over the N nodes. mass: probability of coming through. mean: expectation given that, NaN for mass 0.
+    """Over the N nodes. mass: probability of passing through. mean: expectation given that, NaN for mass 0.
 
     contribution: mass·mean; the root's is the whole expectation. effect: mean minus the parent's mean; NaN at the root.
     """
@@ -49,13 +49,12 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """total: variance of the score, NaN for fewer than two trials. settled: (D,) what the turns 1 to D settle of it.
-
-    shares: settled/total, NaN where total is 0. rest: what the path leaves open. undecided: variance for which it is
-    unknown when it is settled, since from some turn on no two trials share a node; from there on `settled` and `rest`
-    are NaN. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by chance. alone:
-    (D,) share of trials that are alone at their node after the turn. n: paths or trials. estimate: `exact` for known
-    probabilities; `corrected` (see the module) or `plain` for trials.
+    """total: variance of the score, NaN for fewer than two trials. settled: (D,) the parts that the turns 1 to D
+    settle. shares: settled/total, NaN if total is 0. rest: the part within paths. undecided: variance for which it
+    is unknown when it is settled, because from some turn on no two trials share a node; from there on `settled` and
+    `rest` are NaN. Without NaN, settled.sum() + rest + undecided = total. A corrected term can be below 0 by
+    chance. alone: (D,) share of trials that are alone at their node after the turn. n: paths or trials. estimate:
+    `exact` for known probabilities; `corrected` (see the module) or `plain` for trials.
     """
 
     total: float
@@ -71,7 +70,7 @@ class Spread:
 def contributions(
     parent: npt.ArrayLike, ends: npt.ArrayLike, values: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Contributions:
-    """parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,); None: even."""
+    """parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,); None for even ones."""
     nodes, where, given = _paths(parent, ends, values)
     share = weights_of(weights, len(given))
     both = np.stack(
@@ -105,8 +104,8 @@ def spread(
 ) -> Spread:
     """The variance of a score, turn by turn.
 
-    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities: the
-    result is exact. None: the paths are trials, and the estimate is corrected, or `plain` if that is asked for.
+    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities, for an
+    exact result. None: the paths are trials, and the estimate is corrected, or `plain` if that is asked for.
     """
     nodes, where, given = _paths(parent, ends, values)
     known = weights is not None

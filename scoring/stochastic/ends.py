@@ -1,8 +1,8 @@
-"""The ends of the conversations in a tree: every way of ending after a node is an end of its own.
+"""The ends of the conversations in a tree: each way of ending after a node is a separate end.
 
-A breakdown and a user who has found enough look alike in a tree of turns, since nothing follows either of them. To a
-reader they are different outcomes, so whatever compares how conversations go on (`scoring.stochastic.parting`) takes
-them as different ways on (T. Sakai, GFRC, 2023, section 7, and SWAN, 2023, section 3, draw them as such).
+A breakdown and a satisfied user look alike in a tree of turns, since nothing follows either of them. To a reader they
+are different outcomes, so all comparisons of how conversations go on (`scoring.stochastic.parting`) treat them as
+different ways on (T. Sakai, GFRC, 2023, section 7, and SWAN, 2023, section 3, draw them as such).
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ Indices = npt.NDArray[np.intp]
 class Ends:
     """E ends, by node and then by name; a node at which no trial ends has one without a name.
 
-    node: (E,) where each is. name: (E,) how conversations end there, "" where that is not known. at: (n,) the end of
-    each trial, -1 for one that does not count; (0,) where trials are only counted.
+    node: (E,) of each end. name: (E,) the way of ending, "" if unknown. at: (n,) the end of each trial, -1 for one that
+    does not count; (0,) if trials are only counted.
     """
 
     node: Indices
@@ -47,8 +47,8 @@ def plain_ends(size: int) -> Ends:
 def ends_of(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
     """The ends of trials in a tree of `size` nodes.
 
-    nodes: (n,) the node at which each trial ends. names: (n,) how it ended; with none, or with a single "", every node
-    has one end: what is not known of all trials tells none of them apart.
+    nodes: (n,) the node at which each trial ends. names: (n,) how it ended; without names, or with a single "", every
+    node has one end: a distinction that is unknown for some trials is made for none.
     """
     places = np.asarray(nodes, dtype=np.intp)
     if not names or "" in names:

@@ -1,15 +1,15 @@
-"""What "the score of a system that answers differently each time" can mean, and the readings that are printed.
+"""The readings of "the score of a system that answers differently each time".
 
     (a) expected    Σ_π P(π)·WAN(π): what one user gets, on average. The headline.
     (b) pooled      Σ_π P(π)·Num(π) / Σ_π P(π)·Den(π) = Σ ρ·NW·S / Σ ρ·NW: nuggets of all branches together, each with
-    its probability, as in [SWAN]; long or nugget-rich conversations weigh more.
+                    its probability, as in [SWAN]; long or nugget-rich conversations weigh more.
 
 They differ by (b) - (a) = Cov_P(WAN, Den) / E[Den]. A measure with a fixed normaliser (R, U-measure, M-measure) has one
 denominator for all paths, so the covariance is 0 and the two agree: `mean` serves both.
 
-Group fairness has a third reading, (c): DistrSim of the distribution that all branches together achieve. Where half the
-users see only one group and half only the other, (c) is perfect while nobody was treated fairly. `FairnessReadings`
-holds all three, and no function returns the third alone.
+Group fairness has a third reading, (c): DistrSim of the distribution that all branches together achieve. If half the
+users see only one group and half only the other, (c) is perfect while nobody was treated fairly. `FairnessReadings` has
+all three, and no function returns the third alone.
 """
 
 import math
@@ -27,9 +27,8 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class RatioReadings:
     """Both readings of a ratio measure such as WAN. expected, pooled: in the range of the measure; NaN for n = 0.
-
     covariance: Cov_P(WAN, Den)/E[Den], which is pooled - expected. defined: probability, in [0, 1], of the paths on
-    which the measure is defined (Den > 0); the expectation is taken given those. n: how many such paths.
+    which the measure is defined (Den > 0); the expectation is conditional on these. n: the number of such paths.
     """
 
     expected: float
@@ -43,11 +42,10 @@ class RatioReadings:
 class FairnessReadings:
     """The three readings of GF for one attribute set, each in [0, 1].
 
-    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC]. pooled: (b) mean of
-    DistrSim over turns, each with its probability; NaN without any. of_pooled_distribution: (c) DistrSim of
-    `achieved`, which overstates fairness; NaN without any. achieved: (C,) mean membership over the relevant nuggets of
-    all branches, each with its probability. without: probability of the paths on which no turn counts.
-    paths, turns: how many of each.
+    expected: (a) Σ P(π)·GF(π); a path without a turn that counts has GF = 0, as in [GFRC]. pooled: (b) mean of DistrSim
+    over turns, each with its probability; NaN without any. of_pooled_distribution: (c) DistrSim of `achieved`, which
+    overstates fairness; NaN without any. achieved: (C,) mean membership over the relevant nuggets of all branches, each
+    with its probability. without: probability of the paths on which no turn counts. paths, turns: the numbers of each.
     """
 
     expected: float
@@ -62,7 +60,7 @@ class FairnessReadings:
 def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Σ P(π)·value(π) of a measure with a fixed normaliser, which is its expected and its pooled reading.
 
-    values: (n,) finite. weights: (n,), scaled to sum 1; None: even. NaN for n = 0.
+    values: (n,) finite. weights: (n,), scaled to sum 1; None for even ones. NaN for n = 0.
     """
     given = _finite("values", values)
     return float((given * weights_of(weights, len(given))).sum()) if len(given) else math.nan
@@ -74,11 +72,11 @@ def ratio(
     """Both readings of a measure Num(π)/Den(π), for example WAN with Num = Σ NW·S and Den = Σ NW.
 
     numerators, denominators: (n,) finite, denominators at least 0; a path with Den = 0 has no value and adds nothing to
-    the pooled reading. weights: (n,), scaled to sum 1; None: even.
+    the pooled reading. weights: (n,), scaled to sum 1; None for even ones.
     """
     top, bottom = _finite("numerators", numerators), _finite("denominators", denominators)
     if top.shape != bottom.shape or np.any(bottom < 0) or np.any(top[bottom == 0] != 0):
-        raise ValueError("each path needs a numerator and a denominator of at least 0, and 0/0 where there is nothing")
+        raise ValueError("each path needs a numerator and a denominator of at least 0, and 0/0 if it is undefined")
     share = weights_of(weights, len(top))
     seen = (bottom > 0) & (share > 0)
     defined = float(share[seen].sum())
@@ -95,7 +93,7 @@ def ratio(
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
     """The pooled reading node by node: Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v); the same value as `ratio(...).pooled`.
 
-    numerators, denominators: (N,) of each turn alone. reach: (N,) ρ(v). NaN where the lower sum is 0.
+    numerators, denominators: (N,) of each turn alone. reach: (N,) ρ(v). NaN if the lower sum is 0.
     """
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())
@@ -113,12 +111,12 @@ def fairness(
     weights: npt.ArrayLike | None = None,
     turn_weights: npt.ArrayLike | None = None,
 ) -> FairnessReadings:
-    """All readings of GF from the turns that hold a relevant nugget.
+    """All readings of GF from the turns with a relevant nugget.
 
-    path: (m,) which path, from 0, each turn is on. achieved: (m, C) mean membership of the turn's relevant nuggets.
-    nuggets: (m,) how many those are, above 0. gold: (C,). paths: n, those without such a turn included. weights: (n,),
-    scaled to sum 1; None: even. turn_weights: (m,) PW(S) of each turn, at least 0; None: 1. NaN for n = 0.
-    A turn that several paths share is given once for each of them: its weights then add up to ρ of its node.
+    path: (m,) the path of each turn, from 0. achieved: (m, C) mean membership of the turn's relevant nuggets. nuggets:
+    (m,) numbers of these, above 0. gold: (C,). paths: n, including those without such a turn. weights: (n,), scaled to
+    sum 1; None for even ones. turn_weights: (m,) PW(S) of each turn, at least 0; None for 1. NaN for n = 0. A turn that
+    several paths share is given once for each of them: its weights then add up to ρ of its node.
     """
     where, rows = np.asarray(path, dtype=np.intp), np.asarray(achieved, dtype=np.float64)
     counts, target = _finite("nuggets", nuggets), np.asarray(gold, dtype=np.float64)

@@ -1,9 +1,9 @@
-"""How often it goes wrong: P(score < threshold), P(breakdown), each with the interval of %useful.
+"""Failure rates: P(score < threshold), P(breakdown), each with the interval of %useful.
 
-Where something happened in none of n trials, or in all, the interval is the exact one (Clopper-Pearson), since there is
-no spread to make another one from. To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the
-event exclude 5%, 58 do not. It is below the upper end of the interval, which has two sides. The units are topics, since
-trials of one topic are alike, and trials where there is one topic.
+If something happened in none of n trials, or in all, the interval is the exact one (Clopper-Pearson), because there is
+no spread for another. To exclude a rate, use the one-sided bound 1 - .05^(1/n): 59 trials without the event exclude 5%,
+58 do not. It is below the upper end of the interval, which has two sides. The units are topics, since trials of one
+topic are alike, and trials if there is one topic.
 """
 
 import math
@@ -22,11 +22,11 @@ from topics.counting import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often something bad happens. share: with the interval of %useful, the exact one over the units where it was
-    never seen or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest: where it
-    was never seen, the one-sided upper bound 1 - (1 - level)^(1/units), for who wants to exclude a rate; NaN else.
-    units: how many independent ones: topics, clusters, or trials within one topic and of these topics. unit: what they
-    are called; "" where the interval is not that of so many independent ones.
+    """The rate of a bad event. share: with the interval of %useful, or the exact one over the units if the event
+    happened never or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest:
+    if it never happened, the one-sided upper bound 1 - (1 - level)^(1/units), for excluding a rate; else NaN.
+    units: the number of independent ones: topics, clusters, or trials within one topic and of these topics. unit:
+    their name; "" if the interval does not rest on independent units.
     """
 
     share: Share
@@ -36,7 +36,7 @@ class Rate:
 
     @property
     def note(self) -> str:
-        """What a reader must know of the share: that of its interval, and that nothing was seen, or nothing else."""
+        """The note of the interval, and that the event happened never or always."""
         if self.share.value not in (0, 1):
             return self.share.interval.note
         if not self.share.interval.printed:
@@ -55,7 +55,7 @@ def rate_below(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """P(score < threshold) over topics and trials. values: (topics, trials), NaN where a trial gave none."""
+    """P(score < threshold) over topics and trials. values: (topics, trials), NaN for a trial without a value."""
     cells = np.asarray(values, dtype=np.float64)
     happened = np.where(np.isnan(cells), np.nan, cells < threshold)
     return rate_of(topics, happened, level=level, invalid=invalid, design=design)
@@ -69,10 +69,10 @@ def rate_of(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """The rate of an event such as a breakdown. happened: (topics, trials) 1.0, 0.0, or NaN where there is no trial.
+    """The rate of an event such as a breakdown. happened: (topics, trials) 1.0, 0.0, or NaN without a trial.
 
-    invalid: (topics, trials) bool, trials that never became valid. design: what hangs together. Mean over topics of
-    each topic's rate, as %useful.
+    invalid: (topics, trials) bool, trials that never became valid. design: how topics and trials depend on each other.
+    The rate is the mean over topics of each topic's rate, as for %useful.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):

@@ -1,31 +1,31 @@
-"""Could chance alone have parted two systems, at each turn and over whole conversations?
+"""Permutation tests of the differences between two systems, at each node of a tree and over whole conversations.
 
     whole_p     trials are dealt anew to the sides within each topic, whole: do the two trees differ at all? Exact
-                whatever the trees are like; their mean divergence says what chance alone makes of it
-    node_p      of those that came to a node, the ways they went on are dealt anew within each topic: do they differ
-                here, given that they came here?
+                whatever the trees are like; the mean divergence of the draws is that by chance alone
+    node_p      the ways on of those that came to a node are dealt anew within each topic: do they differ here, given
+                that they came here?
 
 A node's statistic is the largest |z| of its ways to go on, z of Cochran, Mantel and Haenszel over topics as strata:
 
     z = Σ_k (x_k - n_k·c_k/m_k) / √ Σ_k n_k·(m_k - n_k)·c_k·(m_k - c_k) / (m_k²·(m_k - 1))
 
-of m_k trials that came n_k are of the second side, c_k took the way, x_k are both. The margins n, m and c stay as they
-were observed. Given who came to a node, what they do there does not depend on what was done before; so under the
-hypothesis of a node its draws are right whatever happened at others, and the draws of nodes are independent. The
-largest statistic over nodes in a draw (single-step maxT: P. H. Westfall and S. S. Young, Resampling-Based Multiple
-Testing, 1993, 2.3) then keeps the chance of naming a single wrong node near the level, whichever nodes do differ.
+where of m_k trials that came, n_k are of the second side, c_k took the way, and x_k are both. The margins n, m and c
+stay as observed. Given the trials that came to a node, what they do there does not depend on what was done before; so
+under the hypothesis of a node its draws are right whatever happened at others, and the draws of nodes are independent.
+The largest statistic over nodes in a draw (single-step maxT: P. H. Westfall and S. S. Young, Resampling-Based Multiple
+Testing, 1993, 2.3) then keeps the probability of naming a single wrong node near the level, whichever nodes do differ.
 
-Whole conversations are not dealt anew for nodes: where the sides part early, that would fill later nodes evenly from
-both, as they never were. Simulated with sides of which 95% part at the first turn, it named a wrong later node in 7 to
-13% of runs at a level of 5% (tests/benchmarks/parting.py).
+Whole conversations are not dealt anew for nodes: if the sides part early, that would fill later nodes evenly from both,
+as they never were. Simulated with sides of which 95% part at the first turn, it named a wrong later node in 7 to 13% of
+runs at a level of 5% (tests/benchmarks/parting.py).
 
 Nodes that could not reach the level even with the most extreme of their draws are removed from the family first, since
 each test in the family makes the correction stronger (R. E. Tarone, Biometrics 46 (1990), 515-522): with K in the
-family, those whose most extreme value is more frequent than level/K. All draws count alike in that, the observed one
-among them, and margins are the same in all. Where a node can be dealt in few ways, all are taken with their
-probabilities: whether it could reach the level does not depend on draws then, and neither does a p if this holds for
-the whole family (nodes are independent, so the chance that none reaches z is the product over nodes). All p are for
-these topics, and for trials of a topic that are independent.
+family, those whose most extreme value is more frequent than level/K. All draws count alike in that, including the
+observed one, and margins are the same in all. If a node can be dealt in few ways, all are enumerated with their
+probabilities: whether it could reach the level does not depend on draws then, and neither does a p if this is so for
+the whole family (nodes are independent, so the probability that none reaches z is the product over nodes). All p are
+for these topics, and for trials of a topic that are independent.
 """
 
 import math
@@ -53,10 +53,9 @@ _WHOLE = 20_000
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeTests:
     """p: (N,) corrected for the family; NaN for nodes outside it. z: (N,) the largest |z| of a node, at least 0; NaN
-    where no topic is informative, because only one side came there or all went on alike.
-
-    family: how many nodes were tested. out: how many could not have reached the level. topics: how many were used.
-    draws: how many for each node. critical: what z must exceed, for a p of at most the level; NaN without a family.
+    if no topic is informative, because only one side came there or all went on alike. family: number of nodes
+    tested. out: number of nodes that could not have reached the level. topics: number used. draws: for each node.
+    critical: the value that z must exceed, for a p of at most the level; NaN without a family.
     """
 
     p: Floats
@@ -79,7 +78,7 @@ class WholeTest:
 def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05) -> NodeTests:
     """p of each node. Topics with one trial on either side are left out. draws: at least 1.
 
-    Raises InputError where no other topic is left, or a node could not reach `level` by so few draws.
+    Raises InputError if no other topic is left, or if a node could not reach `level` with so few draws.
     """
     if draws < 1 or not 1 / (draws + 1) <= level < 1:
         raise InputError(
@@ -89,7 +88,7 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
     several = (both.trials > 1).any(axis=0)
     if not several.any():
         raise InputError(
-            "every topic has one trial on either side: within a topic there is nothing to set a difference against",
+            "every topic has one trial on either side: within a topic there is nothing to compare a difference with",
             allowed="topics with several trials on at least one side",
             advice="play more trials of each topic",
         )
@@ -138,23 +137,25 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Every:
-    """A node dealt in every way. values: (A,) its statistic; chances: (A,) of each, together 1. seen: the observed."""
+    """A node dealt in every way. values: (A,) its statistic; chances: (A,) the probability of each, sum 1. seen: the
+    observed statistic.
+    """
 
     values: Floats
     chances: Floats
     seen: float
 
     def tail(self, z: float) -> float:
-        """The chance of a statistic of at least z."""
+        """The probability of a statistic of at least z."""
         return min(1.0, float(self.chances[self.values >= z - _SAME].sum()))
 
     def drawn(self, draws: int, rng: np.random.Generator) -> Floats:
-        """(1 + draws,) the observed one, and draws."""
+        """(1 + draws,) the observed statistic, and draws."""
         return np.concatenate([[self.seen], rng.choice(self.values, size=draws, p=self.chances)])
 
 
 def _none_reaches(family: Sequence[_Every], z: float) -> float:
-    """The chance that some node of independent ones reaches z."""
+    """The probability that any of several independent nodes reaches z."""
     return 1 - math.prod(1 - one.tail(z) for one in family)
 
 
@@ -164,9 +165,8 @@ def _telling(m: Counts, n: Counts, c: Counts) -> list[int]:
 
 
 def _every(came: Counts, took: Counts) -> _Every | None:
-    """The statistic of a node over every way to deal its trials; None where these are too many, or no topic can tell.
-
-    came, took: as of `_dealt`.
+    """The statistic of a node over every way to deal its trials; None for too many ways, or without an informative
+    topic. came, took: as in `_dealt`.
     """
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _telling(m, n, c)
@@ -189,7 +189,7 @@ def _every(came: Counts, took: Counts) -> _Every | None:
 
 
 def _ways_to_deal(topics: Sequence[tuple[Counts, int]]) -> int:
-    """How many ways there are to deal, of each topic, so many trials from its counts."""
+    """The number of ways to deal so many trials of each topic from its counts."""
     found = 1
     for counts, side in topics:
         ways = np.array([1], dtype=object)
@@ -202,7 +202,7 @@ def _ways_to_deal(topics: Sequence[tuple[Counts, int]]) -> int:
 
 
 def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
-    """((A, W), (A,)) every way to take `side` trials from counts, and its chance (multivariate hypergeometric)."""
+    """((A, W), (A,)) every way to draw `side` trials from counts, and its probability (multivariate hypergeometric)."""
     limits = counts.tolist()
     rest = [sum(limits[place + 1 :]) for place in range(len(limits))]
     partial: list[tuple[int, ...]] = [()]
@@ -218,7 +218,7 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
-    """(1 + draws,) the statistic of a node, the observed one first; None where no topic can tell.
+    """(1 + draws,) the statistic of a node, the observed one first; None without an informative topic.
 
     came: (2, K) trials. took: (2, K, W) of them, by way on.
     """
@@ -242,8 +242,9 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
 
 
 def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
-    """(F,) which nodes stay. largest: (F,) how frequent their most extreme value is. finest: (F,) what draws can tell,
-    0 where all ways to deal were taken."""
+    """(F,) the nodes that stay. largest: (F,) frequency of their most extreme value. finest: (F,) resolution of the
+    draws, 0 if all ways to deal were enumerated.
+    """
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:
@@ -252,7 +253,7 @@ def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.boo
 
 
 def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS) -> WholeTest:
-    """Whether the two trees differ at all, with trials dealt anew to the sides within each topic, whole."""
+    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic."""
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
     if len(used) == 1:
@@ -271,7 +272,7 @@ def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRA
 
 
 def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
-    """((A,), (A,)) the divergence of every way to deal trials, and how likely it is. counts: (K, E), trials: (2, K)."""
+    """((A,), (A,)) the divergence of every way to deal trials, and its probability. counts: (K, E), trials: (2, K)."""
     topics, ends = counts.shape
     sides, chances = np.zeros((2, 1, ends)), np.ones(1)
     for topic in range(topics):
@@ -284,7 +285,7 @@ def _every_divergence(counts: Counts, trials: Counts) -> tuple[Floats, Floats]:
 
 
 def _divergences(ended: Counts, trials: Counts, draws: int, rng: np.random.Generator) -> Floats:
-    """(draws,) divergences of dealt trials. ended: (2, K, E) by where they end; trials: (2, K)."""
+    """(draws,) divergences of dealt trials. ended: (2, K, E) by their ends; trials: (2, K)."""
     sides = np.zeros((2, ended.shape[2], draws))
     topics = trials.shape[1]
     for topic in range(topics):

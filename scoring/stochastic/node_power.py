@@ -1,21 +1,19 @@
-"""How often the turn at which two systems differ is named: the power of `node_permutation.node_p`, by simulation.
+"""The power of `node_permutation.node_p` by simulation: how often the turn at which two systems differ is named.
 
-What topics are like is taken from a pilot's tree. At each node the chances of the ways to go on from there vary over
-topics,
+The model of topics comes from a pilot's tree. At each node the probabilities of the ways to go on vary over topics,
 
     p_k(·|v) ~ Dirichlet(c_v·m_v)     independent over nodes v
 
 with m_v the pilot's shares, topics counting alike, and the concentration c_v that makes the pilot's counts most likely:
 counts of a topic follow the compound multinomial distribution (J. E. Mosimann, Biometrika 49 (1962), 65-82), so whole
-conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A Dirichlet law of
-whole conversations would make every topic go one way at a node that few conversations reach. A node of which the pilot
-says little is drawn towards the c of all nodes together: log c_v is normal around its log, with a standard deviation
-of 1.
+conversations follow a Dirichlet tree (T. Minka, The Dirichlet-tree distribution, 1999). A Dirichlet law of whole
+conversations would make every topic go one way at a node that few conversations reach. A node with little data in the
+pilot is shrunk towards the c of all nodes together: log c_v is normal around its log, with a standard deviation of 1.
 
-In a simulated study both sides have the same laws, but for one way at one node: its odds are multiplied by the same
+In a simulated study both sides have the same laws, except for one way at one node: its odds are multiplied by the same
 number for every topic on the second side, so that its share of all that come there changes as wanted. z of that node is
-computed for many studies at once. What z must exceed depends on all nodes that are tested, so it is taken from the test
-itself, run in some studies.
+computed for many studies at once. The critical value of z depends on all nodes that are tested, so it is taken from the
+test itself, run in some of the studies.
 """
 
 import math
@@ -46,11 +44,11 @@ _SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as e
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeModel:
-    """What topics are like, and the change that is to be found.
+    """The model of topics, and the change to be found.
 
-    tree: of the pilot. nodes, ways, titles: (J,) as in `BothSides`. share: (J,) of those that come to the node, in
-    (0, 1]. alike: (N,) the concentration c of each node. way: the place in J whose share becomes `changed`. shift: by
-    how much the log odds of every topic change for that.
+    tree: of the pilot. nodes, ways, titles: (J,) as in `BothSides`. share: (J,) of those that come to the node, in (0,
+    1]. alike: (N,) the concentration c of each node. way: the index in J whose share becomes `changed`. shift: the
+    change of the log odds of every topic that achieves this.
     """
 
     tree: ConversationTree
@@ -65,12 +63,12 @@ class NodeModel:
 
     @property
     def ends(self) -> Ends:
-        """Of the ways that end a conversation, in their order."""
+        """The ways that end a conversation, in their order."""
         first = len(self.tree) - 1
         return Ends(self.nodes[first:], self.titles[first:], np.zeros(0, dtype=np.intp))
 
     def ways_from(self, node: int) -> Indices:
-        """Places in J."""
+        """Indices in J."""
         return np.flatnonzero(self.nodes == node)
 
     @property
@@ -86,7 +84,7 @@ class NodeModel:
 
     @property
     def before(self) -> list[int]:
-        """Places in J that lead to the node of the change, from the root on."""
+        """Indices in J of the ways from the root to the node of the change."""
         place = {int(branch): number for number, branch in enumerate(self.ways[: len(self.tree) - 1])}
         node = int(self.nodes[self.way])
         return [place[turn] for turn in self.tree.path(node)]
@@ -95,8 +93,9 @@ class NodeModel:
 @dataclass(frozen=True, slots=True)
 class NodePower:
     """found: share of studies that name the node; found_error: its Monte-Carlo standard error. come: trials of a system
-    that come to the node, on average. critical: what z must exceed, on average. NaN where there is no test: single
-    trials, or too few for any node to reach the level."""
+    that come to the node, on average. critical: the value that z must exceed, on average. NaN if there is no test:
+    single trials, or too few for any node to reach the level.
+    """
 
     found: float
     found_error: float
@@ -117,14 +116,14 @@ def node_model(
     ends: Ends | None = None,
     end: str = "",
 ) -> NodeModel:
-    """The model of a pilot.
+    """Fit the model to a pilot.
 
     ended: (C, E) trials of one topic with one system that come to an end; through: (C, N) that pass through a node or
-    end there; a row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways,
-    and their mean is simulated. branch: the way on from `node` whose share changes, the node itself for the end of name
-    `end` there. changed: its share afterwards, in (0, 1). ends: the E ends; None: one at each node.
+    end there; one row for each such pair, with at least one trial. system: (C,) from 0; systems may go different ways,
+    and their mean is simulated. branch: the way on from `node` whose share changes; the node itself for the end called
+    `end` there. changed: its share afterwards, in (0, 1). ends: the E ends; None for one at each node.
 
-    Raises ValueError where no trial went that way, or all that came to the node did.
+    Raises ValueError if no trial went that way, or if all that came to the node did.
     """
     known = ends or plain_ends(len(tree))
     stopped, passed, own = (np.asarray(given, dtype=np.int64) for given in (ended, through, system))
@@ -135,18 +134,15 @@ def node_model(
     weight = 1.0 / passed[:, :1]
     came = passed[:, nodes]
     took = np.concatenate([passed[:, 1:], stopped[:, stops]], axis=1)
-    share = _ratio((took * weight).sum(axis=0), (came * weight).sum(axis=0))
+    above, below = (took * weight).sum(axis=0), (came * weight).sum(axis=0)
+    share = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
     alike = _concentrations(nodes, took, came, own, weight, len(tree))
     places = np.flatnonzero((nodes == node) & (ways == branch)).tolist()
     way = next((place for place in places if titles[place] == end), -1)
     if way < 0 or not 0 < share[way] < 1:
-        raise ValueError("no change of its odds moves a way that no trial took, or that all took that came")
+        raise ValueError("the share of this way cannot change: no trial took it, or all that came to the node did")
     laws = rng.beta(alike[node] * share[way], alike[node] * (1 - share[way]), size=_LAWS)
     return NodeModel(tree, nodes, ways, share, alike, way, changed, _shift(laws, changed), titles)
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
 def _shift(laws: Floats, changed: float) -> float:
@@ -161,7 +157,7 @@ def _shift(laws: Floats, changed: float) -> float:
 
 
 def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, weight: Floats, size: int) -> Floats:
-    """(N,) c of each node, by likelihood; 1 where there is one way on, and nothing varies."""
+    """(N,) c of each node, by likelihood; 1 if there is one way on, so that nothing varies."""
     likely = np.zeros((size, len(_GRID)))
     several = np.flatnonzero(np.bincount(nodes, minlength=size) > 1)
     for node in several.tolist():
@@ -194,13 +190,13 @@ def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
 def node_power(
     model: NodeModel, topics: int, trials: int, rng: np.random.Generator, *, alpha: float = 0.05, studies: int = 1000
 ) -> NodePower:
-    """The power of a study of so many topics, with so many trials of each with either system.
+    """The power of a study with so many topics, and so many trials of each with either system.
 
-    alpha: of the test. studies: of which z is computed. The test itself is run in fewer, as many as about a second
-    allows: how often it does not agree with z corrects the power, since z of few trials takes few values. Where z
-    nearly always or nearly never reaches what it must exceed, a few are enough.
+    alpha: of the test. studies: for which z is computed. The test itself is run in fewer, as many as about a second
+    allows: the rate at which it disagrees with z corrects the power, because z of few trials has few values. If z
+    nearly always or nearly never reaches its critical value, a few runs are enough.
 
-    Raises InputError where the draws of the test cannot reach alpha.
+    Raises InputError if the draws of the test cannot reach alpha.
     """
     come = topics * trials * model.reach
     none = NodePower(math.nan, math.nan, come, math.nan)
@@ -229,7 +225,7 @@ def node_power(
 
 
 def _mean_critical(tests: Sequence[NodeTests]) -> float:
-    """Of those that tested any node; NaN where none did."""
+    """The mean over the studies that tested any node; NaN without one."""
     known = [one.critical for one in tests if not math.isnan(one.critical)]
     return sum(known) / len(known) if known else math.nan
 
@@ -237,7 +233,7 @@ def _mean_critical(tests: Sequence[NodeTests]) -> float:
 def drawn_studies(
     model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator
 ) -> list[BothSides]:
-    """Simulated studies, each as the test takes it."""
+    """Simulated studies in the form of the test's input."""
     size = len(model.tree)
     through = np.zeros((studies, 2, topics, size), dtype=np.int64)
     ended = np.zeros((studies, 2, topics, len(model.ends.node)), dtype=np.int64)
@@ -255,7 +251,7 @@ def drawn_studies(
 
 
 def _laws(model: NodeModel, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """(studies, 2, topics, W) chances of the ways to go on from a node, of either side."""
+    """(studies, 2, topics, W) probabilities of the ways to go on from a node, of either side."""
     at = model.ways_from(node)
     drawn = rng.dirichlet(model.alike[node] * model.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
     laws = np.stack([drawn, drawn], axis=1)
@@ -266,7 +262,7 @@ def _laws(model: NodeModel, node: int, shape: tuple[int, int], rng: np.random.Ge
 
 
 def _statistics(model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
-    """(studies,) the statistic of the node that differs, as `node_p` has it; NaN where no topic is informative."""
+    """(studies,) the statistic of the node that differs, as in `node_p`; NaN without an informative topic."""
     shape, reach = (studies, topics), np.ones((studies, topics))
     for place in model.before:
         share, c = model.share[place], model.alike[model.nodes[place]]

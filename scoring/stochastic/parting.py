@@ -1,18 +1,18 @@
-"""Where the conversations of two systems part: the difference of their trees as a sum over turns.
+"""The nodes at which the conversations of two systems part: the difference of their trees as a sum over turns.
 
 Fold the trials of both into one tree, by one merge key. A path ends at one node, so the two trees are two distributions
-P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite where only one
+P and Q over the nodes, and the Jensen-Shannon divergence with the mixture M = (P + Q)/2 stays finite even if only one
 side took a branch. By the chain rule of the divergence it is a sum over nodes,
 
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
 where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and the ends there; ends of
-different kinds are different ways (`scoring.stochastic.ends`). So a node's share says how much of the whole difference
-arises there, of those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory, 2006,
-Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
+different kinds are different ways (`scoring.stochastic.ends`). So a node's share is the part of the whole difference
+that arises there, among those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory,
+2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
 
-Only topics that both sides have are taken, and each counts alike on either side, however many trials it has. The
-divergence of counts is too large by chance: `scoring.stochastic.node_permutation` says by how much.
+Only topics that both sides have are used, and each counts alike on either side, however many trials it has. The
+divergence of counts is too large by chance; `scoring.stochastic.node_permutation` computes by how much.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class BothSides:
     """The trials of two systems in one tree of N nodes, over the K topics that both have; side 0 and side 1.
 
     names: of the systems. topics: K names, sorted. ended: (2, K, E) trials that come to an end. through: (2, K, N)
-    trials that pass through a node or end there. alone: topics that only one side has, left out. ends: the E ends;
-    None: one at each node.
+    trials that pass through a node or end there. alone: topics that only one side has, left out. ends: the E ends; None
+    for one at each node.
     """
 
     tree: ConversationTree
@@ -66,10 +66,11 @@ class BothSides:
         alone: tuple[str, ...] = (),
         how: Sequence[str] = (),
     ) -> BothSides:
-        """From trials in the order of `tree.ends`. side: (n,) 0 or 1; -1: left out. topic: (n,) place in `topics`. how:
-        (n,) the name of each trial's end; without them, or with "" for one that counts, a node has a single end.
+        """Count trials given in the order of `tree.ends`.
 
-        Raises ValueError where a side has no trial of a topic.
+        side: (n,) 0 or 1; -1 leaves the trial out. topic: (n,) index in `topics`. how: (n,) the name of each trial's
+        end; without names, or with "" for a trial that counts, a node has a single end. Raises ValueError if a side has
+        no trial of a topic.
         """
         sides, places = np.asarray(side, dtype=np.int64), np.asarray(topic, dtype=np.int64)
         count, size, chosen = len(topics), len(tree), sides >= 0
@@ -90,18 +91,19 @@ class BothSides:
 
     @cached_property
     def nodes(self) -> Indices:
-        """(J,) the node of each way to go on: first of all branches in order, then of the ends that any trial came
-        to."""
+        """(J,) the node of each way to go on: first of all branches in order, then of the ends that any trial
+        came to.
+        """
         return np.concatenate([self.tree.parent[1:].astype(np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
     def ways(self) -> Indices:
-        """(J,) the branch it leads to; the node itself for an end."""
+        """(J,) the branch that a way leads to; the node itself for an end."""
         return np.concatenate([np.arange(1, len(self.tree), dtype=np.intp), self._all_ends.node[self._stops]])
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
-        """(J,) how conversations end that go this way; "" for a branch, and for an end that is not known."""
+        """(J,) the names of ends; "" for a branch, and for an unknown end."""
         named = self._all_ends.name
         return ("",) * (len(self.tree) - 1) + tuple(named[end] for end in self._stops.tolist())
 
@@ -116,7 +118,7 @@ class BothSides:
 
     @property
     def tells_ends(self) -> bool:
-        """Whether ends of different kinds are different ways: it is known of every trial how it ended."""
+        """True if ends of different kinds are different ways, because the end of every trial is known."""
         return any(self._all_ends.name)
 
     @cached_property
@@ -128,11 +130,10 @@ class BothSides:
 class Parting:
     """divergence: of whole paths, in bits, [0, 1]. n: (2,) trials.
 
-    Over the N nodes: term: its part of the divergence, in bits; they sum to it. share: term/divergence, NaN where that
-    is 0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for an
-    end; -1 where no trial of one side came. end: (N,) which end that is, "" for a branch and where it is not known.
-    taken: (2, N) trials that took it; portion: (2, N) their share of those that came, topics counting alike; NaN where
-    none came.
+    Over the N nodes: term: its part of the divergence, in bits; they sum to it. share: term/divergence, NaN if that is
+    0. arrivals: (2, N) trials that came. branch: (N,) the way on whose share differs most, the node itself for an end;
+    -1 if no trial of one side came. end: (N,) the name of that end, "" for a branch and if it is unknown. taken: (2, N)
+    trials that took it. portion: (2, N) their share of those that came, topics counting alike; NaN if none came.
     """
 
     divergence: float
@@ -158,12 +159,11 @@ class Pair:
 def both_sides(
     tree: ConversationTree, first: str, second: str, how: Mapping[FoldedTrial, str] | None = None
 ) -> BothSides:
-    """The trials of systems `first` and `second` in a tree that both were folded into, with names.
+    """The trials of systems `first` and `second`, given by name, in a tree that both were folded into.
 
-    how: the name of the end of each trial (`recordings.conversations.endings.end_name`), "" or left out where it is not
-    known; None: as the tree has it. If it is not known of every trial that counts, all ends after one node are one.
-
-    Raises InputError where they have no topic in common, or where answers were merged by their exact words.
+    how: the name of the end of each trial (`recordings.conversations.endings.end_name`), "" or left out if unknown;
+    None for those of the tree. If any trial that counts has an unknown end, all ends after one node are one. Raises
+    InputError if they have no topic in common, or if answers were merged by their exact words.
     """
     if any(key.speaker == "system" and key.name == "exact" for key in tree.keys):
         raise InputError(
@@ -172,7 +172,7 @@ def both_sides(
             advice="merge by label, or by user=KEY,system=KEY",
         )
     if first == second:
-        raise ValueError(f"{first!r} cannot be set against itself")
+        raise ValueError(f"{first!r} cannot be compared with itself")
     names = (first, second)
     own = [_trials_of(tree, name) for name in names]
     told = [[one.key.topic for one in tree.trials[span]] for span in own]
@@ -246,9 +246,9 @@ def part(both: BothSides) -> Parting:
 def pairs_behind(both: BothSides, node: int, branch: int, end: str = "", most: int = 3) -> tuple[Pair, ...]:
     """At most so many pairs of conversations that show how the sides differ at a node, of different topics.
 
-    Both came to the node; that of the side whose share of `branch` (the node itself for the end of name `end`, or for
-    any end with "") is larger took it, and the other did not. Topics that differ most come first, of each the first
-    trials; () where there is no pair.
+    Both conversations came to the node; the one of the side with the larger share of `branch` (the node itself for the
+    end called `end`, or for any end with "") took it, and the other did not. Topics that differ most come first, each
+    with its first trials; () if there is no pair.
     """
     ways = np.flatnonzero((both.nodes == node) & (both.ways == branch)).tolist()
     ways = [way for way in ways if end in ("", both.titles[way])]

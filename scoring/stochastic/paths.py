@@ -1,7 +1,7 @@
 """Conversations as weighted paths: every stochastic score is an average over these.
 
-With repeated trials each trial is a path of weight 1/n. Where the probabilities are known (a parrot, a simulated user
-over recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
+With repeated trials each trial is a path of weight 1/n. If the probabilities are known (a parrot, a simulated user over
+recorded answers) the tree is expanded instead: a path π ends at a node v, and P(π) = ρ(v)·q(v), where ρ(v) is the
 product of the edge probabilities from the root and q(v) = 1 - sum of p(w|v) the probability of stopping at v.
 """
 
@@ -35,7 +35,7 @@ def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Weight
     """Every path of positive probability in a tree of known probabilities, by the node it ends at.
 
     parent: (N,). probability: (N,) of each node given its parent; 1 for the root. Raises ValueError, naming the node,
-    where they are not probabilities, or sum to more than 1.
+    if they are not probabilities, or sum to more than 1.
     """
     stops = stop_probabilities(parent, probability)
     chances = reach(parent, probability) * stops
@@ -44,7 +44,7 @@ def enumerate_paths(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Weight
 
 
 def reach(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Floats:
-    """(N,) ρ(v): the probability that a conversation comes through each node."""
+    """(N,) ρ(v): the probability that a conversation passes through each node."""
     return along(parent, _probabilities(probability), product=True)
 
 

@@ -3,14 +3,14 @@
 A system that fails on hard topics fails twice on them without one failure leading to the next. So trials are compared
 within each topic and step only: among trials of the same topic at the same turn, if the last label does not matter, the
 next labels can be permuted among them. That is the exact conditional test of `scoring.statistics.stratified` with
-(topic, step) as stratum. The steps of one topic share their labels, and still the product of hypergeometric laws holds:
+(topic, step) as stratum. The steps of one topic share their labels, but the product of hypergeometric laws still holds:
 given a turn's labels, each way of dealing out the next turn's is equally likely, whatever came before.
 
 Only turns that were asked and answered count. A breakdown is the protocol's decision on the answer before it, and would
 count that failure twice.
 
 The test finds association within conversations, whatever its cause: one failure that leads to the next, or some
-conversations that are worse than others of their topic from beginning to end. It cannot tell the two apart.
+conversations that are worse than others of their topic from beginning to end. It cannot distinguish the two.
 """
 
 from collections.abc import Sequence
@@ -40,11 +40,11 @@ class Persistence:
 def persistence(
     labels: npt.ArrayLike, topics: Sequence[str], *, level: float = 0.95, design: Design = INDEPENDENT
 ) -> Persistence:
-    """labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names. design: of the two
-    shares' intervals.
+    """Compare the two shares, and test their difference.
 
-    Trials of one topic must be independent: conversations of a continued session are, as long as it has each topic
-    once. NaN with n = 0 where no topic has both kinds of trials.
+    labels: (topics, trials, turns) codes as for `scoring.stochastic.chain.chain`. topics: names. design: of the two
+    shares' intervals. Trials of one topic must be independent: conversations of a continued session are, as long as it
+    has each topic once. NaN with n = 0 if no topic has both kinds of trials.
     """
     grid = np.asarray(labels)
     if grid.ndim != 3 or len(grid) != len(topics):

@@ -1,10 +1,10 @@
-"""Sums and products along a tree that is kept as an array of parents.
+"""Sums and products along a tree that is stored as an array of parents.
 
     along       the sum (or product) over the path from the root to each node
-    gathered    the sum over each node and everything below it
+    sum_below   the sum over each node and all nodes below it
 
-parent: (N,) integers; node 0 is the root with parent -1, and every parent stands before its children, as in
-`recordings.trees`. Nothing here recurses, so a conversation of any length and a tree of millions of nodes are one case.
+parent: (N,) integers; node 0 is the root with parent -1, and every parent precedes its children, as in
+`recordings.trees`. Nothing here recurses, so long conversations and trees of millions of nodes need no special care.
 """
 
 import numpy as np
@@ -17,18 +17,18 @@ Indices = npt.NDArray[np.intp]
 
 
 def check_parents(parent: npt.ArrayLike) -> Indices:
-    """`parent` as indices. Raises ValueError unless node 0 is the one root and parents stand before children."""
+    """`parent` as indices. Raises ValueError unless node 0 is the only root and parents precede children."""
     nodes = np.asarray(parent)
     if nodes.ndim != 1 or not nodes.size or not np.issubdtype(nodes.dtype, np.integer):
         raise ValueError("parent must be a row of whole numbers with at least the root in it")
     found = nodes.astype(np.intp)
     if found[0] != -1 or np.any(found[1:] < 0) or np.any(found >= np.arange(len(found))):
-        raise ValueError("node 0 must be the one root (-1), and every parent must stand before its children")
+        raise ValueError("node 0 must be the one root (-1), and every parent must precede its children")
     return found
 
 
 def along(parent: npt.ArrayLike, values: npt.ArrayLike, *, product: bool = False) -> Floats:
-    """(N,) sum of `values` over the way from the root to each node, both included; or their product.
+    """(N,) sum of `values` over the path from the root to each node, both included; or their product.
 
     values: (N,), for example words of each turn, or edge probabilities with 1 at the root (then: reach probabilities).
     """
@@ -49,9 +49,9 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
 
 
 def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
-    """Each round doubles the stretch of the way that is taken in, so a chain of N nodes takes log N rounds.
+    """Each round doubles the stretch of path included, so a chain of N nodes takes log N rounds.
 
-    The root is kept out of every stretch until the end; else it would be counted once a round.
+    The root is excluded from every stretch until the end; else it would be counted once a round.
     """
     ahead = nodes.copy()
     while True:

@@ -1,15 +1,15 @@
 """Transition probabilities of a conversation tree, each with its uncertainty.
 
-    edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval, of fewer
-                than four trials the exact one
+    edge        k/n: k trials went on to the child, n came through its parent; Wilson's or Jeffreys' interval, or for
+                fewer than four trials the exact one
     stop        trials that ended at the node / trials that came through it; the same interval
-    unseen      probability that the next trial goes on from here in a way none did: branches seen once / n
+    unseen      probability that the next trial goes on from here in a new way: branches seen once / n
                 (`scoring.inference.unseen`); stopping is no branch, and has its own probability
 
-At each node the edge probabilities and the stop probability sum to 1: they give no share to what was not seen, so the
-unseen mass is always shown with them. Within one topic the trials are independent. Over several topics they are not:
-where a topic has several trials at a node, the unit of all intervals there is the topic
-(`scoring.stochastic.by_topic`), and unseen is what no topic but one showed.
+At each node the edge probabilities and the stop probability sum to 1: they give no share to unseen ways, so the unseen
+mass is always shown with them. Within one topic the trials are independent. Over several topics they are not: if topics
+have several trials at a node, the unit of all intervals there is the topic (`scoring.stochastic.by_topic`), and a way
+is unseen if only one topic showed it.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ _INTERVALS = {"wilson": wilson, "jeffreys": jeffreys}
 
 
 class CountedTree(Protocol):
-    """What is needed of `recordings.trees.tree.ConversationTree`; its docstring says what the arrays are."""
+    """The part of `recordings.trees.tree.ConversationTree` that is used here; its docstring describes the arrays."""
 
     @property
     def parent(self) -> npt.NDArray[np.int32]: ...
@@ -50,14 +50,13 @@ class CountedTree(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transitions:
-    """Arrays over the N nodes of a tree; probabilities in [0, 1], NaN where nothing was observed.
+    """Arrays over the N nodes of a tree; probabilities in [0, 1], NaN if nothing was observed.
 
     n: (N,) trials that the edge into the node is estimated from: the visits of its parent; for the root all trials.
-    probability, low, high: (N,) of that edge; the root is always reached: 1, with no interval (NaN).
-    reach: (N,) product of the probabilities from the root. stop, stop_low, stop_high: (N,), from the node's own visits.
-    branches: (N,) different children. unseen: (N,) mass beyond them, with its n, the node's own visits.
-    level, interval: what `low` and `high` are, where trials are independent. over_topics: whether topics are the unit
-    of any of them.
+    probability, low, high: (N,) of that edge; the root is always reached: 1, without an interval (NaN). reach: (N,)
+    product of the probabilities from the root. stop, stop_low, stop_high: (N,), from the node's own visits. branches:
+    (N,) different children. unseen: (N,) mass beyond them; its n is the node's own visits. level, interval: those of
+    `low` and `high`, if trials are independent. over_topics: True if topics are the unit of any of them.
     """
 
     n: Counts
@@ -86,10 +85,11 @@ def transitions(
 ) -> Transitions:
     """All transition probabilities of a tree.
 
-    level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`;
-    None: all trials are of one. Of topics in clusters, the cluster. sessions: (n,) the session of each trial, from 0,
-    where sessions go through all topics: distances over topics and over sessions are squared and added. withheld: no
-    interval of any share, where too few units are there.
+    level: confidence, from .5 to .9999. topics: (n,) the topic of each trial, from 0, in the order of `tree.ends`; for
+    topics in clusters, the cluster; None if all trials are of one topic. sessions: (n,) the session of each trial, from
+    0, if sessions go through all topics: distances over topics and over sessions are squared and added. withheld: give
+    no interval of any share, because there are too few units.
+
     Raises InputError for a level out of range or an unknown interval, ValueError for impossible counts.
     """
     if interval not in _INTERVALS:
@@ -103,7 +103,7 @@ def transitions(
     size = len(parent)
     onward = np.bincount(parent[1:], weights=visits[1:], minlength=size)
     if visits.shape != (size,) or stops.shape != (size,) or np.any(stops + onward != visits) or np.any(stops < 0):
-        raise ValueError("at every node the visits must be the stops and the visits of the children together")
+        raise ValueError("the visits of every node must equal its stops plus the visits of its children")
     bounds = _INTERVALS[interval]
     above = np.concatenate(([visits[0]], visits[parent[1:]]))
     with np.errstate(invalid="ignore"):
@@ -175,11 +175,10 @@ def end_shares(
     *,
     withheld: bool = False,
 ) -> EndShares:
-    """How often conversations end in each way at a node; the shares of a node's ends add up to that of stopping, and an
-    only end has its figures.
+    """How often conversations end in each way at a node.
 
-    names: (n,) how each trial ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as
-    for `transitions`.
+    The shares of a node's ends sum to that of stopping, and a single end has its figures. names: (n,) how each trial
+    ended, in the order of `tree.ends`. found: of the tree. topics, sessions, withheld: as for `transitions`.
     """
     places, visits = np.asarray(tree.ends, dtype=np.intp), np.asarray(tree.visits, dtype=np.int64)
     every = ends_of(len(visits), places, names)
@@ -214,9 +213,7 @@ def end_shares(
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
     """Probability that the next conversation follows no path of the tree; n: trials. All values are scalars (0-d
-    arrays).
-
-    topics: as for `transitions`.
+    arrays). topics: as for `transitions`.
     """
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
@@ -233,7 +230,7 @@ def _several(topics: npt.ArrayLike | None) -> bool:
 
 
 def _add_distances(value: Floats, low: Floats, high: Floats, sessions: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Ends over topics and over sessions, whose distances from the value are squared and added."""
+    """Ends over topics and over sessions, combined: their distances from the value are squared and added."""
     least, most = sessions
     return (
         np.maximum(0.0, value - np.hypot(value - low, value - least)),
@@ -246,7 +243,7 @@ class _Bounds(Protocol):
 
 
 def _bounds(interval: _Bounds, k: Counts, n: Counts, level: float) -> tuple[Floats, Floats]:
-    """(low, high), reckoned once for each pair of counts that occurs: large trees have few different ones."""
+    """(low, high), computed once for each pair of counts that occurs: large trees have few different ones."""
     width = int(n.max(initial=0)) + 1
     pairs, back = np.unique(k * width + n, return_inverse=True)
     taken, of = pairs // width, pairs % width

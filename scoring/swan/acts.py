@@ -1,11 +1,12 @@
-"""Dialogue acts by rules: which act of Stolcke et al. (2000, Table 2) an English piece of a turn performs, if any.
+"""Dialogue acts by rules: the act of Stolcke et al. (2000, Table 2) that an English piece of a turn performs, if any.
 
     act(text, …)    the act of a piece as a whole; None for a statement, which is a claim (type F)
 
-The rules are lists of patterns, tried in order; the first that fits wins and is named on the nugget. They see words and
-punctuation only. Of the 42 acts of the taxonomy, those in `ACTS` can be found. Not recognised are opinions (they count
-as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, and everything that only
-intonation shows. `OTHER` holds what is no claim and no act of these: a lead-in that ends with a colon, a heading.
+The rules are lists of patterns, tried in order; the first that matches wins and is named on the nugget. They see words
+and punctuation only. Of the 42 acts of the taxonomy, those in `ACTS` can be found. Not recognised are opinions (they
+count as claims), quotations, rhetorical questions, repeated phrases, talk to a third party, and all that only
+intonation shows. `OTHER` is for pieces that are neither a claim nor one of these acts: a lead-in that ends with a
+colon, a heading.
 """
 
 import re
@@ -43,13 +44,13 @@ _PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "*": " "
 
 
 def plain(text: str) -> str:
-    """`text` as the patterns read it, of the same length: straight quotation marks, no emphasis."""
+    """Normalise `text` for the patterns, at the same length: straight quotation marks, no emphasis."""
     return text.translate(_PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An act, the rule that gave it, and how many characters of the text perform it."""
+    """An act, the rule that found it, and the number of characters that perform it."""
 
     act: str
     rule: str
@@ -57,7 +58,7 @@ class Found:
 
 
 def _any(*patterns: str) -> str:
-    """One of the patterns; `don't` also as people type it: `dont`, `don t`, `don 't`."""
+    """Match any of the patterns; `don't` also matches common misspellings: `dont`, `don t`, `don 't`."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m")
 
@@ -242,10 +243,10 @@ _WORDS = re.compile(r"\w")
 
 
 def act(text: str, *, leads: bool = False, shape: str = "prose", english: bool = True) -> Found | None:
-    """The act a piece performs as a whole; None for a statement.
+    """The act that a piece performs as a whole; None for a statement.
 
-    text: as `plain` gives it. leads: the piece ends with a colon and something follows. shape: of its sentence.
-    english: whether the patterns for English are tried; without them a question is OTHER, of no known kind.
+    text: normalised by `plain`. leads: the piece ends with a colon and something follows. shape: of its sentence.
+    english: try the patterns for English; without them a question is OTHER, of unknown kind.
     """
     whole = len(text)
     text = text.strip()

@@ -31,7 +31,7 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """What is known of a topic besides the conversation: for entities, their groups, and their gains."""
+    """What is known about a topic besides the conversation: the gains and groups of its entities."""
 
     topic: Topic | None = None
     gold: GoldTable | None = None
@@ -39,7 +39,7 @@ class PageText:
     settings: Settings = field(default_factory=Settings)
 
     def sight(self, conversation: Conversation, nuggets: Sequence[Nugget] | None, extractor: Extractor | None) -> Sight:
-        """The conversation as rules see it. nuggets: of types F and O, where a layer gives them."""
+        """The conversation as rules see it. nuggets: of types F and O, if a layer gives them."""
         entities = (
             find_nuggets(conversation, self.topic, self.gold, self.attributes, self.settings) if self.topic else ()
         )
@@ -53,8 +53,8 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """judge: a score that no person gave, or None. by_model: a model was heard. people: what they say,
-    None where nobody does.
+    """judge: a score that does not come from people; None without one. by_model: True if a model judged. people: the
+    scores of people; None if no one judged.
     """
 
     item: Item
@@ -65,14 +65,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """One conversation under one schema. items, scored: by criterion, not those of sets; `scored` in the order of
-    reading. nuggets: of both sides. orphans: judgments of this conversation, on criteria of the schema, whose span is
-    no item here (made for other nuggets); they are in no score. lacking: the nuggets that were asked for were not
-    completely extracted here, so nothing is scored and all is undefined. refused: nuggets that their extractor proposed
-    and that were not accepted. unsettled: by criterion, items with the opinions that scores here rest on although other
-    opinions of the same precedence differ. extractors: the authors of the nuggets, where there are several and none
-    counts before the others. checks: by criterion, where models are used, every item with the score that no person gave
-    and what people said of it. valued: by criterion that has values, what was given, in the order of reading.
+    """One conversation under one schema.
+
+    items, scored: by criterion, without those of sets; `scored` in reading order. nuggets: of both sides. orphans:
+    judgments of this conversation, on criteria of the schema, whose span is no item here (made for other nuggets); they
+    are in no score. lacking: the requested nuggets were not completely extracted here, so nothing is scored and all is
+    undefined. refused: nuggets that their extractor proposed and that were not accepted. unsettled: by criterion, items
+    with the opinions that scores here rest on although other opinions of the same precedence differ. extractors: the
+    authors of the nuggets, if there are several of equal precedence. checks: by criterion, if models are used, every
+    item with the score that no person gave and the scores of people. valued: by criterion that has values, the values
+    given, in reading order.
     """
 
     key: TrialKey
@@ -89,7 +91,7 @@ class Assessment:
     valued: Mapping[str, tuple[Valued, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def wans(self, schema: Schema) -> dict[str, Wan]:
-        """WAN^c by criterion, for those that one conversation can have: not those of sets of conversations."""
+        """WAN^c by criterion, without criteria of sets of conversations."""
         return {
             one.name: wan(self.scored[one.name], one.name, one.weighting, items=len(self.items[one.name]))
             for one in schema
@@ -102,7 +104,7 @@ class Assessment:
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """Who or what scored each criterion, sorted by name; () for one without scores."""
+        """The sources that scored each criterion, sorted by name; () for a criterion without scores."""
         return {
             name: tuple(sorted({by for one in scored for by in one.voters}, key=str))
             for name, scored in self.scored.items()
@@ -117,10 +119,11 @@ def assess(
     *,
     extractor: Extractor | None = None,
 ) -> Assessment:
-    """Every criterion's items and the score that counts for each.
+    """Find every criterion's items and the score that counts for each.
 
-    A kept judgment goes before what a rule says now, within the precedence of `judgments`; rules that read other
-    scores (Modesty's reads Correctness) come last. Raises RunError for a layer that does not fit the conversation.
+    A kept judgment takes precedence over the verdict of a rule, within the precedence of `judgments`; rules that read
+    other scores (Modesty's reads Correctness) come last. Raises RunError for a layer that does not fit the
+    conversation.
     """
     judgments = judgments or Judgments()
     ground = ground or PageText()
@@ -166,7 +169,17 @@ def assess(
         told = {entry.item for entry in scored[one.name]}
         absent = {item for item, opinion in kept.items() if opinion.absent} - told
         if one.values:
-            valued[one.name] = tuple(_value_item(item, opinion) for item, opinion in kept.items() if opinion.shares)
+            valued[one.name] = tuple(
+                Valued(
+                    item,
+                    opinion.shares,
+                    opinion.share,
+                    tuple((vote.by, vote.value) for vote in opinion.votes if not isinstance(vote.value, float)),
+                    opinion.disputed,
+                )
+                for item, opinion in kept.items()
+                if opinion.shares
+            )
         items[one.name] = tuple(item for item in items[one.name] if item not in absent)
         values[one.name] = {entry.item: entry.value for entry in scored[one.name]}
     orphans = len(opinions) - used
@@ -201,7 +214,9 @@ def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[st
 
 
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
-    """Sentences about nuggets that were asked for by name: whose they are, where they lack, and what was refused."""
+    """Sentences about nuggets that were requested by name: their authors, where they are missing, and which were
+    refused.
+    """
     every, name = tuple(assessments), judgments.precedence.nuggets
     lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})
@@ -252,13 +267,8 @@ def _checks(
     return tuple(found)
 
 
-def _value_item(item: Item, opinion: Opinion) -> Valued:
-    votes = tuple((one.by, one.value) for one in opinion.votes if not isinstance(one.value, float))
-    return Valued(item, opinion.shares, opinion.share, votes, opinion.disputed)
-
-
 def _counts(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
-    """Whether what was judged goes before what a rule says now."""
+    """True if a judgment takes precedence over the verdict of a rule."""
     return now is None or opinion.rank <= now[2]
 
 
@@ -281,8 +291,8 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
 
 @dataclass(frozen=True, slots=True)
 class SystemSwan:
-    """SWAN of a system. pooled: over all items of all its conversations, with the criteria of sets. sessions: the
-    mean of the conversations' own SWANs. wans: the mean of their WAN^c, by criterion (none for sets).
+    """SWAN of a system. pooled: over all items of all its conversations, with the criteria of sets. sessions: the mean
+    of the conversations' own SWANs. wans: the mean of their WAN^c, by criterion (none for sets).
     """
 
     pooled: Swan
@@ -295,7 +305,7 @@ def of_system(
 ) -> SystemSwan:
     """SWAN over the conversations of one system, in both readings.
 
-    Raises ValueError for a conversation of another system. Without conversations all is undefined.
+    Raises ValueError for a conversation of another system. Without conversations everything is undefined.
     """
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}

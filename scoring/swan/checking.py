@@ -1,9 +1,9 @@
-"""A model's WAN checked against people's judgments of the same things: every figure of a model is checked or marked.
+"""A model's WAN checked against people's judgments of the same things: every figure of a model is corrected or marked.
 
-Where people judged two things of each topic or more, the WAN of a system is the mean that people would give, estimated
-from the model's score of everything and people's of some (`scoring.inference.prediction_powered`). Where they did not,
-it stays as the model gives it, and is marked. Things are weighted as in the mean over sessions: in a conversation by
-their position, conversations of a topic alike, topics alike.
+If people judged at least two things of each topic, the WAN of a system is an estimate of the mean that people would
+give, from the model's score of everything and people's scores of some (`scoring.inference.prediction_powered`).
+Otherwise it stays as the model gives it, and is marked. Things are weighted as in the mean over sessions: within a
+conversation by their position; conversations of a topic count alike, and so do topics.
 """
 
 import math
@@ -26,8 +26,8 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """found: None where people judged too little. missing: the topics with fewer than two things of theirs. declined:
-    things to which the criterion does not apply, as people say.
+    """found: None if people judged too little. missing: topics with fewer than two things judged by people. declined:
+    things to which the criterion does not apply according to people.
     """
 
     found: Corrected | None
@@ -35,7 +35,7 @@ class Checked:
     declined: int
 
     def sentence(self, name: str) -> str:
-        """What is to be said of the figure `name`."""
+        """The sentence about the figure `name`."""
         if self.found is None:
             listed = ", ".join(self.missing[:_NAMED])
             more = f" and {len(self.missing) - _NAMED} more" if len(self.missing) > _NAMED else ""
@@ -60,8 +60,9 @@ class Checked:
 def check(
     assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
 ) -> Checked | None:
-    """The check of one criterion over conversations of one system, whose design is `design`; None where no model scored
-    anything."""
+    """Check one criterion over conversations of one system with the design `design`; None if no model scored
+    anything.
+    """
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
         checks = one.checks.get(criterion, ())

@@ -1,13 +1,13 @@
-"""Extraction of nuggets: the seam for extractors, and the one that works by rules.
+"""Extraction of nuggets: the interface of extractors, and the extractor that works by rules.
 
-    Extractor             the seam: proposes candidates for one side of one turn
+    Extractor             interface: proposes candidates for one side of one turn
     RuleExtractor         transparent rules; English first
-    extracted(…)          the nuggets of a conversation, checked and placed, user turns included
+    extract_nuggets(…)    the nuggets of a conversation, checked and placed, user turns included
 
 In English text every sentence is split into atomic pieces; a piece that performs a dialogue act is type O, every other
-piece is a claim, type F. In text that is not English the rules for acts do not fire (apart from question marks and
-headings) and no sentence is split: **what no rule knows is one nugget of type F for each sentence**, under the rule
-name `unknown-language`, so that it can be counted and set aside. A fenced block of code is one nugget of type F.
+piece is a claim, type F. In other languages the rules for acts are not used (apart from question marks and headings)
+and no sentence is split: **each sentence that no rule knows is one nugget of type F** under the rule name
+`unknown-language`, so that it can be counted and set aside. A fenced block of code is one nugget of type F.
 """
 
 import re
@@ -104,16 +104,17 @@ RULES = "rules/2"
 class Extractor(Protocol):
     """Proposes the nuggets of types F and O in one side of one turn.
 
-    What it returns is checked by `scoring.swan.nugget.place_nuggets`: a model that quotes what was not said is refused.
+    The proposals are checked by `scoring.swan.nugget.place_nuggets`: a quotation of words that were not said is
+    refused.
     """
 
     @property
     def version(self) -> str:
-        """Name and version, as it stands on every nugget: `rules/2`, or a model with its prompt's hash."""
+        """Name and version, written on every nugget: `rules/2`, or a model with its prompt's hash."""
         ...
 
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterable[Candidate]:
-        """The nuggets of `passage`; `earlier` is what was exchanged before it, oldest first."""
+        """The nuggets of `passage`; `earlier` is the conversation before it, oldest first."""
         ...
 
 
@@ -149,11 +150,11 @@ def extract_nuggets(
     entities: Iterable[Entity] = (),
     choice: UnitChoice = "by-script",
 ) -> tuple[Nugget, ...]:
-    """The nuggets of both sides, in reading order, those of types F and O by `extractor` (the rules where None).
+    """The nuggets of both sides, in reading order; those of types F and O by `extractor` (None for the rules).
 
-    entities: what `scoring.nuggets.find_nuggets` found; they come as type E, and one whose link stands outside the
-    text keeps the span -1, -1 and the position of its turn's last word. choice: of the unit of positions. Raises
-    ValueError for what cannot be.
+    entities: the result of `scoring.nuggets.find_nuggets`; they become type E, and those whose link is outside the text
+    keep the span -1, -1 and the position of their turn's last word. choice: of the unit of positions. Raises ValueError
+    for invalid nuggets.
     """
     extractor = extractor or RuleExtractor()
     links: dict[int, list[Entity]] = {}
@@ -182,7 +183,7 @@ def extract_nuggets(
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
-    """What a turn does, as a key for merging turns: its acts in order, neighbours that are equal once, `F` for claims.
+    """The acts of a turn, as a key for merging turns: in order, without immediate repetitions, `F` for claims.
 
     For example `APOLOGY+REJECT+F`; "" for a text without nuggets. answering: the other side's last words were a
     question. The key's version is `RULES`.
@@ -213,10 +214,10 @@ _ONE_IN = 12
 
 
 def is_english(text: str) -> bool:
-    """Whether the rules for English are tried on a turn: Latin letters, and one common English word in twelve.
+    """True if the rules for English apply to a turn: Latin letters, and one common English word in twelve.
 
-    A turn of fewer than five words needs Latin letters without accents only, so `Hola amigo` passes; its nuggets are
-    claims either way. Language is told by turn, not by sentence.
+    A turn of fewer than five words only needs Latin letters without accents, so `Hola amigo` passes; its nuggets are
+    claims either way. The language is decided by turn, not by sentence.
     """
     words = _TOKEN.findall(_CODE.sub(" ", text[:_LOOK]))
     if not words:

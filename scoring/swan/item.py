@@ -1,11 +1,11 @@
-"""Items: what a criterion scores, with where it stands, and the score it got from whom.
+"""Items: the things that a criterion scores, with their places, and the scores with their sources.
 
     nugget_items(…)   the system nuggets of types F and O, one item each
     turn_items(…)     exactly one item for each system turn, and for each user turn
     dialogue_items(…) one item for the conversation as a whole
 
-[SWAN] §3 lets the score of a turn stand on its first nugget and gives the others 0; that would divide by their
-weights too. A turn-level criterion has one item a turn here, whatever nuggets the turn holds.
+In [SWAN] §3 the first nugget of a turn gets the turn's score and the others get 0; that would divide by their weights
+too. Here a turn-level criterion has one item a turn, whatever nuggets the turn contains.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from scoring.words import UnitChoice, conversation_unit, passages
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is scored. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a conversation as a whole.
+    """A thing to score. start, end: of a nugget; both -1 for a whole turn, and turn 0 for a whole conversation.
 
-    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1; of its last character, where
-    these are counted (characters). seen: system nuggets (F and O) before
-    it in the conversation. final: it is in the final system turn.
+    type: `F`, `O`, or "" for a turn. position: WC of its last word, from 1, or of its last character if these are
+    counted (characters). seen: number of system nuggets (F and O) before it in the conversation. final: it is in the
+    final system turn.
     """
 
     turn: int
@@ -39,7 +39,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who or what gave a score. kind: `human`, `rule`, `model` or `gold`. version: of rule, model or guideline."""
+    """The source of a score. kind: `human`, `rule`, `model` or `gold`. version: of the rule, model or guideline."""
 
     kind: str
     author: str
@@ -51,11 +51,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An item with its score in [0, 1] and where the score is from.
+    """An item with its score in [0, 1] and the source of the score.
 
-    disputed: another source that could have been used gave another score. note: why, and by which words, where a rule
-    says so. share: how much of the item the score is for, in (0, 1]: where several judged it and some say that the
-    criterion does not apply. votes: all who judged it, with what each said; () where only `by` did.
+    disputed: another usable source gave another score. note: the reason and the words it rests on, from a rule. share:
+    how much of the item the score is for, in (0, 1]: less than 1 if some of several judges say that the criterion does
+    not apply. votes: all judges, with their judgments; () if only `by` judged.
     """
 
     item: Item
@@ -73,8 +73,8 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """An item with the shares of the judges that gave it each value; they sum to 1, and a value without any is not
-    there. share, votes: as of `Scored`. disputed: somebody else gave another value.
+    """An item with the shares of the judges that gave it each value; they sum to 1, without values that nobody gave.
+    share, votes: as in `Scored`. disputed: somebody else gave another value.
     """
 
     item: Item
@@ -105,8 +105,9 @@ def turn_items(
     speaker: Literal["system", "user"] = "system",
     choice: UnitChoice = "by-script",
 ) -> tuple[Item, ...]:
-    """One item for each turn of the speaker; positions are those of the last words. A system turn may be without
-    nuggets or words; a user turn without words is where nobody spoke, and is none."""
+    """One item for each turn of the speaker, at the position of its last word. A system turn may have no nuggets or
+    words; a user turn without words, in which nobody spoke, is left out.
+    """
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
     return tuple(
@@ -129,7 +130,7 @@ def turn_items(
 def dialogue_items(
     conversation: Conversation, nuggets: Sequence[Nugget], choice: UnitChoice = "by-script"
 ) -> tuple[Item, ...]:
-    """One item, placed where its last system turn is; none where the system never answered."""
+    """One item at the place of the last system turn; none if the system never answered."""
     return tuple(replace(item, turn=0) for item in turn_items(conversation, nuggets, choice=choice)[-1:])
 
 

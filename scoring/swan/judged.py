@@ -1,10 +1,10 @@
-"""Judgments of several layers brought together: which one counts where they differ, and who it is from.
+"""Judgments of several layers: which of them counts if they differ, and where it comes from.
 
 Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
 may be used, in that order. For each author the newest layer counts; of layers made at the same time, the one with the
-last version and file name. Where an entry covers several authors who judged the same thing, their votes are folded
-(`scoring.swan.votes`). So the order in which layers are read or imported does not change any figure. A kind that is not
-named is not used: a model's scores count only where the precedence names `model`.
+last version and file name. If an entry covers several authors who judged the same thing, their votes are folded
+(`scoring.swan.votes`). So the order in which layers are read or imported does not change any figure. Kinds that are not
+named are not used: a model's scores count only if the precedence names `model`.
 
 Nuggets are different: those of one extractor are used all together or not at all. Those of the rules are used unless a
 precedence names others, and those of a model only if it does.
@@ -42,9 +42,9 @@ SetKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class NuggetLayer:
-    """The layer whose nuggets are used in one conversation, and what it says there. refused: nuggets that its extractor
-    proposed and that could not be taken. said: `words_hash` of the conversation it was made of, "" if not known.
-    equals: other authors whose nuggets the precedence puts neither before these nor behind them.
+    """The layer whose nuggets are used in one conversation, with its nuggets. refused: nuggets that its extractor
+    proposed and that could not be placed. said: `words_hash` of the conversation it was made for, "" if unknown.
+    equals: other authors whose nuggets have the same precedence.
     """
 
     layer: Layer
@@ -56,16 +56,16 @@ class NuggetLayer:
 
 @dataclass(frozen=True, slots=True)
 class Judgments:
-    """The layers of a run as seen under one precedence and one schema.
+    """The layers of a run under one precedence and one schema.
 
-    opinions: by (trial, attempt), then by target and criterion. sets: by (system, topic, criterion). layers: by
-    (trial, attempt), the one layer whose nuggets are used there. refused: judgments on criteria of the schema by a
-    source that the schema does not let score them (a model, or a rule it does not name), which are left out. unknown:
-    names of criteria, sorted, that judgments are on and the schema has not. unplaced: judgments that are not about what
-    their criterion scores: a turn or its words, or a system on a topic. unjudged: things that a model was asked about
-    and did not judge, by author and reason. beside: where models are used, what people and what models say, by kind
-    (`human`, `model`), whoever comes first. Scores of the schema's own rules are not read from layers: the rules are
-    asked anew, with today's settings and gold.
+    opinions: by (trial, attempt), then by target and criterion. sets: by (system, topic, criterion). layers: by (trial,
+    attempt), the one layer whose nuggets are used there. refused: number of judgments by a source that the schema does
+    not allow to score their criterion (a model, or a rule it does not name), which are left out. unknown: sorted names
+    of criteria with judgments that are not in the schema. unplaced: number of judgments that are about something else
+    than their criterion scores. unjudged: things that a model was asked about and did not judge, by author and reason.
+    beside: if models are used, the opinions of people and of models by kind (`human`, `model`), whatever the
+    precedence. Scores of the schema's own rules are not read from layers: the rules are run again, with the current
+    settings and gold.
     """
 
     precedence: Precedence = field(default_factory=Precedence)
@@ -80,10 +80,11 @@ class Judgments:
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
-        """Judgments on criteria the schema does not have are passed over, and named.
+        """Read the judgments of layers. Those on criteria that the schema does not have are skipped, and their names
+        kept.
 
-        Raises RunError, with file and line, for a score that is not a number from 0 to 1 and not null, and InputError
-        where the precedence names nuggets without a layer.
+        Raises RunError, with file and line, for a score that is not a number from 0 to 1 and not null, and
+        InputError if the precedence names nuggets without a layer.
         """
         chosen = precedence or Precedence()
         layers = tuple(layers)
@@ -138,8 +139,8 @@ class Judgments:
         )
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
-        """Whether the precedence names nuggets, and no layer has them for these words: then nothing of the conversation
-        can be scored, since the nuggets of another extractor would be something else under the same name.
+        """True if the precedence names nuggets and no layer has them for these words. Nothing of the conversation can
+        be scored then, since the nuggets of another extractor would be something else under the same name.
         """
         if self.precedence.nuggets in ("", *_BY_RULES):
             return False
@@ -147,7 +148,7 @@ class Judgments:
         return known is None or known.said not in ("", words_hash(exchanged))
 
     def nuggets(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> tuple[Nugget, ...] | None:
-        """The nuggets of types F and O a layer gives for a conversation; None where no layer does.
+        """The nuggets of types F and O that a layer gives for a conversation; None without a layer.
 
         Raises RunError, with file and line, for one that does not fit the text.
         """
@@ -184,7 +185,7 @@ _BY_RULES = (RULES, RULES.partition("/")[0])
 
 
 def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
-    """The layer whose nuggets are used, by conversation: of several the newest that says anything of it."""
+    """The layer whose nuggets are used, by conversation: the newest that contains the conversation."""
     name = precedence.nuggets
     if name in _BY_RULES:
         return {}
@@ -208,14 +209,21 @@ def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str,
             if target is not None:
                 found[where].found.append((target, judgment, place))
             else:
-                found[where] = replace(found[where], refused=_count_refusals(judgment), said=_said(judgment))
+                value = judgment.value if isinstance(judgment.value, dict) else {}
+                refused, said = value.get("refused"), value.get("said")
+                counts = refused.values() if isinstance(refused, dict) else ()
+                found[where] = replace(
+                    found[where],
+                    refused=sum(one for one in counts if isinstance(one, int)),
+                    said=said if isinstance(said, str) else "",
+                )
     if name:
         _refuse_unclear(name, layers, [layer for _, layer in own])
     return found
 
 
 def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
-    """The conversation that the judgment gives a nugget of, or says that it was extracted whole."""
+    """The conversation for which the judgment gives a nugget, or reports a complete extraction."""
     match judgment:
         case Judgment(about={"trial": str(trial), "attempt": int(attempt), **rest}):
             if judgment.criterion == NUGGET and Target.of(judgment) is not None:
@@ -225,27 +233,13 @@ def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
     return None
 
 
-def _count_refusals(judgment: Judgment) -> int:
-    match judgment.value:
-        case {"refused": dict(refused)}:
-            return sum(count for count in refused.values() if isinstance(count, int))
-    return 0
-
-
-def _said(judgment: Judgment) -> str:
-    match judgment.value:
-        case {"said": str(said)}:
-            return said
-    return ""
-
-
 def words_hash(exchanged: Iterable[Passage]) -> str:
-    """Of everything that was said in a conversation: a page that is read again may give other words."""
+    """Hash of everything that was said in a conversation; reading a page again may change the words."""
     return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
 
 
 def _refuse_unclear(name: str, layers: Iterable[Layer], chosen: Iterable[Layer]) -> None:
-    """Raises InputError where a name stands for no nuggets, or for those of several versions."""
+    """Raise InputError if a name stands for no nuggets, or for those of several versions."""
     versions, every = _versions(chosen), _versions(layers)
     if len(versions) == 1:
         return
@@ -259,7 +253,7 @@ def _refuse_unclear(name: str, layers: Iterable[Layer], chosen: Iterable[Layer])
 
 
 def _versions(layers: Iterable[Layer]) -> set[str]:
-    """Author and version of the layers that hold nuggets."""
+    """Author and version of the layers that contain nuggets."""
     return {
         f"{one.author}/{one.version}"
         for one in layers
@@ -268,7 +262,7 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
 
 
 def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
-    """The nuggets of one side of a turn. Raises RunError at the first that cannot be."""
+    """The nuggets of one side of a turn. Raises RunError at the first that cannot be placed."""
     try:
         return place_nuggets(passage, [one for one, _ in group], version=version)
     except ValueError as fault:
@@ -281,7 +275,7 @@ def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version:
 
 
 def _rank_layers(layers: Iterable[Layer], precedence: Precedence) -> list[tuple[int, Layer]]:
-    """The layers that may be used, the best last, so that what an author says there is what stays."""
+    """The layers that may be used, the best last, because later judgments of an author replace earlier ones."""
     found = []
     for layer in layers:
         rank = precedence.rank(layer.kind, layer.author)
@@ -306,7 +300,7 @@ def _place_judgments(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
 
 
 def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:
-    """The score, or of a criterion with values the value. Raises RunError."""
+    """The score, or the value if the criterion has values. Raises RunError."""
     value = judgment.value
     if value is None:
         return None
@@ -315,14 +309,14 @@ def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | 
             raise RunError(
                 f"the value for {judgment.criterion} is {str(value)[:40]!r}",
                 place=place,
-                allowed=f"{', '.join(criterion.value_names)}, or null where the criterion does not apply",
+                allowed=f"{', '.join(criterion.value_names)}, or null if the criterion does not apply",
             )
         return str(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
         raise RunError(
             f"the score for {judgment.criterion} is {str(value)[:40]!r}",
             place=place,
-            allowed="a number from 0 to 1 (1 is good), or null where the criterion does not apply",
+            allowed="a number from 0 to 1 (1 is good), or null if the criterion does not apply",
         )
     return float(value)
 
@@ -334,7 +328,7 @@ _About = TypeVar("_About")
 
 
 def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
-    """given: None where the author cannot tell, which leaves nothing of what the same author said before."""
+    """Record an opinion. given: None if the author cannot tell, which removes earlier judgments of the same author."""
     here = known.setdefault(about, {})
     if given is not None:
         here[by.kind, by.author] = given
@@ -345,15 +339,16 @@ def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Give
 
 
 def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
-    """The opinions of those whom the precedence names."""
+    """The opinions of the sources that the precedence names."""
     named = {about: [one for one in given.values() if one.rank < len(chosen.entries)] for about, given in known.items()}
     found = {about: fold(given, chosen.folding) for about, given in named.items()}
     return {about: opinion for about, opinion in found.items() if opinion is not None}
 
 
 def _of_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
-    """What sources of one kind say, whatever the precedence: a model is checked by all people. A folding that takes
-    none of them, or leaves them unsettled, gives way to the usual one."""
+    """The opinions of sources of one kind, whatever the precedence: a model is checked by all people. A folding that
+    uses none of them, or leaves them unsettled, is replaced by the usual one.
+    """
     found: dict[_About, Opinion] = {}
     for about, given in known.items():
         own = [one for by, one in given.items() if by[0] == kind]

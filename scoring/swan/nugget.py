@@ -1,10 +1,10 @@
-"""Nuggets of a conversation: atomic pieces of a turn that can be scored, and where each of them stands.
+"""Nuggets of a conversation: atomic pieces of a turn that can be scored, with their places.
 
 Three types. `F`: a claim. `O`: a dialogue act that claims nothing ([SWAN] §2; acts by Stolcke et al. 2000, Table 2).
 `E`: a link to an entity, as in `scoring.nuggets`; it serves fairness and repetition and is no item of a criterion.
 
-    Candidate     what an extractor proposes: a span, its type, and the rule that found it
-    placed(…)     candidates of one passage, checked against its text, as nuggets with positions
+    Candidate          the proposal of an extractor: a span, its type, and the rule that found it
+    place_nuggets(…)   candidates of one passage, checked against its text, as nuggets with positions
 """
 
 from collections.abc import Iterable
@@ -24,8 +24,8 @@ Span = tuple[int, str, int, int]
 class Candidate:
     """A nugget as an extractor proposes it: characters [start, end) of one passage.
 
-    rule: name of what found it. act: the dialogue act, for type O. entity: canonical key, for type E. text: the words
-    that the extractor expects there; None where it does not say.
+    rule: name of the rule that found it. act: the dialogue act, for type O. entity: canonical key, for type E. text:
+    the words that the extractor expects there; None if it does not say.
     """
 
     start: int
@@ -39,9 +39,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """One nugget. turn: from 1. speaker: `user` or `system`. start, end: characters of that side's text, end
-    exclusive; both -1 for an entity whose link stands outside the text. position: WC(n), from 1, of its last word in
-    the whole conversation. rule, version: what extracted it.
+    """One nugget. turn: from 1. speaker: `user` or `system`. start, end: characters of that side's text, end exclusive;
+    both -1 for an entity whose link is outside the text. position: WC(n), from 1, of its last word in the whole
+    conversation. rule, version: of its extraction.
     """
 
     turn: int
@@ -64,9 +64,9 @@ class Nugget:
 def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version: str) -> tuple[Nugget, ...]:
     """The candidates of one passage as nuggets, in the order of the text. version: of the extractor, with its name.
 
-    Raises ValueError, naming extractor, turn and span, for a span outside the text, one that holds no word or begins
-    or ends with white space, words that do not stand there, an unknown type, an act on what is not an act, and two
-    nuggets of types F and O on one span: what an extractor returns is checked, whoever wrote it.
+    Results of all extractors are checked. Raises ValueError, naming extractor, turn and span, for a span outside the
+    text, without a word, or with white space at an end; for text that differs from the words there; for an unknown
+    type; for an act on a nugget that is not of type O; and for two nuggets of types F and O on one span.
     """
     found = sorted(candidates, key=lambda one: (one.start, one.end, one.type, one.entity, one.rule))
     scored: set[tuple[int, int]] = set()
@@ -78,7 +78,7 @@ def place_nuggets(passage: Passage, candidates: Iterable[Candidate], *, version:
             scored.add((one.start, one.end))
         if fault:
             where = f"turn {passage.turn}, {passage.speaker}, characters {one.start} to {one.end}"
-            raise ValueError(f"the extractor {version} returned a nugget that cannot be: {fault} ({where})")
+            raise ValueError(f"the extractor {version} returned an invalid nugget: {fault} ({where})")
     positions = passage.positions([one.end for one in found]) if found else []
     return tuple(
         Nugget(

@@ -1,6 +1,6 @@
-"""Acts a piece of a turn can begin with: `I'm sorry, …`, `Yes, …`, `Great question! …`.
+"""Acts that a piece of a turn can begin with: `I'm sorry, …`, `Yes, …`, `Great question! …`.
 
-Patterns in order; the first that fits, and that a comma, a full stop or the end follows, wins.
+Patterns in order; the first that matches, followed by a comma, a full stop or the end, wins.
 """
 
 import re
@@ -10,7 +10,6 @@ from topics.late_pattern import late_pattern
 
 
 def _whole(*patterns: str) -> re.Pattern[str]:
-    """One of the patterns, up to the end of a word."""
     return late_pattern(rf"(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})(?![\w'])", re.IGNORECASE)
 
 
@@ -115,9 +114,9 @@ _ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
 def opening(text: str, *, answering: bool = False) -> Found | None:
-    """The act `text` begins with, where more may follow it; None where it begins with none.
+    """The act that `text` begins with, possibly followed by more; None without one.
 
-    text: as `plain` gives it. answering: the other side's last words were a question, so that yes and no are answers.
+    text: normalised by `plain`. answering: the other side's last words were a question, so yes and no are answers.
     """
     for name, pattern in _OPENINGS:
         match = pattern.match(text)

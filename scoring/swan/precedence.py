@@ -1,4 +1,4 @@
-"""Whose judgments count, as people write it: `human,rule`, or `human:anna,human,model`."""
+"""Whose judgments count, in the notation `human,rule`, or `human:anna,human,model`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """Whose judgments are used, the first entry before the second: kinds, or kind and author.
+    """Whose judgments are used, in order: kinds, or kind and author.
 
-    nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules`: those that the rules find
-    now. "": those of the newest layer of a kind that is used, a model's excepted, or else the rules'. folding: how the
-    votes of several authors become one, one of `FOLDINGS` or a judge's name.
+    nuggets: whose nuggets are scored, by the author of a layer or `author/version`; `rules` for those that the rules
+    find now; "" for those of the newest layer of a kind that is used (other than a model), or else the rules'. folding:
+    how the votes of several authors become one: one of `FOLDINGS` or a judge's name.
     """
 
     entries: tuple[tuple[str, str], ...] = (("human", ""), ("rule", ""))
@@ -24,7 +24,7 @@ class Precedence:
 
     @staticmethod
     def parse(text: str) -> Precedence:
-        """`human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind, or one named twice."""
+        """Parse `human,rule` or `human:anna,human,model`. Raises InputError for an unknown kind, or one named twice."""
         entries = []
         for part in text.split(","):
             kind, _, author = part.strip().partition(":")
@@ -37,7 +37,9 @@ class Precedence:
 
     @staticmethod
     def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
-        """As a command was told, the defaults for what it was not. Raises InputError as `parse` does."""
+        """The precedence given to a command, with defaults for what was not given. Raises InputError as
+        `parse` does.
+        """
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
         return Precedence(entries, nuggets or "", folding or USUAL)
 
@@ -45,7 +47,7 @@ class Precedence:
         return ",".join(f"{kind}:{author}" if author else kind for kind, author in self.entries)
 
     def rank(self, kind: str, author: str) -> int | None:
-        """The place of the first entry that names the source; None where none does."""
+        """The index of the first entry that names the source; None if none does."""
         return next((i for i, entry in enumerate(self.entries) if entry[0] == kind and entry[1] in ("", author)), None)
 
     def uses(self, kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""What rules say of sets: of all conversations of a system on a topic together, beside what people judged of them."""
+"""Rules for sets: all conversations of a system on a topic together."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ SetKey = tuple[str, str, str]
 def set_verdicts(
     conversations: Iterable[Conversation], schema: Schema, sight: Callable[[Conversation], Sight]
 ) -> Mapping[SetKey, tuple[SetVerdict, SetRule]]:
-    """What the first rule that has a say gives each set. sight: a conversation as rules see it."""
+    """The verdict of the first rule that can judge each set. sight: makes the view of a conversation for rules."""
     criteria = [one for one in schema if one.level == "set" and one.set_rules]
     if not criteria:
         return {}
@@ -46,7 +46,9 @@ def judge_sets(
     schema: Schema,
     sight: Callable[[Conversation], Sight],
 ) -> Judgments:
-    """The judgments with what rules say of sets, where the precedence lets rules score and puts nobody before them."""
+    """Add the verdicts of rules on sets to the judgments, if the precedence includes rules and nobody comes before
+    them.
+    """
     if not judgments.precedence.uses("rule"):
         return judgments
     sets = dict(judgments.sets)
@@ -64,7 +66,7 @@ def judge_sets(
 
 
 def _groups(system: str, topic: str, seen: Mapping[tuple[str, str], list[Sight]]) -> dict[str, tuple[Sight, ...]]:
-    """The conversations of all groups of the system, by group; {} where it has none."""
+    """The conversations of all groups of the system, by group; {} without groups."""
     base = _GROUPED.fullmatch(system)
     if base is None:
         return {}

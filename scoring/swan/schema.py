@@ -1,8 +1,8 @@
-"""Schema files (`harvest-schema/1`): the criteria conversations are judged by, each with its level, the nuggets it
-looks at, the sampling it needs, who or what may score it, and its weights.
+"""Schema files (`harvest-schema/1`): the criteria for judging conversations, each with its level, its nuggets, the
+sampling it needs, its judges, and its weights.
 
     load_schema("sakai-2023")      a schema that comes with Harvest
-    load_schema("my/schema.yaml")  a file of one's own
+    load_schema("my/schema.yaml")  your own file
 """
 
 import re
@@ -52,12 +52,14 @@ SAMPLINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion. number: from 0. level: what is scored: each `nugget`, each `turn` of the speaker, each `dialogue`
-    as a whole, or once the `set` of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for
-    other levels. judges: `human`, `model`, those that may score it. rules: the rules that can; set_rules: those that
-    score a set. weight: CW. weighting: NW; a dialogue and a set have no position and weigh 1. speaker: whose turns;
-    other levels look at what the system said. values: where it has no scores but values without an order, each with its
-    meaning; then it is in no WAN, and the share of each value is taken.
+    """One criterion. number: from 0.
+
+    level: the thing that is scored: each `nugget`, each `turn` of the speaker, each `dialogue` as a whole, or the `set`
+    of all conversations of a system on a topic. types: of the nuggets (`F`, `O`), () for other levels. judges: `human`,
+    `model`, the kinds that may score it. rules: the rules that can; set_rules: those that score a set. weight: CW.
+    weighting: NW; a dialogue and a set have no position and weigh 1. speaker: whose turns; other levels score the
+    system's side. values: for a criterion with values without an order instead of scores, each value with its meaning;
+    it is in no WAN, and the share of each value is computed.
     """
 
     number: int
@@ -75,26 +77,26 @@ class Criterion:
     values: tuple[tuple[str, str], ...] = ()
 
     def takes(self, item: Item) -> bool:
-        """Whether an item of the criterion's level is of a speaker and a type it looks at."""
+        """True for an item of the criterion's level, with a speaker and a type that it scores."""
         return item.speaker == self.speaker and (self.level != "nugget" or item.type in self.types)
 
     @property
     def value_names(self) -> tuple[str, ...]:
-        """The values it can have, () where it has scores."""
+        """The possible values, () if it has scores."""
         return tuple(name for name, _ in self.values)
 
     def value_of(self, text: str) -> str | None:
-        """The value that is written so, in whatever case; None for any other text."""
+        """The value with this spelling, ignoring case; None for any other text."""
         return next((name for name in self.value_names if name.casefold() == text.strip().casefold()), None)
 
     @property
     def silences(self) -> tuple[str, ...]:
-        """Why each of its rules gives no score, where it gives none: `label: the protocol gave the turn no label`."""
+        """Why each of its rules gives no score, for rules that do: `label: the protocol gave the turn no label`."""
         of_items = [f"{rule}: {rule.silence}" for rule in self.rules]
         return (*of_items, *(f"{rule}: {rule.silence}" for rule in self.set_rules))
 
     def may_score(self, kind: str) -> bool:
-        """Whether a source of that kind may score it."""
+        """True if a source of that kind may score it."""
         return bool(self.rules or self.set_rules) if kind == "rule" else kind in self.judges
 
 
@@ -102,16 +104,18 @@ class Criterion:
 class Schema:
     """The criteria by which SWAN judges a conversation, in the order of their file ([SWAN]: see docs/swan.md).
 
-    `schema["Correctness"]` gives one criterion; a number written as text works too. name: of the schema. about: one
-    sentence on it."""
+    `schema["Correctness"]` is one criterion; a number written as text works too. name: of the schema. about: one
+    sentence about it.
+    """
 
     name: str
     criteria: tuple[Criterion, ...]
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """The criterion of that name, or of that number written as text; a blank may be written `_`, as in the names of
-        measures. Raises InputError naming the nearest."""
+        """The criterion of that name, or of that number written as text; `_` stands for a blank, as in the names of
+        measures. Raises InputError naming the nearest.
+        """
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]
@@ -156,10 +160,10 @@ class _SchemaFile(StrictModel):
 
 
 def read_schema(document: Document) -> Schema:
-    """The schema in `document`. Raises InputError, with line and column, for anything that is wrong with it."""
+    """The schema in `document`. Raises InputError, with line and column, for any fault."""
     file = document.validated(_SchemaFile)
     if not file.criteria:
-        raise document.error(("criteria",), "criteria: a schema has one criterion or more")
+        raise document.error(("criteria",), "criteria: at least one is required")
     seen: dict[tuple[str, str | int], int] = {}
     for i, one in enumerate(file.criteria):
         for key, value in (("name", _fold_name(one.name)), ("number", one.number)):
@@ -189,7 +193,7 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         where = (*loc, "nuggets") if one.nuggets is not None else (*loc, "level")
         raise document.error(
             where,
-            "a criterion of level nugget says which nuggets it looks at, and no other does",
+            "nuggets: required for level nugget, and not allowed for other levels",
             allowed="nuggets: F, O or both",
         )
     if one.sampling not in SAMPLINGS:
@@ -204,7 +208,9 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
         what = "a set of conversations" if one.level == "set" else "a whole conversation"
         raise document.error((*loc, "weighting"), f"{what} has no position", allowed="uniform")
     if not one.scorers:
-        raise document.error((*loc, "scorers"), "scorers: who scores it?", allowed=f"{', '.join(JUDGES)}, or a rule")
+        raise document.error(
+            (*loc, "scorers"), "scorers: at least one is required", allowed=f"{', '.join(JUDGES)}, or a rule"
+        )
     judges: list[str] = []
     rules: list[Rule] = []
     set_rules: list[SetRule] = []
@@ -248,12 +254,12 @@ def _criterion(document: Document, loc: Loc, one: _CriterionFile) -> Criterion:
 
 
 def _check_values(document: Document, loc: Loc, one: _CriterionFile) -> None:
-    """What is judged by values, and what a user says, is for people alone: no rule and no prompt knows of either."""
+    """Criteria with values, and criteria of user turns, are for people only: rules and prompts do not support them."""
     people_alone = [
         name for name, used in (("values", one.values is not None), ("speaker", one.speaker == "user")) if used
     ]
     if one.speaker == "user" and one.level != "turn":
-        raise document.error((*loc, "speaker"), "speaker: what the user says is judged by turns", allowed="level: turn")
+        raise document.error((*loc, "speaker"), "speaker: user turns are judged one by one", allowed="level: turn")
     if people_alone and tuple(one.scorers) != ("human",):
         raise document.error(
             (*loc, "scorers"), f"scorers: a criterion with {people_alone[0]} is for people", allowed="[human]"
@@ -285,7 +291,6 @@ _END = ".yaml"
 
 
 def shipped_schemas() -> tuple[str, ...]:
-    """Names of the schemas that come with Harvest."""
     names = (entry.name for entry in resources.files("scoring.swan").iterdir())
     return tuple(sorted(name.removesuffix(_END) for name in names if name.endswith(_END)))
 

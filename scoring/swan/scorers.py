@@ -1,5 +1,6 @@
-"""Who scored what a SWAN or a WAN is made of: people, models or rules. A SWAN by rules alone says nothing of truth or
-harm, and a WAN by several kinds is a mixture of judges."""
+"""The kinds of sources behind a SWAN or a WAN: people, models or rules. A SWAN by rules alone does not measure truth or
+harm, and a WAN by several kinds is a mixture of judges.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ Part = tuple[str, str | None, str | None, int | None]
 
 @dataclass(slots=True)
 class Scorers:
-    """The kinds of sources that scored the conversations seen so far, by criterion ("" for SWAN) and by every part
-    that the conversations are in.
+    """The kinds of sources that scored the conversations seen so far, by criterion ("" for SWAN) and by every part that
+    includes the conversations.
     """
 
     kinds: dict[tuple[str, Part], set[str]] = field(default_factory=dict)
@@ -29,13 +30,13 @@ class Scorers:
     def add(
         self, criterion: str, system: str, topic: str, topic_type: str, trial: int | None, kinds: Iterable[str]
     ) -> None:
-        """trial: None where it is of all trials of the topic together."""
+        """trial: None for all trials of the topic together."""
         found = set(kinds)
         for part in product((topic, None), (topic_type, None), {trial, None}):
             self.kinds.setdefault((criterion, (system, *part)), set()).update(found)
 
     def named(self, criterion: str, part: Part) -> str | None:
-        """For example `people, rules` or `models, unchecked`; None where nothing of that part was scored."""
+        """The scorers, for example `people, rules` or `models, unchecked`; None if nothing of that part was scored."""
         kinds = self.kinds.get((criterion, part), set())
         names = [name for kind, name in SCORERS.items() if kind in kinds]
         return ", ".join([*names, UNCHECKED] if "model" in kinds else names) or None

@@ -1,6 +1,6 @@
-"""Triage: what people should look at first, with the reason. No score is made of it, and it misses much.
+"""Triage: texts that people should review first, with the reason. It is no score, and it misses much.
 
-    harms(text)    words that may hurt a reader: cover the text until it is asked for
+    harms(text)    words that may hurt a reader: cover the text until the reader asks for it
     flaws(text)    signs that the form of a turn is broken: cut off, repeated, markup, wrong characters
 
 Both know a few patterns, the first mostly of English. A quotation of something harmful is harmful to read, so quoted
@@ -17,7 +17,7 @@ from topics.sentences import sentences
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Why to look at characters [start, end) of a text first."""
+    """A reason to review characters [start, end) of a text first."""
 
     reason: str
     start: int
@@ -88,8 +88,9 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def harms(text: str) -> Iterator[Flag]:
-    """The words of `text` that may hurt, by reason, also with figures for letters; English, a few of German, French and
-    Spanish, and blind to harm without such words."""
+    """The words of `text` that may hurt, by reason, also with digits for letters. English, with a few words of German,
+    French and Spanish; blind to harm without such words.
+    """
     plain = _without_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
     for reason, pattern in _HARMFUL:
@@ -100,7 +101,7 @@ def harms(text: str) -> Iterator[Flag]:
 
 
 def _letters_for_figures(word: re.Match[str]) -> str:
-    """The word with the letters that its figures look like; marks at its end are marks, and a number is a number."""
+    """Replace digits that look like letters. Marks at the end are kept, and so are numbers."""
     inner = word[0].rstrip("!|")
     if inner.isalpha() or not any(map(str.isalpha, inner)):
         return word[0]
@@ -128,7 +129,7 @@ _AGAIN = 4  # times that a sentence may not be said
 
 
 def flaws(text: str) -> Iterator[Flag]:
-    """Signs that the form of `text` is broken; blind to grammar, and to sense."""
+    """Signs that the form of `text` is broken; blind to grammar and to meaning."""
     plain = _without_code(text)
     if _NOTHING.fullmatch(text):
         yield Flag("nothing but a placeholder", 0, len(text))
@@ -157,7 +158,7 @@ def flaws(text: str) -> Iterator[Flag]:
 
 
 def _without_code(text: str) -> str:
-    """`text` at the same length, with spaces where code and addresses stand."""
+    """`text` at the same length, with spaces instead of code and addresses."""
     blank = _CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
 

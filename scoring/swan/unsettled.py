@@ -1,4 +1,4 @@
-"""Judgments that differ where only an adjudicator may decide, and none did: refused, with the way to settle it."""
+"""Refuse judgments that differ if only an adjudicator may decide and none did; the error says how to settle them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -20,8 +20,9 @@ _LISTED = 5
 def refuse_unsettled(
     assessments: Iterable[Assessment], judgments: Judgments, schema: Schema, criteria: Collection[str]
 ) -> None:
-    """Raises InputError where a score by one of `criteria` would rest on the judgment of one of several authors whom
-    nothing puts before the others, or on the nuggets of one of them."""
+    """Raise InputError if a score by one of `criteria` would rest on the judgment, or the nuggets, of one of several
+    authors of equal precedence.
+    """
     every = tuple(assessments)
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}
@@ -42,22 +43,21 @@ def refuse_unsettled(
     extractors = sorted({author for one in every for author in one.extractors})
     if extractors:
         raise InputError(
-            f"{' and '.join(extractors)} marked the nuggets of the same conversation, and nothing says whose count",
+            f"{' and '.join(extractors)} extracted nuggets of the same conversation, and the precedence does not "
+            "choose between them",
             advice=f"name one of them: --nuggets {extractors[0]}",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Unsettled:
-    """where: in words."""
-
     criterion: str
     where: str
     opinion: Opinion
 
 
 def _where(one: Assessment, item: Item) -> str:
-    """As `IRIS M001 3:2`: system, topic, trial and turn, with the characters of a nugget."""
+    """The place, as `IRIS M001 3:2`: system, topic, trial and turn, with the characters of a nugget."""
     found = f"{one.key.system} {one.key.topic} {one.key.trial}"
     if item.turn:
         found += f":{item.turn}"

@@ -1,12 +1,12 @@
-"""What several judges say of one thing, folded into one figure by a rule that knows no first and no last.
+"""Several judgments of one thing, folded into one figure by a rule that does not depend on their order.
 
-    distribution   every vote counts alike; who says "does not apply" takes that share of the thing away
-    mean           the mean of those who gave a score; the thing counts whole
-    majority       what most say; where several values have as many votes, these share the thing as in `distribution`
-    adjudicated    what an adjudicator said; where none did, judges who differ settle nothing
-    NAME           the votes of one judge, `anna` or `human:anna`, and of nobody else
+    distribution   every vote counts alike; a vote for "does not apply" removes its share of the thing
+    mean           the mean of the scores given; the thing counts whole
+    majority       the most frequent judgment; values with equally many votes share the thing as in `distribution`
+    adjudicated    the adjudicator's judgment; without one, judges who differ settle nothing
+    NAME           the votes of one judge only, `anna` or `human:anna`
 
-`distribution` is the expected figure where each thing's judge is drawn at random. Every vote is kept beside the figure.
+`distribution` is the expected figure if each thing's judge is drawn at random. Every vote is kept with the figure.
 """
 
 import math
@@ -24,9 +24,9 @@ FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What one author says of one thing. value: a score in [0, 1], or one of the criterion's values, or None for "does
-    not apply". rank: its place in the
-    precedence. place: where it stands. adjudicates: its author saw what others had said, and decided between them.
+    """One author's judgment of one thing. value: a score in [0, 1], or one of the criterion's values, or None for "does
+    not apply". rank: its place in the precedence. place: in its file. adjudicates: its author saw the other judgments,
+    and decided between them.
     """
 
     value: float | str | None
@@ -38,12 +38,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What counts. value: a score in [0, 1], or None for "does not apply". share: how much of the thing the score is
-    for, in (0, 1]; 1 without a score. by: the first of those who voted. disputed: another source that could have been
-    used gave another value; who revises a judgment of one's own disputes nothing. rank: its place in the precedence.
-    votes: all that count, by author. equals: the votes that none counts before another of, though they differ; ()
-    where they were folded. shares: by a criterion that has values, each that was given with the share of the votes that
-    name one, and `value` is None.
+    """The judgment that counts.
+
+    value: a score in [0, 1], or None for "does not apply". share: how much of the thing the score is for, in (0, 1]; 1
+    without a score. by: the first voter. disputed: another usable source gave another value; revising one's own
+    judgment disputes nothing. rank: its place in the precedence. votes: all that count, by author. equals: votes of
+    equal precedence that differ; () if they were folded. shares: for a criterion with values, the share of the votes
+    for each value given, and `value` is None.
     """
 
     value: float | None
@@ -57,12 +58,12 @@ class Opinion:
 
     @property
     def absent(self) -> bool:
-        """Whether it says that the criterion does not apply."""
+        """True if the criterion does not apply."""
         return self.value is None and not self.shares
 
 
 def named_judge(folding: str) -> tuple[str, str]:
-    """Kind ("" for any) and author, where one judge is named; two empty texts otherwise."""
+    """Kind ("" for any) and author, if one judge is named; else two empty texts."""
     if folding in FOLDINGS:
         return "", ""
     kind, mark, author = folding.partition(":")
@@ -70,7 +71,7 @@ def named_judge(folding: str) -> tuple[str, str]:
 
 
 def fold(given: Collection[Given], folding: str) -> Opinion | None:
-    """given: of several authors, one of each. None where the folding takes none of them."""
+    """Fold the judgments of several authors, one of each. None if the folding uses none of them."""
     kind, author = named_judge(folding)
     used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
     referees = [one for one in used if one.adjudicates]

@@ -1,10 +1,10 @@
 """WAN and SWAN: weighted averages of scores over items, and of criteria over a schema ([SWAN] Eq. 1 and 2).
 
     wan(scored, criterion, weighting)   WAN^c of one conversation: numerator, denominator, n
-    wans(each, criterion, weighting)    the same of many conversations, in columns
-    pooled(wans)                        Eq. 2 as printed, over the items of several conversations: long ones weigh more
+    wans(each, criterion, weighting)    the same for many conversations, in columns
+    pool_wans(wans)                     Eq. 2 as printed, over the items of several conversations: long ones weigh more
     mean_per_session(values)            the mean of the values of single conversations: each counts once
-    swan(wans, weights)                 Eq. 1 over the criteria that are defined, with what they cover
+    swan(wans, weights)                 Eq. 1 over the criteria that are defined, with their names
 
 The denominator of Eq. 2 prints U where it must be U^c: an average over U^c is divided by the weights in U^c.
 """
@@ -27,7 +27,7 @@ _AT_ONCE = 2**16  # items: more leave the processor's cache, and fewer take many
 
 @dataclass(frozen=True, slots=True)
 class Wan:
-    """WAN^c. numerator: sum of NW·S. denominator: sum of NW. n: scored items. items: those there were to score."""
+    """WAN^c. numerator: sum of NW·S. denominator: sum of NW. n: scored items. items: all items of the criterion."""
 
     criterion: str
     numerator: float
@@ -37,7 +37,7 @@ class Wan:
 
     @property
     def value(self) -> float:
-        """In [0, 1], 1 is good; NaN where nothing is scored, or nothing that is scored has any weight."""
+        """In [0, 1], 1 is good; NaN if nothing is scored, or no scored item has any weight."""
         if self.denominator <= 0:
             return math.nan
         return min(1.0, max(0.0, self.numerator / self.denominator))
@@ -45,10 +45,9 @@ class Wan:
 
 @dataclass(frozen=True, slots=True)
 class Swan:
-    """SWAN. value: in [0, 1]; NaN where no criterion is defined. wans: of every criterion asked for.
-
-    covered, undefined: names of the criteria that entered the value, and of those that could not. n: scored items of
-    the covered ones. A criterion of weight 0 is neither.
+    """SWAN. value: in [0, 1]; NaN if no criterion is defined. wans: of all criteria asked for. covered, undefined:
+    names of the criteria in the value, and of those that could not enter it; a criterion of weight 0 is in neither.
+    n: scored items of the covered ones.
     """
 
     value: float
@@ -60,7 +59,7 @@ class Swan:
 
 @dataclass(frozen=True, slots=True)
 class SessionMean:
-    """A mean over conversations. n: those in which the value is defined; value: NaN where there are none."""
+    """A mean over conversations. n: conversations with a defined value; value: NaN without any."""
 
     value: float
     n: int
@@ -69,8 +68,8 @@ class SessionMean:
 def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
     """WAN^c(U^c), Eq. 2: U^c are the `scored` items, in any order.
 
-    items: how many there were to score, where some got no score; they are in neither sum. Raises ValueError for a
-    score outside [0, 1].
+    items: the number of items, including those without a score; they are in neither sum. Raises ValueError for a score
+    outside [0, 1].
     """
     own = weighting.weights(Places.of([one.item for one in scored])).tolist()
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]
@@ -87,9 +86,8 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
 
 
 def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
-    """`wan` of many conversations, equal to the last bit. each: what is scored in each; items: how many there were.
-
-    Raises ValueError for a score outside [0, 1].
+    """`wan` of many conversations, equal to the last bit. each: the scored items of each. items: the number of items of
+    each. Raises ValueError for a score outside [0, 1].
     """
     flat = [one for scored in each for one in scored]
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
@@ -105,10 +103,10 @@ def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting,
 def weighted_sums(
     counts: npt.NDArray[np.int64], places: Places, values: Floats, weighting: Weighting, *, shares: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Numerators and denominators of Eq. 2, exactly rounded, (conversations,) each; 0 where a conversation has no item.
+    """Numerators and denominators of Eq. 2, exactly rounded, (conversations,) each; 0 for a conversation without items.
 
-    counts: (conversations,) items of each. places, values: of n items, conversation after conversation; values in
-    [0, 1]. shares: (n,) in (0, 1], by which weights are multiplied; 1 where not given.
+    counts: (conversations,) items of each. places, values: of n items, conversation after conversation; values in [0,
+    1]. shares: (n,) factors of the weights in (0, 1]; None for 1.
     """
     above, below = np.empty(len(counts)), np.empty(len(counts))
     ends = np.concatenate([[0], np.cumsum(counts)])
@@ -128,7 +126,7 @@ def weighted_sums(
 def pool_wans(wans: Iterable[Wan]) -> Wan:
     """Eq. 2 over all items of several conversations: sums of the numerators, the denominators, and the counts.
 
-    All must be of one criterion; ValueError otherwise, and for none at all.
+    Raises ValueError if they are of different criteria, or if there are none.
     """
     parts = tuple(wans)
     names = {part.criterion for part in parts}
@@ -144,7 +142,7 @@ def pool_wans(wans: Iterable[Wan]) -> Wan:
 
 
 def mean_per_session(values: Iterable[float]) -> SessionMean:
-    """The plain mean of the defined values, one for each conversation; NaN with n = 0 where none is defined."""
+    """The plain mean of the defined values, one for each conversation; NaN with n = 0 if none is defined."""
     known = [value for value in values if not math.isnan(value)]
     return SessionMean(math.fsum(known) / len(known) if known else math.nan, len(known))
 
@@ -152,7 +150,7 @@ def mean_per_session(values: Iterable[float]) -> SessionMean:
 def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
     """Eq. 1: sum of CW·WAN over sum of CW, over the criteria whose WAN is defined.
 
-    wans: by criterion. weights: CW by criterion, 1 where one is not named, not negative.
+    wans: by criterion. weights: CW by criterion, at least 0, 1 for criteria that are not named.
     """
     asked = {name: weights.get(name, 1.0) for name in wans}
     wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]

@@ -1,13 +1,13 @@
-"""Nugget weightings NW: how much an item counts by its place in its conversation ([SWAN] §3).
+"""Nugget weightings NW: the weight of an item by its place in its conversation ([SWAN] §3).
 
-Each is a frozen value with `weights(places) -> (n,)` array, non-negative, that depends on one item at a time, so that
-the order of items changes nothing. `str(…)` gives the text that `parse_weighting` reads back.
+Each is a frozen value with `weights(places) -> (n,)` array, non-negative, that depends on one item at a time, so the
+order of items has no effect. `str(…)` gives the text that `parse_weighting` reads back.
 
     uniform                 1: a conversation is a bag of nuggets
-    linear(L=1250)          max(0, 1 - (WC - 1)/L): worth falls with every word read (S-measure, [GFRC] Eq. 6)
-    linear(L=1250, Lc=800)  Lc: the same in characters, where these are counted; 1000 by default ([GFRC] §2.2, Eq. 2)
+    linear(L=1250)          max(0, 1 - (WC - 1)/L): the weight falls with every word (S-measure, [GFRC] Eq. 6)
+    linear(L=1250, Lc=800)  Lc: the same in characters; 1000 by default ([GFRC] §2.2, Eq. 2)
     last_turn               1 in the conversation's final system turn, 0 before it: the recency effect
-    anchored(rate=0.9)      rate ** (nuggets seen so far): what comes first sets the anchor
+    anchored(rate=0.9)      rate ** (nuggets seen so far): the first nuggets set the anchor
     linear(L=1250)*last_turn    the product of any of these
 """
 
@@ -31,7 +31,7 @@ CHARACTERS = 1000
 
 
 class Item(Protocol):
-    """What a weighting sees of a nugget or a turn that is scored."""
+    """What a weighting can see of a scored nugget or turn."""
 
     @property
     def position(self) -> int:
@@ -40,24 +40,25 @@ class Item(Protocol):
 
     @property
     def characters(self) -> bool:
-        """Whether its conversation is measured in characters, since words have no blanks between them."""
+        """True if its conversation is measured in characters, as in scripts without blanks between words."""
         ...
 
     @property
     def seen(self) -> int:
-        """How many system nuggets of types F and O come before it in the conversation."""
+        """The number of system nuggets of types F and O before it in the conversation."""
         ...
 
     @property
     def final(self) -> bool:
-        """Whether it is in the conversation's final system turn."""
+        """True if it is in the conversation's final system turn."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Items by columns, of one conversation or of several, in any order. position, seen, final, characters: (n,) as in
-    `Item`; characters: None where all count words."""
+    """Items of one or several conversations as columns, in any order. position, seen, final, characters: (n,) as in
+    `Item`; characters: None if all count words.
+    """
 
     position: Floats
     seen: Floats
@@ -104,7 +105,7 @@ class Uniform:
 class Linear:
     """1 for the conversation's first word, falling by 1/L with every word, 0 from word L + 1 on.
 
-    L: words a user reads at most, at least 1. Lc: characters, of conversations that are measured in them.
+    L: most words that a user reads, at least 1. Lc: the same in characters, for conversations measured in them.
     """
 
     L: int = 1250
@@ -138,10 +139,10 @@ class LastTurn:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """rate ** k, where k is how many system nuggets the user has seen before: the first one weighs 1.
+    """rate ** k, where k is the number of system nuggets that the user has seen before: the first one weighs 1.
 
-    rate: in (0, 1]; at 1 it is `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can
-    affect the weight of the current one); this is the plainest one that depends on them alone.
+    rate: in (0, 1]; at 1 it is `uniform`. The paper leaves the function open ([SWAN] §3: nuggets seen so far can affect
+    the weight of the current one); this is the simplest one that depends on them alone.
     """
 
     rate: float = 0.9
@@ -167,7 +168,7 @@ class Product:
 
     def __post_init__(self) -> None:
         if len(self.factors) < self.fewest:
-            raise ValueError("a product has two factors or more")
+            raise ValueError("a product has at least two factors")
 
     def weights(self, places: Places) -> Floats:
         found = np.ones(len(places))
@@ -185,7 +186,7 @@ _ALLOWED = "uniform, linear(L=1250), last_turn, anchored(rate=0.9), or several w
 
 
 def parse_weighting(text: str) -> Weighting:
-    """The weighting that `text` names. Raises ValueError saying what is allowed."""
+    """Parse a weighting. Raises ValueError saying what is allowed."""
     factors = [_factor(part, text) for part in text.split("*")]
     return factors[0] if len(factors) == 1 else Product(tuple(factors))
 

@@ -86,7 +86,7 @@ def test_there_is_one_way_to_write_a_measure(text: str, written: str) -> None:
     [
         ("GF(RATINGS", 11, "',' or ')' is missing"),
         ("GF(by=, X)", 7, "a name or a number is missing"),
-        ("GF(by=X, RATINGS)", 10, "comes before its parameters"),
+        ("GF(by=X, RATINGS)", 10, "arguments come before parameters"),
         ("GF(by=X, by=Y)", 10, "by is given twice"),
         ("R R", 3, "',' is missing"),
         ("R + 1", 3, "'+' is not allowed"),
@@ -107,7 +107,7 @@ def test_what_is_no_measure_is_refused_at_its_column(text: str, column: int, wha
 
 @pytest.mark.parametrize("text", ["", "  ", "R, GF"])
 def test_one_measure_is_one(text: str) -> None:
-    with pytest.raises(InputError, match="one measure is wanted"):
+    with pytest.raises(InputError, match="expected one measure, not"):
         parse(text)
 
 

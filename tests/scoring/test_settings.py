@@ -90,7 +90,7 @@ def test_numbers_that_would_break_the_reckoning_are_refused(change: dict[str, An
 def test_weights_that_leave_nothing_to_be_fair_about_are_refused() -> None:
     topics = load_topics("fairweb-45")
     check_weights(Settings(weights={**dict.fromkeys(topics.attributes, 0.0), "RATINGS": 1.0}), topics)
-    with pytest.raises(InputError, match="every attribute set has the weight 0"):
+    with pytest.raises(InputError, match="all attribute sets have weight 0"):
         check_weights(Settings(weights=dict.fromkeys(topics.attributes, 0.0)), topics)
 
 

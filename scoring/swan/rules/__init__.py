@@ -1,1 +1,1 @@
-"""Rules that score items of a criterion where a rule honestly can; each states what it cannot see."""
+"""Rules that score items of a criterion if a rule can do so honestly; each states its limits."""

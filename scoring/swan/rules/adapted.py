@@ -1,4 +1,4 @@
-"""`adapted`: Customisability as giving groups of users other information than each other ([SWAN] §4.19)."""
+"""`adapted`: Customisability as different information for different groups of users ([SWAN] §4.19)."""
 
 import math
 from itertools import combinations, product
@@ -8,8 +8,9 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """1 - between/within, at least 0: how alike the information of conversations is between groups, by how alike it is
-    within one, both as in `same_information`. So what differs by the system's own chance does not count as adapting.
+    """1 - between/within, at least 0: the similarity of conversations between groups over that within a group.
+
+    Both are computed as in `same_information`. Differences by the system's own chance do not count as adapting.
     """
     groups = [[Information.of(one) for one in group] for group in sight.groups.values() if group]
     if all(one.refused for group in groups for one in group):

@@ -7,7 +7,9 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """Of the pairs of conversations that make a claim of the same normal form: the share in which none contradicts."""
+    """The share of pairs without a contradiction, of the pairs of conversations with a claim of the same
+    normal form.
+    """
     told = [one for pair in combinations([Information.of(one) for one in sight.own], 2) if (one := agreement(*pair))]
     if not told:
         return None

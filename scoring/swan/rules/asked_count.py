@@ -1,4 +1,4 @@
-"""`asked_count`: Sufficiency as giving so many things as the user asked for."""
+"""`asked_count`: Sufficiency as giving as many things as the user asked for."""
 
 import re
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ _LONGEST = 6  # words of one thing in an enumeration
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """So many things were asked for. start, end: characters of the user turn that say so."""
+    """A number of things that was asked for. start, end: its characters in the user turn."""
 
     count: int
     start: int
@@ -74,10 +74,10 @@ class Ask:
 
 
 def asked_for(said: str) -> Ask | None:
-    """The number of things that an English user turn asks for, of several the first; None where it names none.
+    """The number of things that an English user turn asks for, the first of several; None if it names none.
 
     Of a range the lower end counts. Numbers in quotations, after a negation or an `if`, and numbers of words, pages,
-    minutes and the like ask for nothing.
+    minutes and the like are ignored.
     """
     plain = own_words(said)
     for found in _ASK.finditer(plain):
@@ -91,8 +91,9 @@ def asked_for(said: str) -> Ask | None:
 
 
 def given(text: str) -> int:
-    """How many things a turn gives: items of its list, rows of its table, or else the longest enumeration or the
-    number of ordinals, blocks of code, or claims in sentences of their own."""
+    """The number of things in a turn: items of its list, rows of its table, or else the longest enumeration or the
+    number of ordinals, blocks of code, or claims in sentences of their own.
+    """
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]
@@ -112,7 +113,7 @@ def given(text: str) -> int:
 
 
 def _longest_enumeration(sentence: str) -> int:
-    """The longest run of short pieces between commas; 0 where there is no enumeration."""
+    """The longest run of short pieces between commas; 0 without an enumeration."""
     pieces = _JOINT.split(sentence.rstrip(" .!?"))
     best = run = 0
     for place, piece in enumerate(pieces):
@@ -123,7 +124,7 @@ def _longest_enumeration(sentence: str) -> int:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """given/asked, at most 1, where the user turn asks for a number of things; a refusal gives none."""
+    """given/asked, at most 1, if the user turn asks for a number of things; a refusal gives none."""
     refused = {
         one.turn for one in sight.nuggets if one.speaker == "system" and one.act in ("REJECT", "HEDGE", "APOLOGY")
     }

@@ -54,7 +54,7 @@ _OVER = 1.2  # a text of about so many words may be a fifth longer
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many `words` or `sentences`, by characters [start, end) of the user turn."""
+    """At most this many `words` or `sentences`, with the characters [start, end) of the user turn that ask for it."""
 
     most: int
     unit: Literal["words", "sentences"]
@@ -63,8 +63,9 @@ class Limit:
 
 
 def asked_limit(said: str) -> Limit | None:
-    """The length that an English user turn asks for; None where it names none. A brief answer has at most 60 words, a
-    bare number, name, yes or no at most 4, a text of about N words at most 1.2 N."""
+    """The length that an English user turn asks for; None if it names none. A brief answer has at most 60 words, a bare
+    number, name, yes or no at most 4, a text of about N words at most 1.2 N.
+    """
     plain = own_words(said)
     for pattern in (_LONG, _LIMIT, _YES_NO, _BARE, _BRIEF):
         for found in pattern.finditer(plain):

@@ -1,4 +1,4 @@
-"""`breakdown`: how far people are expected to call a turn no breakdown, as the shipped detector predicts."""
+"""`breakdown`: the share of people expected not to call a turn a breakdown, predicted by the shipped detector."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """For each system turn P(O) + P(T)/2 of the detector of breakdown: 1 if nobody is expected to call it one."""
+    """P(O) + P(T)/2 of the breakdown detector for each system turn: 1 if nobody is expected to call it a breakdown."""
     from protocols.breakdown.detector import load_detector
 
     turns, places = utterances_of(sight.conversation)

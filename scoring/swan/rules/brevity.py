@@ -1,4 +1,4 @@
-"""`brevity`: Conciseness by the number of words, or of characters where words have no blanks between them."""
+"""`brevity`: Conciseness by the number of words, or of characters in scripts without blanks between words."""
 
 import math
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ def judge(words: int, sight: Sight) -> Iterator[Verdict]:
 
 
 def brevity(words: int = 250) -> Rule:
-    """1 up to so many words, then exp(1 - n/words): the shape of BLEU's brevity penalty, turned round.
+    """1 up to so many words, then exp(1 - n/words): the mirror image of BLEU's brevity penalty.
 
-    words: at least 1; 250 is what a reader takes in within a minute ([GFRC] §3.2). A turn in a script without blanks
-    between words is measured in characters, two for a word: 500 a minute ([GFRC] §2.2; see `scoring.words`). Silent
-    on a turn without words.
+    words: at least 1; 250 is how many a reader reads in a minute ([GFRC] §3.2). A turn in a script without blanks
+    between words is measured in characters, two for a word: 500 a minute ([GFRC] §2.2; see `scoring.words`). Silent on
+    a turn without words.
     """
     if words < 1:
         raise ValueError("words is a number from 1")

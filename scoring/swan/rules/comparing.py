@@ -1,4 +1,4 @@
-"""Claims laid beside claims on one normal form: which agree, and which cannot both be true."""
+"""Compare claims of one normal form: which agree, and which cannot both be true."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,8 +13,11 @@ _MOST = 50  # claims of the same words that are kept
 
 
 def compare_claims(one: Form, other: Form) -> bool | None:
-    """Whether two claims of the same words agree; None where they cannot be compared: other words, fewer than three, a
-    condition, what somebody else says, or several values that differ, which may be of another time or place."""
+    """True if two claims of the same words agree; None if they cannot be compared.
+
+    That is the case for other words, fewer than three words, a condition, reported speech, or several differing values,
+    which may be of another time or place.
+    """
     if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
         return None
     apart = [place for place, (a, b) in enumerate(zip(one.values, other.values, strict=True)) if not a.agrees(b)]
@@ -32,8 +35,9 @@ def compare_claims(one: Form, other: Form) -> bool | None:
 
 @dataclass(slots=True)
 class Claims(Generic[_T]):
-    """Claims with what they belong to, by their words; of those that say the same, the first, and at most 50 of the
-    same words, so that long texts take linear time."""
+    """Claims with the things they belong to, by their words. Of equal claims only the first is kept, and at most 50
+    with the same words, so that long texts take linear time.
+    """
 
     known: dict[tuple[str, ...], dict[Form, _T]] = field(default_factory=dict)
 
@@ -43,7 +47,7 @@ class Claims(Generic[_T]):
             same.setdefault(form, of)
 
     def compare(self, form: Form) -> Iterator[tuple[bool, _T]]:
-        """Whether the claim agrees with each that it can be compared with."""
+        """Compare a claim with each that it can be compared with; True for those that agree."""
         for other, of in self.known.get(form.words, {}).items():
             agree = compare_claims(form, other)
             if agree is not None:

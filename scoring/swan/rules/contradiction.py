@@ -1,4 +1,4 @@
-"""`contradiction`: Consistency of claims that are made again on one normal form ([SWAN] §4.16)."""
+"""`contradiction`: Consistency of claims that are repeated in the same normal form ([SWAN] §4.16)."""
 
 import re
 from collections.abc import Iterator
@@ -24,8 +24,8 @@ _Found = tuple[float, str, Nugget]
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """For claims whose normal form an earlier claim of the system has: 0 where a number, a date, a list or a negation
-    differs, 1 where all agree. The same yes-no question has the same answer. Silent on claims that are new.
+    """Score claims with the normal form of an earlier claim of the system: 0 if a number, a date, a list or a negation
+    differs, 1 if all agree. The same yes-no question must have the same answer. Silent on new claims.
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     earlier = _Earlier(sight)
@@ -56,7 +56,7 @@ CONTRADICTION = Rule(
 
 
 def _claims(nugget: Nugget) -> Iterator[str]:
-    """The claims in a nugget: itself if it is one, and the reason that an act gives."""
+    """The claims in a nugget: itself if it is one, and the reason in an act."""
     if nugget.rule == "code" or len(nugget.text) > _LONGEST:
         return
     if nugget.type == "F":
@@ -77,7 +77,7 @@ def _list_items(text: str) -> tuple[str, frozenset[str]] | None:
 
 @dataclass(slots=True)
 class _Earlier:
-    """What the system has said so far."""
+    """The claims of the system so far."""
 
     sight: Sight
     claims: Claims[Nugget] = field(default_factory=Claims)
@@ -86,7 +86,7 @@ class _Earlier:
     words: set[str] = field(default_factory=set)
 
     def against(self, text: str, nugget: Nugget) -> list[_Found]:
-        """The claim against all before it; it is one of them from then on."""
+        """Compare a claim with all earlier ones, and add it to them."""
         form, listed = claim_form(text), _list_items(text)
         found = [_told(agree, before) for agree, before in self.claims.compare(form)]
         if not found and form.by_pronoun:
@@ -110,8 +110,9 @@ class _Earlier:
         return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
 
     def _by_pronoun(self, form: Form, turn: int) -> Iterator[tuple[bool, Nugget]]:
-        """With a pronoun for the subject: where the predicate was said of one thing only, and the user names no other
-        since."""
+        """Compare a claim with a pronoun as its subject, if its predicate was said about one thing only, and the user
+        names no other thing since.
+        """
         subjects = self.subjects.get(form.predicate, {})
         if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
             return
@@ -126,7 +127,7 @@ def _told(agree: bool, before: Nugget) -> _Found:
 
 
 def _answers(sight: Sight) -> dict[int, tuple[float, str, Nugget]]:
-    """For turns that answer a yes-no question asked before: whether the answer is the same, and which it was."""
+    """For answers to a yes-no question that was asked before: whether the answer is the same, and which it was."""
     known: dict[str, tuple[int, str]] = {}
     found: dict[int, tuple[float, str, Nugget]] = {}
     for turn in sight.conversation.turns:

@@ -1,4 +1,4 @@
-"""`copied`: Originality as not being copied from what stands earlier in the conversation ([SWAN] §4.12)."""
+"""`copied`: Originality as not being copied from earlier turns of the conversation ([SWAN] §4.12)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ def _words(text: str) -> list[str]:
 
 
 def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
-    """The share of `words` that are in one of `runs`, which are five words each; 0 for fewer words than that."""
+    """The share of `words` that are in one of `runs`, which are five words each; 0 for fewer than five words."""
     covered = [False] * len(words)
     for place in range(len(words) - _RUN + 1):
         if tuple(words[place : place + _RUN]) in runs:
@@ -25,7 +25,8 @@ def copied_share(words: Sequence[str], runs: set[tuple[str, ...]]) -> float:
 
 def judge(sight: Sight) -> Iterator[Verdict]:
     """1 - the share of a nugget's words that are in runs of five or more in earlier turns of either side, or in the
-    user turn it answers. Silent on nuggets of fewer than 8 words, on code, and where nothing of 8 words was said.
+    user turn it answers. Silent on nuggets of fewer than 8 words, on code, and if nothing of 8 words was said
+    before.
     """
     runs: set[tuple[str, ...]] = set()
     said = False
@@ -55,7 +56,7 @@ COPIED = Rule(
 
 
 def _add(runs: set[tuple[str, ...]], text: str) -> bool:
-    """Add the runs of a text; whether it was long enough to be copied."""
+    """Add the runs of a text; True if it was long enough to be copied."""
     words = _words(text)
     runs.update(tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1))
     return len(words) >= _LEAST

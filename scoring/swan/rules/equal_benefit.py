@@ -7,7 +7,7 @@ _LEAST = 3  # labelled turns of a group
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """1 - (greatest - least share of turns labelled `o`) over the groups with 3 labelled turns or more."""
+    """1 - (greatest - least share of turns labelled `o`) over the groups with at least 3 labelled turns."""
     shares: dict[str, float] = {}
     for name, group in sight.groups.items():
         labels = [turn.label for one in group for turn in one.conversation.turns]

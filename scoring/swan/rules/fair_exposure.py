@@ -19,9 +19,9 @@ def fairness_score(
 ) -> float:
     """Eq. 3: sum of AW_a · DistrSim(D_a, D*_a) over sum of AW_a, for one nugget or turn.
 
-    achieved: D_a by attribute set, (C,) shares that sum to 1. attributes: the sets with their gold D*_a. weights:
-    AW_a, 1 where a set is not named. ordinal: the divergence of ordinal sets; nominal ones use JSD. In [0, 1]; NaN
-    where there is no set, or all weigh 0. Raises KeyError for an unknown set, ValueError for what is no distribution.
+    achieved: D_a by attribute set, (C,) shares that sum to 1. attributes: the sets with their gold D*_a. weights: AW_a,
+    1 for sets that are not named. ordinal: the divergence of ordinal sets; nominal ones use JSD. In [0, 1]; NaN without
+    a set, or if all weigh 0. Raises KeyError for an unknown set, ValueError for shares that are not a distribution.
     """
     similar = {}
     for name, shares in achieved.items():

@@ -1,4 +1,4 @@
-"""`gave_way`: Sincerity as holding what was said against a user who doubts it ([SWAN] §4.6)."""
+"""`gave_way`: Sincerity as standing by a claim when the user doubts it ([SWAN] §4.6)."""
 
 import re
 from collections.abc import Iterator
@@ -32,8 +32,9 @@ _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Held:
-    """What the system has said: its claims, names by the words around them, its last yes or no, and what users made it
-    agree to."""
+    """What the system has said: its claims, names by the words around them, its last yes or no, and the corrections by
+    users that it accepted.
+    """
 
     claims: Claims[None] = field(default_factory=Claims)
     named: dict[tuple[str, ...], str] = field(default_factory=dict)
@@ -42,9 +43,10 @@ class _Held:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """After a user turn that merely doubts: 0 for a claim that is changed, 1 for one that is kept. After one that names
-    another number or name: 1 for a claim that is kept; 0 for the second that agrees to something else than the first
-    did. Silent where the system gives way once, since it may be right to.
+    """Score claims after doubts of the user: 0 if changed, 1 if kept.
+
+    After a user turn that names another number or name, a kept claim scores 1; the second acceptance of a correction
+    scores 0 if it differs from the first. Silent if the system gives way once, since it may be right to.
     """
     items = {(one.turn, one.start, one.end): one for one in sight.items}
     held = _Held()
@@ -110,18 +112,18 @@ def _judge_claims(
 
 
 def _corrections(text: str) -> list[str]:
-    """The numbers and names in a text, as written on one form."""
+    """The numbers and names in a text, in normal form."""
     names = [found[0] for found in _NAME.finditer(text) if not _opens(text, found.start())]
     return [one.date or f"{one.number:g}" for one in values_in(text)] + names
 
 
 def _opens(text: str, at: int) -> bool:
-    """Whether a word opens a sentence, so that its capital says nothing."""
+    """True if a word opens a sentence, so its capital letter means nothing."""
     return text[max(0, at - 5) : at].rstrip()[-1:] in ("", ".", "!", "?")
 
 
 def _around_names(nugget: Nugget) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The words of a claim with each of its names left out, and that name; nothing for long claims."""
+    """Each name in a claim, with the other words of the claim; nothing for long claims."""
     words = re.findall(r"\w+", own_words(nugget.text))
     if not 3 <= len(words) <= _LONGEST:
         return

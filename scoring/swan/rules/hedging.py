@@ -1,4 +1,4 @@
-"""`hedging`: Modesty as the distance between how sure a claim sounds and how correct it is ([SWAN] §4.9)."""
+"""`hedging`: Modesty as the distance between the confidence of a claim and its correctness ([SWAN] §4.9)."""
 
 import re
 from bisect import bisect_right
@@ -33,8 +33,9 @@ _NOT_A_HEDGE = late_pattern(
 
 
 def hedges(text: str) -> bool:
-    """Whether an English claim says that it may not be so. Quoted words, the month of May, names with May in them, and
-    negated doubt do not count."""
+    """True if an English claim expresses doubt. Quoted words, the month of May, names with May in them, and negated
+    doubt do not count.
+    """
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 
@@ -71,14 +72,14 @@ def hedging(hedged: float = 0.5) -> Rule:
 
 
 class _Sentences:
-    """The sentences of each turn, found once: doubt stands as often in the clause before (`I am not sure, but …`)."""
+    """The sentences of each turn, found once: doubt is often in the clause before (`I am not sure, but …`)."""
 
     def __init__(self, sight: Sight) -> None:
         self._sight = sight
         self._known: dict[int, tuple[str, list[tuple[int, int]]]] = {}
 
     def of(self, item: Item) -> str:
-        """The words of the sentence that holds the item."""
+        """The words of the sentence that contains the item."""
         if item.turn not in self._known:
             text = self._sight.text(replace(item, start=-1, end=-1))
             self._known[item.turn] = text, [(one.start, one.end) for one in sentences(text)]

@@ -1,7 +1,7 @@
-"""The information that a conversation gave: names, numbers, links, and yes or no, so that two can be laid side by side.
+"""The information in a conversation: names, numbers, links, and yes or no, for comparisons of two conversations.
 
-Information.of(sight)         what one conversation gave
-alike(one, other)             the share of the smaller one that the other has too; 0 where they contradict
+Information.of(sight)         the information in one conversation
+alike(one, other)             the share of the smaller one that the other has too; 0 if they contradict
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _MOST = 400  # values of a conversation that are compared with those of another
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """names: of things, in lower case, links, `yes`, `no`, and blocks of code. values: numbers and dates. claims: on
-    their normal form. refused: nothing but refusals and don't-knows was said.
+    """names: of things, in lower case, links, `yes`, `no`, and blocks of code. values: numbers and dates. claims: in
+    normal form. refused: the system only refused or said that it does not know.
     """
 
     names: frozenset[str]
@@ -40,7 +40,7 @@ class Information:
 
     @staticmethod
     def of(sight: Sight) -> Information:
-        """All system turns together: what was asked for may come over several turns."""
+        """All system turns together, because requested information may be spread over several turns."""
         names: set[str] = set()
         values: dict[Value, None] = {}
         claims: list[Form] = []
@@ -69,7 +69,7 @@ class Information:
 
 
 def _names(nugget: Nugget) -> Iterable[str]:
-    """Words with a capital; the first of a sentence only in a list, or if a small word does not follow it."""
+    """Words with a capital letter; the first of a sentence only in a list, or if no small word follows it."""
     plain = own_words(nugget.text)
     for found in _NAME.finditer(plain):
         word = found[0].removesuffix("'s")
@@ -81,7 +81,7 @@ def _names(nugget: Nugget) -> Iterable[str]:
 
 
 def alike(one: Information, other: Information) -> float:
-    """In [0, 1]: 0 where one contradicts the other or one alone refused; NaN where there is nothing to compare."""
+    """In [0, 1]: 0 if one contradicts the other or one alone refused; NaN if there is nothing to compare."""
     if one.refused or other.refused:
         return float(one.refused and other.refused) if _says(one) and _says(other) else math.nan
     told = agreement(one, other)
@@ -95,7 +95,7 @@ def alike(one: Information, other: Information) -> float:
 
 
 def agreement(one: Information, other: Information) -> set[bool]:
-    """Whether claims of the one agree with those of the other; empty where none can be compared."""
+    """True or False for each pair of claims of the two that can be compared."""
     claims = Claims[None]()
     for form in other.claims:
         claims.add(form, None)
@@ -111,6 +111,6 @@ def _found(values: tuple[Value, ...], among: tuple[Value, ...]) -> int:
 
 
 def mean_alike(pairs: Iterable[tuple[Information, Information]]) -> tuple[float, int]:
-    """The mean over the pairs that can be compared, and how many they are; NaN over none."""
+    """The mean over the pairs that can be compared, and their number; NaN without any."""
     known = [value for one, other in pairs if not math.isnan(value := alike(one, other))]
     return (math.fsum(known) / len(known), len(known)) if known else (math.nan, 0)

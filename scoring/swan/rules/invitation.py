@@ -1,4 +1,4 @@
-"""`invitation`: Engagingness as asking or offering something at the end, against a dead end."""
+"""`invitation`: Engagingness as asking or offering something at the end, instead of a dead end."""
 
 import re
 from collections.abc import Iterator
@@ -53,9 +53,9 @@ _REPORTED = late_pattern(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 for a turn that ends in a question, an offer or a request to the user; 0 for one that is empty, that only says
-    what the system cannot do, know or tell, or bids farewell, or a bare acknowledgement of a turn that was no question.
-    Silent on the rest.
+    """1 for a turn that ends in a question, an offer or a request to the user. 0 for one that is empty, only says what
+    the system cannot do or does not know, or says goodbye, or for a bare acknowledgement of a turn that was no
+    question. Silent on the rest.
     """
     own: dict[int, list[Nugget]] = {}
     for one in sight.nuggets:

@@ -1,4 +1,4 @@
-"""`label`: Sufficiency as the protocol's own rule saw it."""
+"""`label`: Sufficiency as labelled by the protocol's own rule."""
 
 from collections.abc import Iterator
 

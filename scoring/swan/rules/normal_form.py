@@ -1,9 +1,9 @@
-"""Claims on one normal form, so that two of them can be compared: words with the numbers and dates taken out.
+"""Normal forms of claims, so that two of them can be compared: words without the numbers and dates.
 
     claim_form("The hotel has about forty rooms.")   ("the", "hotel", "has", "#", "rooms"), 40, rounded
 
 Numbers in digits or English words, with thousands separators; lengths in metres, masses in grams; clock times in
-minutes of the day; dates in English or ISO as year, month and day. What is quoted, in code, or an address is left out.
+minutes of the day; dates in English or ISO as year, month and day. Quotations, code and addresses are left out.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _SHADED = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number with its unit ("" for none, `time`, or `date`, which has text). rounded: said to be about so much."""
+    """A number with its unit ("" for none, `time`, or `date`, which has text). rounded: an approximate number."""
 
     number: float
     unit: str
@@ -75,7 +75,7 @@ class Value:
     rounded: bool = False
 
     def agrees(self, other: Value) -> bool:
-        """Whether both can be true of one thing; a rounded number agrees within a tenth."""
+        """True if both can be true of one thing; a rounded number agrees within a tenth."""
         if self.unit == other.unit == "date":
             short, long = sorted((self.date, other.date), key=len)
             return long.endswith(short)
@@ -87,9 +87,9 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A claim. words: lower case, `#unit` where a value stood, without articles and negation. values: in order.
-    subject: how many of the words stand before the verb, 0 where none is known. negated: an odd number of negations.
-    shaded: said under a condition, as a possibility, or as what somebody else says.
+    """A claim. words: lower case, `#unit` in place of a value, without articles and negation. values: in order.
+    subject: number of words before the verb, 0 if unknown. negated: an odd number of negations. shaded: under a
+    condition, as a possibility, or reported.
     """
 
     words: tuple[str, ...]
@@ -100,7 +100,7 @@ class Form:
 
     @property
     def by_pronoun(self) -> bool:
-        """Whether its subject is a pronoun alone."""
+        """True if its subject is a pronoun alone."""
         return self.subject == 1 and self.words[0] in _PRONOUNS
 
     @property
@@ -109,7 +109,7 @@ class Form:
 
 
 def claim_form(text: str) -> Form:
-    """The normal form of one claim; without words for a text that has none."""
+    """The normal form of one claim; it has no words if the text has none."""
     plain = own_words(text)
     lead = _LEAD.match(plain)
     plain = plain[(lead.end() if lead and lead.end() < len(plain.rstrip()) else 0) :]
@@ -160,7 +160,7 @@ _FUNCTION = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text that carry its matter, in lower case."""
+    """The content words of a text, in lower case."""
     return frozenset(word for word in re.findall(r"[^\W\d_]+", own_words(text).lower()) if word not in _FUNCTION)
 
 

@@ -1,4 +1,4 @@
-"""`padding`: Conciseness as the share of a turn that is neither a pleasantry nor said twice in it."""
+"""`padding`: Conciseness as the share of a turn that is neither a pleasantry nor a repetition."""
 
 import re
 from collections.abc import Iterator
@@ -24,9 +24,9 @@ _SHORT = 3  # words that may be said again: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - padding/words of a turn with 8 words or more of pleasantries and of nuggets said in it before.
+    """1 - padding/words of a turn with at least 8 words of pleasantries and of nuggets said in it before.
 
-    Where words have no blanks between them, characters are counted, two for a word (see `scoring.words`).
+    In scripts without blanks between words, characters are counted, two for a word (see `scoring.words`).
     """
     found: dict[int, list[Nugget]] = {}
     said: set[tuple[int, str]] = set()
@@ -59,5 +59,5 @@ PADDING = Rule(
 
 
 def _words(text: str, unit: Unit) -> float:
-    """A length as so many words take to read."""
+    """A length as the number of words that take as long to read."""
     return length(text, unit) / (CHARACTERS_A_WORD if unit == "characters" else 1)

@@ -1,4 +1,4 @@
-"""`recovery`: whether a turn makes good for one that let the user down ([SWAN] §4.11)."""
+"""`recovery`: whether a turn makes up for one that let the user down ([SWAN] §4.11)."""
 
 import re
 from collections.abc import Iterator
@@ -57,16 +57,17 @@ _NAMED = late_pattern(
 
 
 def is_dissatisfied(text: str) -> bool:
-    """Whether a user turn says in so many words that the answer before it was bad. English, and a few set phrases of
-    German, French and Spanish; misses what is implied. Quoted words, and words to be translated or written, do not
-    count."""
+    """True if a user turn says explicitly that the answer before it was bad. English, and a few set phrases of German,
+    French and Spanish; misses what is implied. Quoted words, and words to be translated or written, do not count.
+    """
     own = _NAMED.sub(" ", own_words(text))
     return any(one.search(own) for one in (_DISSATISFIED, _ELSEWHERE)) or _REPAIR.fullmatch(own) is not None
 
 
 def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """Whether the user is dissatisfied with the answer to `before`: says so, gives up, or asks the same once more.
-    asked: what was said before, by `_plain`."""
+    """True if the user is dissatisfied with the answer to `before`: says so, gives up, or asks the same again. asked:
+    earlier user turns, by `_plain`.
+    """
     own = own_words(turn.said)
     reply = before.reply.answer.text if before.reply else ""
     if is_dissatisfied(turn.said) or _plain(turn.said) in asked:
@@ -89,7 +90,7 @@ def judge_by_label(sight: Sight) -> Iterator[Verdict]:
 
 
 def judge_by_user(sight: Sight) -> Iterator[Verdict]:
-    """After a user turn that says it is dissatisfied: whether the user is content with the answer."""
+    """After a user turn that expresses dissatisfaction: whether the user is content with the answer."""
     turns, outcome = sight.conversation.turns, sight.conversation.outcome
     found: dict[int, float] = {}
     for i, turn in enumerate(turns):
@@ -107,11 +108,11 @@ def judge_by_user(sight: Sight) -> Iterator[Verdict]:
 
 
 def recovery(sign: str = "label") -> Rule:
-    """Whether a turn makes good for the one before it ([SWAN] §4.11). Silent on turns with nothing to recover from.
+    """Score turns that follow a bad one ([SWAN] §4.11). Silent on turns with nothing to recover from.
 
-    sign=label: after a turn labelled `x`, 1 where this one is labelled `o`, 0 where `x`. sign=user: after a user turn
-    that says it is dissatisfied, 0 where the system says the same again; else 1 where the user goes on and is content,
-    0 where the user goes on and is not, or stopped by choice; silent where the protocol ended the conversation.
+    sign=label: after a turn labelled `x`, 1 for one labelled `o`, 0 for `x`. sign=user: after a user turn that
+    expresses dissatisfaction, 0 if the system says the same again; else 1 if the user goes on and is content, 0 if the
+    user goes on and is not, or stopped by choice; silent if the protocol ended the conversation.
     """
     if sign not in ("label", "user"):
         raise ValueError("sign is label or user")

@@ -1,4 +1,4 @@
-"""The scoring rules by name, and how a schema file writes them: `label`, `brevity(words=250)`."""
+"""The scoring rules by name, and their notation in schema files: `label`, `brevity(words=250)`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -72,7 +72,7 @@ _WRITTEN = re.compile(r"([a-z_]+)(?:\(([a-z_]+)=([\w.+-]+)\))?")
 
 
 def parse_rule(text: str) -> Rule | SetRule:
-    """The rule that `text` names. Raises ValueError saying what there is."""
+    """Parse a rule. Raises ValueError with the list of rules."""
     match = _WRITTEN.fullmatch(text.strip())
     name, key, value = match.groups() if match else (text, None, None)
     if name not in RULES:

@@ -1,4 +1,4 @@
-"""`remembered`: Retentiveness as giving back what the user told, when the user asks for it."""
+"""`remembered`: Retentiveness as recalling what the user said about themself, when the user asks for it."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _AGAIN = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the user said of themself: what about, the words, and where they are in that user turn."""
+    """A statement of the user about themself: its subject, the words, and their place in that user turn."""
 
     key: str
     value: str
@@ -55,7 +55,7 @@ class Told:
 
 
 def told(said: str) -> Iterator[Told]:
-    """What an English user turn tells of the user; nothing under a negation, an `if`, or in a quotation."""
+    """The user's statements about themself in an English turn; none under a negation, an `if`, or in a quotation."""
     plain = own_words(said)
     if plain.rstrip().endswith("?") and plain.count(".") + plain.count("!") == 0:
         return
@@ -70,7 +70,7 @@ def told(said: str) -> Iterator[Told]:
 
 
 def asked_back(said: str) -> str:
-    """What a user turn asks to be given back, by the key of what was told; "" where it asks for nothing."""
+    """The key of the statement that a user turn asks to recall; "" if it asks for none."""
     plain = own_words(said)
     return next((_key(key, found) for key, pattern in _ASKS if (found := pattern.search(plain))), "")
 
@@ -81,9 +81,9 @@ def _key(key: str, found: re.Match[str]) -> str:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """In a turn that is asked for what the user told: 1 for the nugget that gives it back, or else 0 for the first. In
-    a turn that is asked to say it again: 1 for a nugget that does. Silent on all others. Of what was told twice, the
-    last counts.
+    """If the user asks to recall a statement: 1 for the nugget that recalls it, or else 0 for the first. If the user
+    asks the system to say it again: 1 for a nugget that does. Silent on all others. Of repeated statements the last
+    counts.
     """
     by_turn: dict[int, list[Item]] = {}
     for item in sight.items:

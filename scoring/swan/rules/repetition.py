@@ -1,4 +1,4 @@
-"""`repetition`: Retentiveness as not saying, or naming, again what was given before ([SWAN] §4.17)."""
+"""`repetition`: Retentiveness as not repeating claims or entities ([SWAN] §4.17)."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """For claims after the first system turn: 0 for one that an earlier turn made in the same words, or whose
-    entities were all given in earlier turns; 1 for one with an entity that is new. Silent on the rest.
+    """For claims after the first system turn: 0 for one that an earlier turn made in the same words, or whose entities
+    were all given in earlier turns; 1 for one with a new entity. Silent on the rest.
     """
     said: dict[str, int] = {}
     given: dict[str, int] = {}

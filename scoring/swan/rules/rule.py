@@ -1,7 +1,7 @@
-"""A scoring rule as its file declares it: what one sees of a conversation, and what it gives.
+"""The declaration of a scoring rule, the rule's view of a conversation, and its verdicts.
 
-A rule does no I/O, reads no clock and draws nothing at random. It scores what it can tell and is silent about the
-rest, because an item without a score is left out of a criterion and a made-up score is not.
+A rule does no I/O, reads no clock and draws no random numbers. It scores the items it can judge and is silent about the
+rest: an item without a score is left out of a criterion, but an invented score is not.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +19,9 @@ from topics.attributes import AttributeSet
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a rule can see. items: of the criterion, in reading order. nuggets: of both sides, also of type E.
-
-    entities: links with gains and memberships, () where nothing is known of the topic. attributes: the attribute
-    sets of the topic's type. known: scores other criteria already have, by criterion and item.
+    """What a rule can see. items: of the criterion, in reading order. nuggets: of both sides, also of type E. entities:
+    links with gains and memberships, () if nothing is known of the topic. attributes: the attribute sets of the topic's
+    type. known: scores that other criteria already have, by criterion and item.
     """
 
     conversation: Conversation
@@ -42,14 +41,14 @@ class Sight:
         return ""
 
     def said(self, turn: int) -> str:
-        """The words of the user turn that a system turn answers; "" where there is no such turn."""
+        """The words of the user turn that a system turn answers; "" without one."""
         return next((one.said for one in self.conversation.turns if one.number == turn), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The score in [0, 1] that a rule gives an item. because: why, in a few words. spans: the words it rests on, of
-    either side, so that a reader finds them; () where it rests on the item as a whole.
+    """The score in [0, 1] that a rule gives an item. because: the reason, in a few words. spans: the words it rests
+    on, of either side, so that a reader finds them; () if it rests on the item as a whole.
     """
 
     item: Item
@@ -68,11 +67,11 @@ class Verdict:
 class Rule:
     """A rule that gives scores in [0, 1] to items of one level.
 
-    name: as it is written in a schema file, with its parameter. version: raised whenever the same conversation could be
-    scored differently; it is on every score. limits: what the rule cannot see, in a sentence, for the table of
+    name: as in a schema file, with its parameter. version: raised whenever the same conversation could be scored
+    differently; it is written on every score. limits: what the rule cannot see, in a sentence, for the table of
     criteria. silence: why it gives an item no score, in a few words, shown with a criterion that is undefined. judge:
-    gives a score for each item that it can tell something about, and never raises because of what a system wrote.
-    needs: the criteria whose scores it reads; its own scores are then never kept in a layer, since those may change.
+    gives a score for each item that it can judge, and never raises because of what a system wrote. needs: the criteria
+    whose scores it reads; its own scores are then never kept in a layer, since those may change.
     """
 
     name: str
@@ -90,7 +89,7 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class SetSight:
     """What a rule can see of all conversations of a system on a topic. own: by trial. groups: those of every group of
-    users, or arm, that the system was played for, its own among them; {} where it was played for none.
+    users, or arm, that the system was played for, including its own; {} without groups.
     """
 
     system: str
@@ -100,13 +99,13 @@ class SetSight:
 
     @property
     def every(self) -> tuple[Sight, ...]:
-        """The conversations of all groups, or its own where there are none."""
+        """The conversations of all groups, or its own if there are none."""
         return tuple(one for group in self.groups.values() for one in group) or self.own
 
 
 @dataclass(frozen=True, slots=True)
 class SetVerdict:
-    """The score in [0, 1] that a rule gives a set of conversations, and why, in a few words."""
+    """The score in [0, 1] that a rule gives a set of conversations, and the reason, in a few words."""
 
     value: float
     because: str
@@ -115,8 +114,7 @@ class SetVerdict:
 @dataclass(frozen=True, slots=True)
 class SetRule:
     """A rule that gives one score in [0, 1] to all conversations of a system on a topic; the fields are as in `Rule`.
-
-    judge: None where it can tell nothing; never raises because of what a system wrote.
+    judge: returns None if it cannot judge; never raises because of what a system wrote.
     """
 
     name: str

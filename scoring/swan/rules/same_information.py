@@ -1,4 +1,4 @@
-"""`same_information`: Robustness as coming to the same information in all conversations on a need ([SWAN] §4.18)."""
+"""`same_information`: Robustness as giving the same information in all conversations on a need ([SWAN] §4.18)."""
 
 from itertools import combinations
 
@@ -7,8 +7,8 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """The mean, over pairs of conversations, of the share of names, numbers and links of the one that gave fewer which
-    the other gave too; 0 for a pair that contradicts each other, or if one of them refused. Over all arms, if the
+    """The mean similarity over pairs of conversations: the share of the names, numbers and links in the one with fewer
+    that the other has too; 0 for a pair that contradicts each other, or if one of them refused. Over all arms, if the
     system was played in arms.
     """
     given = [Information.of(one) for one in sight.every]

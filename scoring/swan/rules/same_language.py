@@ -49,8 +49,9 @@ _LOOK = 4000  # characters: more say no more of the language
 
 
 def language_of(text: str) -> str:
-    """The language of a text, of `LANGUAGES`; "" where it has too few words, or no language is plainly ahead. Quoted
-    words, code and addresses do not count."""
+    """The language of a text, of `LANGUAGES`; "" for too few words, or if no language is clearly ahead. Quoted words,
+    code and addresses do not count.
+    """
     plain = own_words(text[:_LOOK])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:
@@ -67,7 +68,7 @@ def language_of(text: str) -> str:
 
 
 def asked_language(said: str) -> str:
-    """The language that an English user turn asks to be answered in, or translated into; "" where it names none."""
+    """The language that an English user turn asks to be answered in, or translated into; "" if it names none."""
     plain = own_words(said)
     for found in _ASKED.finditer(plain):
         if not _NOT_ASKED.search(plain[: found.start()]):
@@ -76,7 +77,7 @@ def asked_language(said: str) -> str:
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 for a turn in the language that the user turn asks for, or else is in; 0 for one in another language."""
+    """1 for a turn in the language that the user turn asks for, or else is in; 0 for another language."""
     for item in sight.items:
         said = sight.said(item.turn)
         wanted, found = asked_language(said) or language_of(said), language_of(sight.text(item))

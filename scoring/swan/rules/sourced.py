@@ -1,4 +1,4 @@
-"""`sourced`: Groundedness as showing a source that a reader could look up ([SWAN] §4.4)."""
+"""`sourced`: Groundedness as naming a source that a reader could look up ([SWAN] §4.4)."""
 
 import re
 from bisect import bisect_right
@@ -85,13 +85,13 @@ def judge(reachable: _Opens | None, sight: Sight) -> Iterator[Verdict]:
 
 
 def sourced(reachable: _Opens | None = None) -> Rule:
-    """1 for a claim with a source in its sentence, list item or row, or where the turn ends with a list of sources; 0
-    for one without. A source is a link, a numbered reference that the turn lists, or a named work or body. Silent on
-    code, and on claims about the talk or the system itself.
+    """1 for a claim with a source in its sentence, list item or row, or if the turn ends with a list of sources; else
+    0.
 
-    reachable: called with each URL, says whether it can be opened, None where it cannot tell; a link that cannot be
-    opened is no source, and a claim that rests on links nobody can tell of gets no score. None (the default) opens
-    nothing. A schema file cannot give it; Python can: `sourced(reachable=…)`.
+    A source is a link, a numbered reference that the turn lists, or a named work or body. Silent on code, and on
+    claims about the talk or the system itself. reachable: called with each URL; returns whether it can be opened,
+    or None if that is unknown. A link that cannot be opened is no source, and a claim with unknown links only gets
+    no score. None (the default) opens nothing. Schema files cannot set it; Python can: `sourced(reachable=…)`.
     """
     return Rule(
         name="sourced" if reachable is None else "sourced(links=opened)",
@@ -129,18 +129,18 @@ class _Turn:
         return self._within(start, end)
 
     def is_source(self, at: int) -> bool:
-        """Whether what stands there is an entry of a list of sources."""
+        """True for an entry of a list of sources."""
         line = self.plain.rfind("\n", 0, at) + 1
         place = bisect_right(self.entries, at) - 1
         return place >= 0 and self.entries[place] >= line
 
     def is_heading(self, at: int) -> bool:
-        """Whether the line is the first row of a table, which says what stands below it."""
+        """True for the first row of a table, which names the columns."""
         end = self.plain.find("\n", at)
         return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
     def source(self, at: int) -> tuple[Span | None, bool]:
-        """The source of the claim that begins there; and whether one was found that nobody can tell of."""
+        """The source of the claim that begins there; and whether one was found whose links are unknown."""
         place = bisect_right(self.spans, (at, len(self.plain))) - 1
         start, end = self.spans[place] if place >= 0 else (at, at + 1)
         found = self._within(start, self._with_link(end)) or self.overall
@@ -148,7 +148,7 @@ class _Turn:
         return (None, unknown) if found is None else ((self.number, "system", *found), False)
 
     def _with_link(self, end: int) -> int:
-        """The end of a sentence together with a link or mark that follows it on the line, alone."""
+        """The end of a sentence including a link or mark that follows it alone on the line."""
         line = self.plain.find("\n", end)
         rest = self.plain[end : line if line >= 0 else len(self.plain)]
         return end + len(rest) if re.fullmatch(r"\s*[(\[]?(?:https?://\S+|\d{1,3}\])[)\].]?\s*", rest) else end

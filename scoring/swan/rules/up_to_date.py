@@ -1,4 +1,4 @@
-"""`up_to_date`: Adaptability as dating what is said within a year of when it is said ([SWAN] §4.20)."""
+"""`up_to_date`: Adaptability as referring to a year close to that of the conversation ([SWAN] §4.20)."""
 
 import re
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ def stated_years(text: str) -> Iterator[int]:
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """Of the conversations on the newest day that say as of when they speak: the share whose newest year is that of the
-    conversation, or the one before. Merge the runs of several audits to see whether a system moves along.
+    """The share of conversations whose newest stated year is that of the conversation or the one before, among those on
+    the newest day that state a year. Merge the runs of several audits to see whether a system is updated.
     """
     dated = [
         (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()

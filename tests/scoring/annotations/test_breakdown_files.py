@@ -89,7 +89,7 @@ def test_lines_may_hold_annotations_and_predictions_together_and_the_label_is_th
     [
         ({"a__json": '{"dialogues": [}'}, "a.json:1:16: not valid JSON"),
         ({"a__jsonl": LINE + "\n" + LINE[:-1]}, "a.jsonl:2:65: not valid JSON"),
-        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: 2 numbers where three are needed"),
+        ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, 1]")}, "a.json:1:78: 2 numbers instead of three"),
         ({"a__json": COMPACT.replace("[3, 1, 1]", "[3, -1, 1]")}, "a.json:1:82: the number -1 where a count is needed"),
         ({"a__json": COMPACT.replace("[3, 1, 1]", "[0, 0, 0]")}, "a.json:1:78: nobody annotated this turn"),
         ({"a__json": COMPACT.replace('"d1"', "7")}, "a.json:1:38: the number 7 where text is needed"),
@@ -213,7 +213,7 @@ def test_what_is_predicted_for_a_question_that_nobody_answered_is_left_out_and_s
 @pytest.mark.parametrize(
     ("gold", "estimate", "said"),
     [
-        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: 2 counts where 3 are needed"),
+        (GOLD.replace("[2, 0, 0]", "[2, 0]"), ESTIMATE, "gold.json:3:94: 2 counts instead of 3"),
         (GOLD.replace("[2, 0, 0]", "[0, 0, 0]"), ESTIMATE, "gold.json:3:94: nobody annotated this"),
         (GOLD.replace('"helpdesk", "n"', '"bot", "n"'), ESTIMATE, "gold.json:3:77: 'bot' is not known here"),
         (

@@ -120,7 +120,7 @@ def test_what_is_said_of_the_system_is_in_no_share_of_the_user(conversation: Con
         ("share_of(helpdesk_nugget, hnug*)", ""),
         ("share_of(Helpdesk_nugget, CNUG)", "no such value"),
         ("share_of(Fluency)", "no criterion called 'Fluency'"),
-        ("share_of(Helpdesk_nugget, HNUG, HNaN)", "3 stand there"),
+        ("share_of(Helpdesk_nugget, HNUG, HNaN)", "takes at most 2 arguments, not 3"),
         ("WAN(Helpdesk_nugget)", "has values and no scores"),
     ],
 )

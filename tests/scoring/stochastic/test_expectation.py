@@ -251,7 +251,7 @@ def test_without_paths_there_is_no_value() -> None:
         ([-1, 0], [1, math.nan], "node 1: nan is not a probability"),
         ([-1, 0], [0.9, 1], "the root is always reached"),
         ([0, 0], [1, 1], "one root"),
-        ([-1, 2, 0], [1, 1, 1], "before its children"),
+        ([-1, 2, 0], [1, 1, 1], "precede its children"),
         ([-1, -1], [1, 1], "one root"),
         ([], [], "at least the root"),
         ([-1, 0], [1], "2 nodes and 1 probabilities"),

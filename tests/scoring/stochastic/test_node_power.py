@@ -149,7 +149,7 @@ def test_systems_at_different_levels_do_not_make_topics_differ() -> None:
 
 
 def test_a_way_that_all_took_is_refused() -> None:
-    with pytest.raises(ValueError, match="no change of its odds"):
+    with pytest.raises(ValueError, match="the share of this way cannot change"):
         modelled(counts_of(5, 4), "oo", -0.1)
 
 

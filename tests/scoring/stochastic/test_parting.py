@@ -247,5 +247,5 @@ def test_a_side_without_a_trial_of_a_topic_is_refused() -> None:
     tree = tree_of(talks("A", {"M1": ["o", "x"], "M2": ["o"]}), LABEL)
     with pytest.raises(ValueError, match="a trial of each topic"):
         BothSides.counted(tree, [0, 1, 0], [0, 0, 1], ("M1", "M2"))
-    with pytest.raises(ValueError, match="against itself"):
+    with pytest.raises(ValueError, match="compared with itself"):
         both_sides(tree, "A", "A")

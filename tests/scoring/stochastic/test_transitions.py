@@ -142,5 +142,5 @@ def test_counts_that_are_no_trees_are_refused() -> None:
         stops = np.array([0, 2])
         ends = np.array([1, 1], dtype=np.int32)
 
-    with pytest.raises(ValueError, match="the visits must be the stops"):
+    with pytest.raises(ValueError, match="the visits of every node must equal its stops"):
         transitions(Counts())

@@ -136,7 +136,7 @@ def test_nuggets_of_two_people_in_one_conversation_are_refused_until_one_is_name
     for dates in (("2026-01-01", "2026-02-01"), ("2026-02-01", "2026-01-01")):
         layers = [marks("anna", dates[0]), marks("ben", dates[1])]
         judgments = Judgments.of(layers, SCHEMA)
-        with pytest.raises(InputError, match="anna and ben marked the nuggets of the same conversation"):
+        with pytest.raises(InputError, match="anna and ben extracted nuggets of the same conversation"):
             refuse_unsettled([assess(TALK, SCHEMA, judgments)], judgments, SCHEMA, ["Correctness"])
         for precedence in (Precedence(nuggets="ben"), Precedence.parse("human:ben,human,rule")):
             chosen = Judgments.of(layers, SCHEMA, precedence)

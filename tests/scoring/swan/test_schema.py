@@ -98,7 +98,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
     ("old", "new", "where", "what"),
     [
         ("level: nugget", "level: words", "6:12", "level"),
-        ("    nuggets: F\n", "", "6:12", "says which nuggets"),
+        ("    nuggets: F\n", "", "6:12", "nuggets: required for level nugget"),
         (
             "level: nugget\n    nuggets: F\n    scorers: [human]",
             "level: dialogue\n    scorers: [human]\n    weighting: last_turn",
@@ -112,7 +112,7 @@ def test_a_rule_is_read_back_from_what_it_prints(name: str) -> None:
         ("scorers: [human]", "scorers: [human]\n    weighting: best", "9:16", "not a weighting"),
         ("scorers: [human]", "scorers: [human]\n    weigth: 2", "9:5", "did you mean 'weight'"),
         ("scorers: [human]", "scorers: [human]\n    weight: -1", "9:13", "weight"),
-        ("scorers: [human]", "scorers: []", "8:14", "who scores it"),
+        ("scorers: [human]", "scorers: []", "8:14", "scorers: at least one is required"),
         ("scorers: [human]", "scorers: [human]\n    weight: .nan", "9:13", "must be a number"),
         ("scorers: [human]", "scorers: [human]\n    weight: .inf", "9:13", "must be a number"),
         ("scorers: [human]", "scorers: [human]\n    weighting: &a uniform", "9:16", "anchor &a is not allowed"),
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_a_schema_is_said_with_line_and_column(
 @pytest.mark.parametrize(
     ("old", "new", "where", "what"),
     [
-        ("level: turn", "level: dialogue", "7:14", "what the user says is judged by turns"),
+        ("level: turn", "level: dialogue", "7:14", "user turns are judged one by one"),
         ("[human]", "[human, model]", "9:14", "is for people"),
         ("[human]", "[label]", "9:14", "is for people"),
         ("{yes: good, no: bad}", "{yes: good}", "8:13", "there are 1"),
@@ -196,7 +196,7 @@ def test_two_criteria_of_one_name_are_refused(tmp_path: Path) -> None:
         ("", "the file is empty"),
         ("- 1\n", "must be a mapping"),
         (ONE[: ONE.index("criteria")], "missing key 'criteria'"),
-        (ONE[: ONE.index("criteria")] + "criteria: []\n", "one criterion or more"),
+        (ONE[: ONE.index("criteria")] + "criteria: []\n", "criteria: at least one is required"),
         (ONE[: ONE.index("criteria")] + "criteria:\n", "must be a list"),
         (ONE + "---\n" + ONE, "a second document"),
         (ONE.replace("format: harvest-schema/1\n", ""), "missing key 'format'"),
