@@ -59,17 +59,16 @@ class ActSequence:
         if {START, STOP} & set(self.acts):
             raise ValueError("'start' and 'stop' are no acts of a user")
 
-
-def _contexts(sequence: ActSequence, order: int) -> Iterator[tuple[Context, str]]:
-    """Each act of the sequence with the context it was taken in; last the stop, if the user left."""
-    before: list[str] = [START]
-    answer = UNKNOWN
-    for number, act in enumerate(sequence.acts):
-        yield (tuple(before[-order:]), answer), act
-        before.append(act)
-        answer = sequence.answers[number] if number < len(sequence.answers) else UNKNOWN
-    if sequence.ended:
-        yield (tuple(before[-order:]), answer), STOP
+    def contexts(self, order: int) -> Iterator[tuple[Context, str]]:
+        """Each act of the sequence with the context it was taken in; last the stop, if the user left."""
+        before: list[str] = [START]
+        answer = UNKNOWN
+        for number, act in enumerate(self.acts):
+            yield (tuple(before[-order:]), answer), act
+            before.append(act)
+            answer = self.answers[number] if number < len(self.answers) else UNKNOWN
+        if self.ended:
+            yield (tuple(before[-order:]), answer), STOP
 
 
 def fit(
@@ -88,7 +87,7 @@ def fit(
     seen = set(acts)
     for sequence in sequences:
         seen.update(sequence.acts)
-        for context, act in _contexts(sequence, order):
+        for context, act in sequence.contexts(order):
             counts.setdefault(context, Counter())[act] += 1
     if not counts:
         raise ValueError("no sequence of acts to fit")

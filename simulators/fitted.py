@@ -117,6 +117,62 @@ class UserFile(StrictModel):
         """The file, as YAML that `read_user` reads back as the same value."""
         return _yaml(self)
 
+    def check_rows(self, document: Document) -> None:
+        """Refuse what is said for people where the counts, which are played, say something else."""
+        table = self.options.table()
+        if not self.options.counts and not self.options.rows:
+            raise document.error(
+                ("options",),
+                "options: no counts, and a fitted user is played by them",
+                allowed="counts, or rows",
+                key=True,
+            )
+        if not isinstance(table, ActTable):
+            if self.rows:
+                raise document.error(
+                    ("rows",), "rows: there are no counts that they could be of", advice=_DROP, key=True
+                )
+            return
+        decisions = sum(sum(row.values()) for row in table.counts.values())
+        if self.source.decisions != decisions:
+            raise document.error(
+                ("source", "decisions"),
+                f"decisions: the counts in options are {decisions:,} decisions (here: {self.source.decisions:,})",
+                advice=f"the counts were changed; put them back, or write {decisions} and remove rows",
+            )
+        if not self.rows:
+            return
+        named = [(row.after, row.answer) for row in self.rows]
+        missing = next((context for context in table.counts if context not in named), None)
+        if missing is not None:
+            raise document.error(
+                ("rows",),
+                f"rows: none is of the counts after {' '.join(missing[0])} ({missing[1]})",
+                advice=_DROP,
+                key=True,
+            )
+        for number, row in enumerate(self.rows):
+            counted = table.counts.get((row.after, row.answer), {})
+            played = table.row([act for act in row.after if act != START], row.answer)
+            if row.n != sum(counted.values()):
+                raise _contradiction_error(
+                    document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n
+                )
+            for act in sorted({*row.next, *counted}):
+                share = row.next.get(act)
+                if share is None:
+                    raise document.error(
+                        ("rows", number, "next"), f"next: {act!r}, which was counted here, is not in it", advice=_DROP
+                    )
+                if share.k != counted.get(act, 0):
+                    loc = ("rows", number, "next", act, "k")
+                    raise _contradiction_error(
+                        document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k
+                    )
+                if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
+                    loc = ("rows", number, "next", act, "p")
+                    raise _contradiction_error(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
+
 
 class HiddenFile(StrictModel):
     """What a `harvest-user/3` file holds: hidden states."""
@@ -167,60 +223,8 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
         raise document.error(
             ("options", "stretches"), f"stretches: {held.format} has none", allowed=f"format: {FORMAT}", key=True
         )
-    _check_rows(held, document)
+    held.check_rows(document)
     return held
-
-
-def _check_rows(held: UserFile, document: Document) -> None:
-    """Refuse what is said for people where the counts, which are played, say something else."""
-    table = held.options.table()
-    if not held.options.counts and not held.options.rows:
-        raise document.error(
-            ("options",), "options: no counts, and a fitted user is played by them", allowed="counts, or rows", key=True
-        )
-    if not isinstance(table, ActTable):
-        if held.rows:
-            raise document.error(("rows",), "rows: there are no counts that they could be of", advice=_DROP, key=True)
-        return
-    decisions = sum(sum(row.values()) for row in table.counts.values())
-    if held.source.decisions != decisions:
-        raise document.error(
-            ("source", "decisions"),
-            f"decisions: the counts in options are {decisions:,} decisions (here: {held.source.decisions:,})",
-            advice=f"the counts were changed; put them back, or write {decisions} and remove rows",
-        )
-    if not held.rows:
-        return
-    named = [(row.after, row.answer) for row in held.rows]
-    missing = next((context for context in table.counts if context not in named), None)
-    if missing is not None:
-        raise document.error(
-            ("rows",),
-            f"rows: none is of the counts after {' '.join(missing[0])} ({missing[1]})",
-            advice=_DROP,
-            key=True,
-        )
-    for number, row in enumerate(held.rows):
-        counted = table.counts.get((row.after, row.answer), {})
-        played = table.row([act for act in row.after if act != START], row.answer)
-        if row.n != sum(counted.values()):
-            raise _contradiction_error(
-                document, ("rows", number, "n"), f"n: {sum(counted.values())} were counted here", row.n
-            )
-        for act in sorted({*row.next, *counted}):
-            share = row.next.get(act)
-            if share is None:
-                raise document.error(
-                    ("rows", number, "next"), f"next: {act!r}, which was counted here, is not in it", advice=_DROP
-                )
-            if share.k != counted.get(act, 0):
-                loc = ("rows", number, "next", act, "k")
-                raise _contradiction_error(
-                    document, loc, f"k: {act!r} was counted {counted.get(act, 0)} times here", share.k
-                )
-            if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
-                loc = ("rows", number, "next", act, "p")
-                raise _contradiction_error(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
 
 
 def _contradiction_error(document: Document, loc: Loc, what: str, here: float) -> InputError:

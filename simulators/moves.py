@@ -105,14 +105,7 @@ def _drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
         if not plan.moves:
             return plan.left(plan.exits[-1][0])
     possible = [move for move in plan.moves if move.probability > _LEAST]
-    chosen = possible[-1]
-    if len(possible) > 1:
-        left = float(rng("act").random())
-        for move in possible:
-            if left < move.probability:
-                chosen = move
-                break
-            left -= move.probability
+    chosen = possible[rng.pick("act", [move.probability for move in possible]) if len(possible) > 1 else 0]
     return plan.said(chosen, int(rng("words").integers(plan.phrasebook.variants(chosen.act))))
 
 

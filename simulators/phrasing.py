@@ -8,6 +8,7 @@ start, so that a missing value ends the trial before its first turn, and no vari
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -22,28 +23,20 @@ from topics.topic import Topic
 _TURNS_CHECKED = 100  # a wording that names the turn is checked for so many
 
 
-def _template(template: str) -> str:
-    return _check_wording(Wording(template))
-
-
-def _item_template(template: str) -> str:
-    return _check_wording(Wording(template, each=True))
-
-
-def _check_wording(wording: Wording) -> str:
-    fault = next(iter(faults(wording)), None)
+def _check_template(template: str, *, each: bool = False) -> str:
+    fault = next(iter(faults(Wording(template, each=each))), None)
     if fault:
         raise refusal(fault.what, allowed=fault.allowed)
-    if not wording.template.strip():
+    if not template.strip():
         raise refusal("a variant without words")
-    return wording.template
+    return template
 
 
 # Text for a topic: Jinja in a sandbox, see `protocols.wording`.
-Template = Annotated[Said, AfterValidator(_template)]
+Template = Annotated[Said, AfterValidator(_check_template)]
 
 # The same for an act that is about something, its `item`.
-ItemTemplate = Annotated[Said, AfterValidator(_item_template)]
+ItemTemplate = Annotated[Said, AfterValidator(partial(_check_template, each=True))]
 
 
 def _some(variants: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ kind does the inner one draw from streams of other names; otherwise both would u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,15 @@ class Streams:
         its kind hold it."""
         depth = self.holders.count(kind)
         return f"{purpose}/{kind}/{depth}" if depth else purpose
+
+    def pick(self, purpose: str, shares: Sequence[float]) -> int:
+        """Draw a place in `shares`, which sum to 1."""
+        number = float(self(purpose).random())
+        for place, share in enumerate(shares):
+            if number < share:
+                return place
+            number -= share
+        return len(shares) - 1
 
     def __call__(self, purpose: str) -> numpy.random.Generator:
         """The stream of one kind of decision, from its beginning: a second call gives the same numbers again."""

@@ -60,6 +60,131 @@ class Checked:
         for what in (*map(str, self.notes), *notes):
             yield Noted(self.hash, _inside(what, run), open=False)
 
+    def take(self, files: Sequence[ChainedFile]) -> None:
+        for one in files:
+            self.faults += one.faults
+            self.gaps += one.gaps
+            self.notes += one.notes
+
+    def take_gone(self, chains: Iterable[Path]) -> list[ChainedFile]:
+        """Files that are gone but left a chain, with what their chains show."""
+        gone = [
+            check_gone(chain.with_suffix(".jsonl"))
+            for chain in sorted(chains)
+            if not chain.with_suffix(".jsonl").exists()
+        ]
+        self.gone += [one.name for one in gone]
+        return gone
+
+    def check_header(self, run: Path, headers: list[str], *, declared: bool) -> None:
+        if not headers and declared:
+            what = "no chain is left that says what it was, so nothing shows whether it is as it was written"
+            self.gaps.append(Fault("run.json", None, what))
+        elif not headers:
+            what = "recorded without a chain, so nothing shows whether it is as it was written"
+            self.notes.append(Fault("run.json", None, what))
+        elif content_digest(run / "run.json") != headers[-1]:
+            self.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
+
+    def check_layers(self, run: Path) -> list[str]:
+        """The layers that are there, by their paths in the run."""
+        there = []
+        for file in sorted(entries(run, "judgments", "*.jsonl")):
+            name = f"judgments/{file.name}"
+            there.append(name)
+            fault = layer_fault(file)
+            if fault:
+                self.faults.append(Fault(name, None, fault))
+            else:
+                self.layers += 1
+        return there
+
+    def check_decisions(self, run: Path, *, declared: bool) -> list[ChainedFile]:
+        """Check that decisions can be read, and compare them with their chains."""
+        try:
+            read_decisions(run)
+        except RunError as fault:
+            place = fault.place
+            file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS
+            self.faults.append(Fault(file, place.line or None if place else None, fault.what))
+            return []
+        files = entries(run, DECISIONS, "*.jsonl")
+        later = later_accounts(files)
+        checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
+        checked += self.take_gone(entries(run, DECISIONS, "*.chain"))
+        self.take(checked)
+        return checked
+
+    def check_closed(self, one: ChainedFile, lines: int, head: str) -> None:
+        """A file that was closed once never changes again, and neither does its chain."""
+        if one.closing and (len(one.hashes), one.head) == (lines, head):
+            return
+        if len(one.hashes) < lines or not one.closing:
+            what = (
+                f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
+                f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
+            )
+            if one.opening or not one.gaps:  # else it was told
+                self.gaps.append(Fault(one.chain, None, what))
+        elif not one.faults:
+            self.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))
+
+    def check_inventory(
+        self,
+        run: Path,
+        inventory: Inventory | None,
+        chained: Sequence[ChainedFile],
+        layers: Sequence[str],
+        *,
+        declared: bool,
+    ) -> None:
+        """Report listed files that are gone, were changed or were not closed, and files that were never listed."""
+        if inventory is None:
+            if declared or any(says_chained(run / one.name) for one in chained):
+                what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
+                self.gaps.append(Fault(INVENTORY, None, what))
+            else:
+                self.notes.append(Fault(INVENTORY, None, _LATER))
+            return
+        if inventory.broken:
+            self.faults.append(Fault(INVENTORY, inventory.broken, "from here on it is not what was written"))
+        if inventory.torn:
+            self.notes.append(
+                Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was cut")
+            )
+        if inventory.again:
+            self.gaps.append(Fault(INVENTORY, 1, _AGAIN))
+        files = {one.name: one for one in chained}
+        told = {fault.file for fault in self.faults}
+        for name, digest in inventory.held.items():
+            if name not in files and name not in layers:
+                if name not in told:
+                    self.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
+                    self.gone.append(name)
+            elif digest and name not in self.gone and name not in told and content_digest(run / name) != digest:
+                self.faults.append(Fault(name, None, "it was changed after it was put into this run"))
+        for name, (lines, head) in inventory.closed.items():
+            if name in files:
+                self.check_closed(files[name], lines, head)
+        unlisted = [name for name in (*files, *layers) if name not in inventory.held]
+        unclosed = [
+            name
+            for name, one in files.items()
+            if one.closing and name not in inventory.closed and name not in inventory.copied
+            if (run / name).exists() and says_chained(run / name)
+        ]
+        written = [name for name in unlisted if name in files and files[name].lines > 1]
+        if written or (unclosed and len({*unlisted, *unclosed}) > 1):
+            # A file is listed before its second line, and a writer that is stopped leaves one thing unsaid.
+            named = " and ".join([*unlisted, *unclosed][:_NAMED])
+            what = f"it does not say what became of {named}: it was cut, or they were"
+            self.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
+            return
+        self.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
+        for name in unclosed:
+            what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
+            self.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+
 
 def _inside(what: str, run: Path) -> str:
     """A sentence about files of a run that does not name its folder, which may be another tomorrow."""
@@ -129,14 +254,14 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
         for data in lines:
             evidence = (read_object(data) or {}).get("evidence") if b'"evidence"' in data else None
             named.update(map(str, evidence.values()) if isinstance(evidence, dict) else ())
-    chained += _check_gone(run.glob("trials-*.chain"), found)
+    chained += found.take_gone(run.glob("trials-*.chain"))
     found.lines, found.chained = sum(one.lines for one in chained), sum(one.covered for one in chained)
-    _take(chained, found)
+    found.take(chained)
     headers = [str(one.opening["header"]) for one in chained if "header" in one.opening]
-    _check_header(run, headers, found, declared=declared)
-    decided = _check_decisions(run, found, declared=declared)
-    layers = _check_layers(run, found)
-    _check_inventory(run, inventory, [*chained, *decided], layers, found, declared=declared)
+    found.check_header(run, headers, declared=declared)
+    decided = found.check_decisions(run, declared=declared)
+    layers = found.check_layers(run)
+    found.check_inventory(run, inventory, [*chained, *decided], layers, declared=declared)
     gold = any(name.startswith(_GOLD) for name in (*layers, *found.gone))
     audit = header.get("audit")
     wants_gold = isinstance(audit, dict) and bool(audit.get("gold"))  # kept as a layer before anything is asked
@@ -160,132 +285,3 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
     found.gone += sorted(unlisted)
     return found, named
-
-
-def _check_gone(chains: Iterable[Path], found: Checked) -> list[ChainedFile]:
-    """Files that are gone but left a chain, with what their chains show."""
-    gone = [
-        check_gone(chain.with_suffix(".jsonl")) for chain in sorted(chains) if not chain.with_suffix(".jsonl").exists()
-    ]
-    found.gone += [one.name for one in gone]
-    return gone
-
-
-def _take(files: Sequence[ChainedFile], found: Checked) -> None:
-    for one in files:
-        found.faults += one.faults
-        found.gaps += one.gaps
-        found.notes += one.notes
-
-
-def _check_header(run: Path, headers: list[str], found: Checked, *, declared: bool) -> None:
-    if not headers and declared:
-        what = "no chain is left that says what it was, so nothing shows whether it is as it was written"
-        found.gaps.append(Fault("run.json", None, what))
-    elif not headers:
-        what = "recorded without a chain, so nothing shows whether it is as it was written"
-        found.notes.append(Fault("run.json", None, what))
-    elif content_digest(run / "run.json") != headers[-1]:
-        found.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
-
-
-def _check_layers(run: Path, found: Checked) -> list[str]:
-    """The layers that are there, by their paths in the run."""
-    there = []
-    for file in sorted(entries(run, "judgments", "*.jsonl")):
-        name = f"judgments/{file.name}"
-        there.append(name)
-        fault = layer_fault(file)
-        if fault:
-            found.faults.append(Fault(name, None, fault))
-        else:
-            found.layers += 1
-    return there
-
-
-def _check_decisions(run: Path, found: Checked, *, declared: bool) -> list[ChainedFile]:
-    """Check that decisions can be read, and compare them with their chains."""
-    try:
-        read_decisions(run)
-    except RunError as fault:
-        place = fault.place
-        file = f"{DECISIONS}/{Path(place.path).name}" if place and place.path.endswith(".jsonl") else DECISIONS
-        found.faults.append(Fault(file, place.line or None if place else None, fault.what))
-        return []
-    files = entries(run, DECISIONS, "*.jsonl")
-    later = later_accounts(files)
-    checked = [check_file(file, later.get(file.name, ()), declared=declared)[0] for file in files]
-    checked += _check_gone(entries(run, DECISIONS, "*.chain"), found)
-    _take(checked, found)
-    return checked
-
-
-def _check_inventory(
-    run: Path,
-    inventory: Inventory | None,
-    chained: Sequence[ChainedFile],
-    layers: Sequence[str],
-    found: Checked,
-    *,
-    declared: bool,
-) -> None:
-    """Report listed files that are gone, were changed or were not closed, and files that were never listed."""
-    if inventory is None:
-        if declared or any(says_chained(run / one.name) for one in chained):
-            what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
-            found.gaps.append(Fault(INVENTORY, None, what))
-        else:
-            found.notes.append(Fault(INVENTORY, None, _LATER))
-        return
-    if inventory.broken:
-        found.faults.append(Fault(INVENTORY, inventory.broken, "from here on it is not what was written"))
-    if inventory.torn:
-        found.notes.append(Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was cut"))
-    if inventory.again:
-        found.gaps.append(Fault(INVENTORY, 1, _AGAIN))
-    files = {one.name: one for one in chained}
-    told = {fault.file for fault in found.faults}
-    for name, digest in inventory.held.items():
-        if name not in files and name not in layers:
-            if name not in told:
-                found.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
-                found.gone.append(name)
-        elif digest and name not in found.gone and name not in told and content_digest(run / name) != digest:
-            found.faults.append(Fault(name, None, "it was changed after it was put into this run"))
-    for name, (lines, head) in inventory.closed.items():
-        if name in files:
-            _check_closed(files[name], lines, head, found)
-    unlisted = [name for name in (*files, *layers) if name not in inventory.held]
-    unclosed = [
-        name
-        for name, one in files.items()
-        if one.closing and name not in inventory.closed and name not in inventory.copied
-        if (run / name).exists() and says_chained(run / name)
-    ]
-    written = [name for name in unlisted if name in files and files[name].lines > 1]
-    if written or (unclosed and len({*unlisted, *unclosed}) > 1):
-        # A file is listed before its second line, and a writer that is stopped leaves one thing unsaid.
-        what = (
-            f"it does not say what became of {' and '.join([*unlisted, *unclosed][:_NAMED])}: it was cut, or they were"
-        )
-        found.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
-        return
-    found.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
-    for name in unclosed:
-        what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
-        found.notes.append(Fault(name, None, f"{what} the inventory was cut"))
-
-
-def _check_closed(one: ChainedFile, lines: int, head: str, found: Checked) -> None:
-    """A file that was closed once never changes again, and neither does its chain."""
-    if one.closing and (len(one.hashes), one.head) == (lines, head):
-        return
-    if len(one.hashes) < lines or not one.closing:
-        what = (
-            f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
-            f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
-        )
-        if one.opening or not one.gaps:  # else it was told
-            found.gaps.append(Fault(one.chain, None, what))
-    elif not one.faults:
-        found.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))

@@ -11,7 +11,6 @@ others:
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from recordings.conversations.conversation import Outcome, Turn
 from recordings.conversations.endings import is_cut_short
@@ -31,10 +30,16 @@ class Contradictions:
 
     def __init__(self, header: Header) -> None:
         self._hashes = header.hashes
-        sources = [_origin(source) for source in _sources(header)]
-        self.played = all(source is None for source in sources)
+        imported, self._reread = False, False
+        for source in _sources(header):
+            self._reread |= source is not None
+            while (
+                isinstance(source, Mapping) and source.get("format") == "reread"
+            ):  # it was played, or imported, before
+                source = source.get("source")
+            imported |= source is not None
+        self.played = not imported
         self._by_protocol = self.played and header.protocol is not None
-        self._reread = any(source is not None for source in _sources(header))
 
     def at_start(self, started: TrialStarted) -> str:
         """What contradicts the beginning of an attempt, as a sentence; "" for nothing."""
@@ -134,10 +139,3 @@ def _sources(header: Header) -> Iterator[Json]:
     for one in (*header.parts, *header.changes):
         if isinstance(one, Mapping):
             yield one.get("source")
-
-
-def _origin(source: Any) -> Json:
-    """What was imported; None if nothing was: a run that was read anew was played first."""
-    while isinstance(source, Mapping) and source.get("format") == "reread":
-        source = source.get("source")
-    return source

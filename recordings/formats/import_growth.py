@@ -52,7 +52,13 @@ class RecordedImports:
             if earlier := self._beginning(draft, words):
                 grown = self._grown(one, words, earlier)
                 if grown is None:
-                    refuse(draft.record.placed(_recorded_beginning(earlier[0])))
+                    key = earlier[0].key
+                    fault = InputError(
+                        f"it goes on from a conversation that is recorded ({key.system}, {key.topic}, trial "
+                        f"{key.trial}) and that counts as it is",
+                        advice="import the newer file into a new folder, where the longer one counts",
+                    )
+                    refuse(draft.record.placed(fault))
                     return None
                 one = grown
             else:
@@ -154,12 +160,3 @@ def _begins(shorter: Words, longer: Words) -> bool:
 
 def _about(conversation: Conversation) -> _About:
     return conversation.key.system, conversation.key.topic
-
-
-def _recorded_beginning(recorded: Conversation) -> InputError:
-    key = recorded.key
-    return InputError(
-        f"it goes on from a conversation that is recorded ({key.system}, {key.topic}, trial {key.trial}) and that "
-        "counts as it is",
-        advice="import the newer file into a new folder, where the longer one counts",
-    )

@@ -76,21 +76,13 @@ def parse_transcript(
     text: str, path: str, *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
     """The same for a text; `path` names it in messages."""
-    reader = _Reader(path, system, trial, topics)
-    for number, line in enumerate(_lines(text), 1):
-        reader.take(line, number)
-    return reader.finished()
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as the file has them; only what every line ends with is taken off."""
     text = text.removeprefix("\ufeff")
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+    reader = _Reader(path, system, trial, topics)
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+        reader.take(line, number)
+    return reader.finished()
 
 
 # What a line of ours may say under a name.

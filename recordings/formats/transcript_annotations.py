@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -182,8 +183,10 @@ class Annotations:
         vector = tuple(float(share) for share in shares)
         if self.topics is not None:
             known = attribute_set(self.topics, name, len(vector), Place(self.path, self._line, column))
-            if raw and _means(known, raw, vector):
-                judged.raw[name] = raw
+            with suppress(ValueError):
+                # A gold table may be written from a raw value that Harvest reads as the annotator did.
+                if raw and known.membership(raw) == vector:
+                    judged.raw[name] = raw
         if judged.groups.get(name, vector) != vector:
             raise self._error(f"{judged.mention.href} already has other shares of {name} (see {judged.place})")
         judged.groups[name] = vector
@@ -208,14 +211,6 @@ class Annotations:
             allowed = "#L2, wc= 35, #RATINGS: (0,0,0,1), #URL: https://…"
             advice = "if this is text of a reply, put a backslash before it"
             raise self._error(f"{line[:40]!r} is not an annotation", allowed=allowed, advice=advice)
-
-
-def _means(known: AttributeSet, raw: str, vector: tuple[float, ...]) -> bool:
-    """Whether our own reading of a raw value is the annotator's, so that a gold table may be written from it."""
-    try:
-        return known.membership(raw) == vector
-    except ValueError:
-        return False
 
 
 def _title(before: str, lines: list[str]) -> str:

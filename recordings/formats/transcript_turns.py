@@ -73,6 +73,48 @@ class Draft:
     def begin(self, speaker: str, number: int, label: str, line: int) -> None:
         self.turns.append(OpenTurn(speaker, number, label, line))
 
+    def conversation(
+        self,
+        said: list[OpenTurn],
+        replies: dict[int, OpenTurn],
+        never: set[int],
+        outcome: Outcome | None,
+        states: list[str],
+    ) -> Conversation:
+        turns: list[Turn] = []
+        for turn in said:
+            state = state_name(states, turn.number)
+            text, speaker = turn.text(exact=self.exact), self.heading.speakers.get(turn.number, ("", ""))
+            spoke = dict(zip(("user", "act", "worded", "session"), speaker, strict=False))
+            choice = self.heading.choices.get(turn.number)
+            if turn.number not in replies or turn.number in never:
+                turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice))
+                continue
+            answer = replies[turn.number].text(exact=self.exact)
+            label = replies[turn.number].label
+            last = turn is said[-1]
+            target = (
+                f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
+            )
+            route = imported_route(turn.number, state, label, target) if label else None
+            own = self.heading.links.get(turn.number)
+            given = Answer.of(answer) if own is None else Answer(answer, own)
+            turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
+        return Conversation(
+            key=TrialKey(self.system, self.topic_id, self.trial),
+            trial_id=self.own.get("id") or self.trial_id,
+            attempt=self.attempt,
+            turns=tuple(turns),
+            outcome=outcome,
+            session=self.own.get("session", ""),
+            place=self.heading.number("place", 1),
+            user=self.own.get("user", "imported"),
+            worker=self.own.get("worker", ""),
+            member=self.own.get("member", ""),
+            started_at=self.own.get("started_at", ""),
+            ended_at=self.own.get("ended_at", ""),
+        )
+
 
 def state_name(states: list[str], number: int) -> str:
     """The protocol state in which turn `number` was said; `turn-<number>` where nobody knows."""
@@ -121,48 +163,7 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     else:
         outcome = Outcome("completed", IMPORT_RULE, "the transcript does not say how the conversation ended")
     states = draft.own["states"].split(" ") if draft.own.get("states") else []
-    return _conversation(draft, said, replies, never, outcome, states), warnings
-
-
-def _conversation(
-    draft: Draft,
-    said: list[OpenTurn],
-    replies: dict[int, OpenTurn],
-    never: set[int],
-    outcome: Outcome | None,
-    states: list[str],
-) -> Conversation:
-    turns: list[Turn] = []
-    for turn in said:
-        state = state_name(states, turn.number)
-        text, speaker = turn.text(exact=draft.exact), draft.heading.speakers.get(turn.number, ("", ""))
-        spoke = dict(zip(("user", "act", "worded", "session"), speaker, strict=False))
-        choice = draft.heading.choices.get(turn.number)
-        if turn.number not in replies or turn.number in never:
-            turns.append(Turn(turn.number, state, text, None, None, **spoke, choice=choice))
-            continue
-        answer = replies[turn.number].text(exact=draft.exact)
-        label = replies[turn.number].label
-        last = turn is said[-1]
-        target = f"stop:{outcome.kind if outcome else 'interrupted'}" if last else state_name(states, turn.number + 1)
-        route = imported_route(turn.number, state, label, target) if label else None
-        own = draft.heading.links.get(turn.number)
-        given = Answer.of(answer) if own is None else Answer(answer, own)
-        turns.append(Turn(turn.number, state, text, SystemTurn(given), route, **spoke, choice=choice))
-    return Conversation(
-        key=TrialKey(draft.system, draft.topic_id, draft.trial),
-        trial_id=draft.own.get("id") or draft.trial_id,
-        attempt=draft.attempt,
-        turns=tuple(turns),
-        outcome=outcome,
-        session=draft.own.get("session", ""),
-        place=draft.heading.number("place", 1),
-        user=draft.own.get("user", "imported"),
-        worker=draft.own.get("worker", ""),
-        member=draft.own.get("member", ""),
-        started_at=draft.own.get("started_at", ""),
-        ended_at=draft.own.get("ended_at", ""),
-    )
+    return draft.conversation(said, replies, never, outcome, states), warnings
 
 
 def topic_names(topics: TopicSet) -> str:

@@ -52,6 +52,72 @@ class ChainedFile:
         """The last hash of the chain, as it stands in the file; "" for none."""
         return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
 
+    def check_without_chain(
+        self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool, begun: bool
+    ) -> None:
+        if begun and chain_file(file).exists():  # without lines, its writer was stopped before it began
+            self.faults.append(Fault(self.chain, 1, "its first line is not that of a chain"))
+            return
+        if later:
+            _check_whole(file, later, self)
+        if declared:
+            gone = (
+                f"its chain is gone: nothing shows whether its {pluralize(self.lines, 'line')} are as they were written"
+            )
+            self.gaps.append(Fault(self.name, None, gone))
+        elif not later:
+            what = "recorded without a chain, so nothing shows whether it is as it was written"
+            self.notes.append(Fault(self.name, None, what))
+
+    def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
+        """The lines after the last hash. A process that was killed leaves a few; that the next one found more says that
+        the chain was cut before, or that the power failed."""
+        outside = self.lines - len(self.hashes)
+        if outside > FLUSH and declared and not self.closing:
+            what = (
+                f"{pluralize(outside, 'line')} from here on lie outside its chain, and a process that is killed leaves "
+                f"{FLUSH} at most: nothing shows whether they are as they were written (its chain was cut, or the "
+                "power failed)"
+            )
+            self.gaps.append(Fault(self.name, len(self.hashes) + 1, what))
+        if later:
+            _check_whole(file, later, self)
+        elif self.closing and outside > 0:
+            what = "lines were added after the file was closed"
+            self.faults.append(Fault(self.name, len(self.hashes) + 1, what))
+        elif not self.closing:
+            tail = f"its last {pluralize(outside, 'line')}" if outside > 0 else "none of its lines"
+            what = (
+                "not closed: its writer was stopped, is still at work, or its end was cut off with its chain's; "
+                f"outside its chain: {tail}"
+            )
+            self.notes.append(Fault(self.name, None, what))
+
+    def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
+        """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
+        hashes = self.hashes
+        for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
+            own = linked(head, data)
+            stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
+            if own == stored:
+                head = own
+                continue
+            following = hashes[place + 1] if place + 1 < len(hashes) else b""
+            after = lines[place + 1] if place + 1 < len(lines) else None
+            if after is not None and linked(own, after).hex().encode() == following:
+                yield Fault(self.chain, place + 2, "this hash was changed; the line of events is as it was written")
+                head = own
+            elif not stored:
+                yield Fault(self.chain, place + 2, "this is not a hash; the line of events cannot be checked")
+                head = own
+            elif after is None or linked(stored, after).hex().encode() == following:
+                yield Fault(self.name, place + 1, "this line is not what was written")
+                head = stored
+            else:
+                what = "from here on nothing is what was written: lines changed, moved or are gone"
+                yield Fault(self.name, place + 1, what)
+                return
+
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
     """By name of a file, what the chains of later files in its folder report about it: {} if it was closed when the
@@ -90,10 +156,10 @@ def check_file(
         what = "it was closed when a later file was begun, and its chain has no end: nothing shows what was cut off"
         found.gaps.append(Fault(found.chain, None, what))
     if not opening:
-        _check_without_chain(file, later, found, declared=declared, begun=bool(lines))
+        found.check_without_chain(file, later, declared=declared, begun=bool(lines))
         return found, whole
     first = linked(b"", chain_file(file).read_bytes().partition(b"\n")[0] + b"\n")
-    found.faults += _find_breaks(found, first, whole)
+    found.faults += found.find_breaks(first, whole)
     found.covered = min(len(whole), len(hashes))
     if len(hashes) > len(whole):
         lost = len(hashes) - len(whole)
@@ -103,7 +169,7 @@ def check_file(
         found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line is not what was written"))
     if closing and len(whole) < len(lines):
         found.faults.append(Fault(found.name, len(lines), "something was written after the file was closed"))
-    _check_end(file, later, found, declared=declared)
+    found.check_end(file, later, declared=declared)
     return found, whole
 
 
@@ -113,47 +179,6 @@ def check_gone(file: Path) -> ChainedFile:
     what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
     found.gaps.append(Fault(found.name, None, what))
     return found
-
-
-def _check_without_chain(
-    file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile, *, declared: bool, begun: bool
-) -> None:
-    if begun and chain_file(file).exists():  # without lines, its writer was stopped before it began
-        found.faults.append(Fault(found.chain, 1, "its first line is not that of a chain"))
-        return
-    if later:
-        _check_whole(file, later, found)
-    if declared:
-        gone = f"its chain is gone: nothing shows whether its {pluralize(found.lines, 'line')} are as they were written"
-        found.gaps.append(Fault(found.name, None, gone))
-    elif not later:
-        what = "recorded without a chain, so nothing shows whether it is as it was written"
-        found.notes.append(Fault(found.name, None, what))
-
-
-def _check_end(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile, *, declared: bool) -> None:
-    """The lines after the last hash. A process that was killed leaves a few; that the next one found more says that
-    the chain was cut before, or that the power failed."""
-    outside = found.lines - len(found.hashes)
-    if outside > FLUSH and declared and not found.closing:
-        what = (
-            f"{pluralize(outside, 'line')} from here on lie outside its chain, and a process that is killed leaves "
-            f"{FLUSH} at most: nothing shows whether they are as they were written (its chain was cut, or the power "
-            "failed)"
-        )
-        found.gaps.append(Fault(found.name, len(found.hashes) + 1, what))
-    if later:
-        _check_whole(file, later, found)
-    elif found.closing and outside > 0:
-        what = "lines were added after the file was closed"
-        found.faults.append(Fault(found.name, len(found.hashes) + 1, what))
-    elif not found.closing:
-        tail = f"its last {pluralize(outside, 'line')}" if outside > 0 else "none of its lines"
-        what = (
-            "not closed: its writer was stopped, is still at work, or its end was cut off with its chain's; outside "
-            f"its chain: {tail}"
-        )
-        found.notes.append(Fault(found.name, None, what))
 
 
 def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
@@ -177,16 +202,12 @@ def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]
     closing = read_object(hashes[-1]) if hashes and hashes[-1][:1] == b"{" else None
     if closing is not None:
         hashes = hashes[:-1]
-    if torn and (closing is not None or not _is_begun(torn)):
+    # A writer that was stopped can leave the beginning of a hash, or of the last line.
+    is_hash = _HASH.match(torn.ljust(32, b"0")) is not None
+    is_closing = torn.startswith(_CLOSED[: len(torn)]) and not torn.partition(b"}")[2]
+    if torn and (closing is not None or not (is_hash or is_closing)):
         hashes = [*hashes, torn]
     return opening or {}, hashes, closing or {}
-
-
-def _is_begun(torn: bytes) -> bool:
-    """Whether a writer that was stopped can have left it: the beginning of a hash, or of the last line."""
-    if _HASH.match(torn.ljust(32, b"0")):
-        return True
-    return torn.startswith(_CLOSED[: len(torn)]) and torn.partition(b"}")[2] == b""
 
 
 def _is_own(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -> bool:
@@ -195,29 +216,3 @@ def _is_own(closing: Mapping[str, Any], hashes: Sequence[bytes], first: bytes) -
         return read_object(closing_line(head, len(hashes), list(closing["layers"]))) == closing
     except (KeyError, TypeError):
         return False
-
-
-def _find_breaks(found: ChainedFile, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-    """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
-    hashes = found.hashes
-    for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
-        own = linked(head, data)
-        stored = bytes.fromhex(said.decode()) if _HASH.fullmatch(said) else b""
-        if own == stored:
-            head = own
-            continue
-        following = hashes[place + 1] if place + 1 < len(hashes) else b""
-        after = lines[place + 1] if place + 1 < len(lines) else None
-        if after is not None and linked(own, after).hex().encode() == following:
-            yield Fault(found.chain, place + 2, "this hash was changed; the line of events is as it was written")
-            head = own
-        elif not stored:
-            yield Fault(found.chain, place + 2, "this is not a hash; the line of events cannot be checked")
-            head = own
-        elif after is None or linked(stored, after).hex().encode() == following:
-            yield Fault(found.name, place + 1, "this line is not what was written")
-            head = stored
-        else:
-            what = "from here on nothing is what was written: lines changed, moved or are gone"
-            yield Fault(found.name, place + 1, what)
-            return

@@ -47,6 +47,16 @@ class Inventory:
     broken: int = 0
     torn: bool = False
 
+    def take(self, row: Mapping[str, Any]) -> None:
+        if "format" in row:
+            self.held.update(row["held"])
+            self.again = bool(row.get("again"))
+            self.copied = frozenset(row["held"] if row.get("copied") else ())
+        elif "lines" in row:
+            self.closed[row["file"]] = row["lines"], row["head"]
+        else:
+            self.held[row["file"]] = row["hash"]
+
 
 def read_inventory(run: Path) -> Inventory | None:
     """The inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
@@ -66,22 +76,11 @@ def read_inventory(run: Path) -> Inventory | None:
             head = linked(head, line(row))
             if line({**row, "link": head.hex()}) != text + b"\n" or ("format" in row) != (number == 1):
                 raise ValueError("not what was written")
-            _take(found, row)
+            found.take(row)
         except (KeyError, TypeError, ValueError, AttributeError):
             found.broken = number
             break
     return found
-
-
-def _take(found: Inventory, row: Mapping[str, Any]) -> None:
-    if "format" in row:
-        found.held.update(row["held"])
-        found.again = bool(row.get("again"))
-        found.copied = frozenset(row["held"] if row.get("copied") else ())
-    elif "lines" in row:
-        found.closed[row["file"]] = row["lines"], row["head"]
-    else:
-        found.held[row["file"]] = row["hash"]
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:

@@ -43,6 +43,39 @@ class Revision:
     routes: Mapping[int, Route] = field(default_factory=dict)
     outcome: Outcome | None = None
 
+    def row_now(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of a row that the revision has a say in, with what they are now; empty where it has none."""
+        trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
+        if row.get("event") == "turn" and turn in self.answers:
+            value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))
+            gone = {key: _NOTHING[key] for key in PARTS if key in row and key not in value}
+            return {key: value[key] for key in (*_TURN, *PARTS) if key in value} | gone
+        if row.get("event") == "route" and turn in self.routes:
+            value = encode(Routed(trial_id, number, self.routes[turn]))
+            return {key: value[key] for key in _ROUTE}
+        if row.get("event") == "trial-ended" and self.outcome is not None:
+            value = encode(TrialEnded(trial_id, number, self.outcome))
+            return {key: value[key] for key in _END}
+        return {}
+
+    def rows(self, attempt: Attempt, redactor: Redactor) -> list[dict[str, Any]]:
+        marks = 0
+        rows: list[dict[str, Any]] = []
+        for recorded in attempt.rows:
+            row: dict[str, Any] = dict(recorded)
+            if not rows:
+                row["worker"] = attempt.started.worker or attempt.worker
+            now = redactor.value(self.row_now(attempt, row))
+            changed = {key: value for key, value in now.items() if row.get(key) != value}
+            if changed:
+                # An earlier revision's `before` stays within this one's.
+                row |= {**now, "before": {key: row[key] for key in (*now, "before") if key in row}}
+                marks += marks_in(line(row).decode()) - marks_in(line(dict(recorded)).decode())
+            if row.get("event") == "trial-ended" and marks > 0:
+                row["redacted"] = int(row.get("redacted", 0)) + marks
+            rows.append(row)
+        return rows
+
 
 def write_revision(
     run: Run,
@@ -78,7 +111,7 @@ def write_revision(
     rows: list[dict[str, Any]] = [{"event": "opened", "format": FORMAT, "worker": "000001", "reread": True}]
     for attempt in run.attempts:
         revision = revisions.get((attempt.started.trial_id, attempt.started.attempt), Revision())
-        rows += _rows(attempt, revision, redactor)
+        rows += revision.rows(attempt, redactor)
     with whole_folder(target) as building:
         left_out = carry(run, building)
         found = check_written(run.path)
@@ -93,38 +126,3 @@ def check_target(run: Run, target: Path) -> None:
         raise RunError("this exists already", place=Place(str(target)), advice="choose a new folder: --out")
     if run.path.resolve() in target.resolve().parents:
         raise RunError("this is inside the run itself", place=Place(str(target)), advice="choose another folder: --out")
-
-
-def _rows(attempt: Attempt, revision: Revision, redactor: Redactor) -> list[dict[str, Any]]:
-    marks = 0
-    rows: list[dict[str, Any]] = []
-    for recorded in attempt.rows:
-        row: dict[str, Any] = dict(recorded)
-        if not rows:
-            row["worker"] = attempt.started.worker or attempt.worker
-        now = redactor.value(_now(attempt, row, revision))
-        changed = {key: value for key, value in now.items() if row.get(key) != value}
-        if changed:
-            # An earlier revision's `before` stays within this one's.
-            row |= {**now, "before": {key: row[key] for key in (*now, "before") if key in row}}
-            marks += marks_in(line(row).decode()) - marks_in(line(dict(recorded)).decode())
-        if row.get("event") == "trial-ended" and marks > 0:
-            row["redacted"] = int(row.get("redacted", 0)) + marks
-        rows.append(row)
-    return rows
-
-
-def _now(attempt: Attempt, row: Mapping[str, Any], revision: Revision) -> dict[str, Any]:
-    """The keys of a row that the revision has a say in, with what they are now; empty where it has none."""
-    trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
-    if row.get("event") == "turn" and turn in revision.answers:
-        value = encode(Answered(trial_id, number, turn, SystemTurn(revision.answers[turn])))
-        gone = {key: _NOTHING[key] for key in PARTS if key in row and key not in value}
-        return {key: value[key] for key in (*_TURN, *PARTS) if key in value} | gone
-    if row.get("event") == "route" and turn in revision.routes:
-        value = encode(Routed(trial_id, number, revision.routes[turn]))
-        return {key: value[key] for key in _ROUTE}
-    if row.get("event") == "trial-ended" and revision.outcome is not None:
-        value = encode(TrialEnded(trial_id, number, revision.outcome))
-        return {key: value[key] for key in _END}
-    return {}

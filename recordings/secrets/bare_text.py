@@ -121,7 +121,13 @@ class _Form:
     def stands_in(self, place: str) -> bool:
         if not self.words:
             return True
-        parts = _BREAKS.split("".join("\n" if _has_no_width(letter) else letter for letter in fold(place)))
+        folded = fold(place)
+        no_width = {
+            letter
+            for letter in set(folded)
+            if letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
+        }
+        parts = _BREAKS.split("".join("\n" if letter in no_width else letter for letter in folded))
         return _spelt(parts, self.words) or (
             self.any_case and _spelt([part.lower() for part in parts], self.words.lower())
         )
@@ -137,10 +143,6 @@ def _spelt(parts: list[str], words: str) -> bool:
             return False
         at += len(part)
     return at == len(words)
-
-
-def _has_no_width(letter: str) -> bool:
-    return letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
 
 
 class BareForms:

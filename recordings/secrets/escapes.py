@@ -39,10 +39,6 @@ def _url(escape: str) -> str:
     return bytes(int(one[-2:], 16) for one in escape.split("%")[1:]).decode("utf-8", "replace")
 
 
-def _named_entity(escape: str) -> str:
-    return html5.get(escape[1:], escape)
-
-
 def _nothing(escape: str) -> str:
     return ""
 
@@ -76,7 +72,7 @@ _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     # With all backslashes before it: JSON within JSON doubles them. Looked for from the first of them only.
     ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _hexadecimal),
     ("%", re.compile(rf"({_URL})"), _url),
-    ("&", re.compile(rf"({_NAME})"), _named_entity),
+    ("&", re.compile(rf"({_NAME})"), lambda escape: html5.get(escape[1:], escape)),
     ("&#", re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"), _entity),
     ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _nothing),
     ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _nothing),

@@ -28,15 +28,12 @@ def one_line(text: str) -> str:
 
 def _picture(character: str) -> str:
     code = ord(character)
-    if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0 or _none(code):
+    unassigned = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0 or unassigned:
         return f"<U+{code:04X}>"
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else character
-
-
-def _none(code: int) -> bool:
-    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
 
 
 def xml_safe(text: str) -> str:

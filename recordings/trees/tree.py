@@ -127,7 +127,7 @@ class ConversationTree:
         given = len(self.kinds) > 0
         if not given:
             object.__setattr__(self, "kinds", np.full(len(self.ends), -1, dtype=np.int32))
-        fault = _fault(self)
+        fault = self._fault()
         if fault:
             raise ValueError(f"not a conversation tree: {fault}")
         if not given and self.outcomes:
@@ -269,67 +269,65 @@ class ConversationTree:
         turns = int(self.visits[node])
         return f"{turns} turn{'s' if turns != 1 else ''}, {counted}, by {named}"
 
+    def _disorder(self) -> str:
+        """What is out of order; "" if nodes, symbols and trials stand as they must."""
+        if any(one >= two for one, two in zip(self.trials, self.trials[1:])):
+            return "trials must be sorted, each once"
+        named = [(one.speaker, one.key) for one in self.symbols]
+        if named != sorted(named):
+            return "symbols must be sorted by speaker and key"
+        if out_of_order(self.parent, self.symbol, self.visits, self.depth):
+            return "nodes must stand in pre-order, branches by visits descending, then speaker, then key"
+        return ""
 
-def _fault(tree: ConversationTree) -> str:
-    """What is wrong with the arrays; "" if they are a tree."""
-    nodes = len(tree.parent)
-    shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
-        ("parent", np.int32, (nodes,)),
-        ("symbol", np.int32, (nodes,)),
-        ("visits", np.int64, (nodes,)),
-        ("stops", np.int64, (nodes,)),
-        ("ends", np.int32, (len(tree.ends),)),
-        ("endings", np.int64, (nodes, len(tree.outcomes))),
-        ("kinds", np.int32, (len(tree.ends),)),
-    ]
-    for name, kind, shape in shapes:
-        array = getattr(tree, name)
-        if array.dtype != kind or array.shape != shape:
-            return f"{name} is {array.dtype} {array.shape}, not {np.dtype(kind)} {shape}"
-    if nodes == 0 or tree.parent[0] != -1 or tree.symbol[0] != -1:
-        return "node 0 must be the root, with -1 for its parent and symbol"
-    parents, symbols = tree.parent[1:], tree.symbol[1:]
-    if np.any(parents < 0) or np.any(parents >= np.arange(1, nodes)):
-        return "a node's parent must stand before it"
-    if np.any(symbols < 0) or np.any(symbols >= len(tree.symbols)):
-        return f"a symbol must lie in 0 … {len(tree.symbols) - 1}"
-    if len({(one.speaker, one.key) for one in tree.symbols}) != len(tree.symbols):
-        return "two symbols have the same speaker and key"
-    if any(one.speaker not in SPEAKERS for one in tree.symbols):
-        return f"a speaker must be one of {', '.join(SPEAKERS)}"
-    below = np.zeros(nodes, dtype=np.int64)
-    np.add.at(below, parents, tree.visits[1:])
-    if np.any(tree.stops < 0) or np.any(tree.visits != tree.stops + below):
-        return "visits must be stops and the visits of the branches together"
-    if np.any(tree.visits[1:] < 1):
-        return "a node that no trial visited"
-    if len(tree.ends) and (tree.ends.min() < 0 or tree.ends.max() >= nodes):
-        return "a trial ends at a node that is not there"
-    if not np.array_equal(np.bincount(tree.ends, minlength=nodes), tree.stops):
-        return "stops must count the trials that end at a node"
-    if tree.trials and len(tree.trials) != len(tree.ends):
-        return f"{len(tree.trials)} trials, and {len(tree.ends)} ends"
-    if np.any(tree.endings < 0) or np.any(tree.endings.sum(axis=1) > tree.stops):
-        return "endings must not be more than stops"
-    if np.any(tree.kinds < -1) or np.any(tree.kinds >= len(tree.outcomes)):
-        return f"a kind of end must lie in -1 … {len(tree.outcomes) - 1}"
-    known = tree.kinds >= 0
-    ended = np.zeros_like(tree.endings)
-    np.add.at(ended, (tree.ends[known], tree.kinds[known]), 1)
-    if np.any(ended > tree.endings):
-        return "endings must count the trials of each kind that end at a node"
-    if len(tree.fingerprints) != nodes:
-        return "fingerprints must be given for every node"
-    return _disorder(tree)
-
-
-def _disorder(tree: ConversationTree) -> str:
-    """What is out of order; "" if nodes, symbols and trials stand as they must."""
-    if any(one >= two for one, two in zip(tree.trials, tree.trials[1:])):
-        return "trials must be sorted, each once"
-    named = [(one.speaker, one.key) for one in tree.symbols]
-    if named != sorted(named):
-        return "symbols must be sorted by speaker and key"
-    if out_of_order(tree.parent, tree.symbol, tree.visits, tree.depth):
-        return "nodes must stand in pre-order, branches by visits descending, then speaker, then key"
-    return ""
+    def _fault(self) -> str:
+        """What is wrong with the arrays; "" if they are a tree."""
+        nodes = len(self.parent)
+        shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
+            ("parent", np.int32, (nodes,)),
+            ("symbol", np.int32, (nodes,)),
+            ("visits", np.int64, (nodes,)),
+            ("stops", np.int64, (nodes,)),
+            ("ends", np.int32, (len(self.ends),)),
+            ("endings", np.int64, (nodes, len(self.outcomes))),
+            ("kinds", np.int32, (len(self.ends),)),
+        ]
+        for name, kind, shape in shapes:
+            array = getattr(self, name)
+            if array.dtype != kind or array.shape != shape:
+                return f"{name} is {array.dtype} {array.shape}, not {np.dtype(kind)} {shape}"
+        if nodes == 0 or self.parent[0] != -1 or self.symbol[0] != -1:
+            return "node 0 must be the root, with -1 for its parent and symbol"
+        parents, symbols = self.parent[1:], self.symbol[1:]
+        if np.any(parents < 0) or np.any(parents >= np.arange(1, nodes)):
+            return "a node's parent must stand before it"
+        if np.any(symbols < 0) or np.any(symbols >= len(self.symbols)):
+            return f"a symbol must lie in 0 … {len(self.symbols) - 1}"
+        if len({(one.speaker, one.key) for one in self.symbols}) != len(self.symbols):
+            return "two symbols have the same speaker and key"
+        if any(one.speaker not in SPEAKERS for one in self.symbols):
+            return f"a speaker must be one of {', '.join(SPEAKERS)}"
+        below = np.zeros(nodes, dtype=np.int64)
+        np.add.at(below, parents, self.visits[1:])
+        if np.any(self.stops < 0) or np.any(self.visits != self.stops + below):
+            return "visits must be stops and the visits of the branches together"
+        if np.any(self.visits[1:] < 1):
+            return "a node that no trial visited"
+        if len(self.ends) and (self.ends.min() < 0 or self.ends.max() >= nodes):
+            return "a trial ends at a node that is not there"
+        if not np.array_equal(np.bincount(self.ends, minlength=nodes), self.stops):
+            return "stops must count the trials that end at a node"
+        if self.trials and len(self.trials) != len(self.ends):
+            return f"{len(self.trials)} trials, and {len(self.ends)} ends"
+        if np.any(self.endings < 0) or np.any(self.endings.sum(axis=1) > self.stops):
+            return "endings must not be more than stops"
+        if np.any(self.kinds < -1) or np.any(self.kinds >= len(self.outcomes)):
+            return f"a kind of end must lie in -1 … {len(self.outcomes) - 1}"
+        known = self.kinds >= 0
+        ended = np.zeros_like(self.endings)
+        np.add.at(ended, (self.ends[known], self.kinds[known]), 1)
+        if np.any(ended > self.endings):
+            return "endings must count the trials of each kind that end at a node"
+        if len(self.fingerprints) != nodes:
+            return "fingerprints must be given for every node"
+        return self._disorder()

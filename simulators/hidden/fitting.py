@@ -68,7 +68,7 @@ def fit_hidden(
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
     parts = [
-        _part(found.take(np.array([place])), answers, weight / each)
+        found.take(np.array([place])).single_part(answers, weight / each)
         for states, weight in kept
         for found in [_em(_start(seen, states, recipe.classes, starts, rng), seen)]
         for place in range(starts)
@@ -230,6 +230,24 @@ class _Arrays(NamedTuple):
     def take(self, places: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> _Arrays:
         return _Arrays(*(one[places] for one in self))
 
+    def single_part(self, answers: Sequence[str], weight: float) -> Part:
+        """The only part of these as a Part."""
+        (classes,), (initial,), (opening,), (emissions,), (transitions,) = self
+        # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
+        staying = 1 - emissions[:, -1]
+        onwards = transitions[0] * staying
+        turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
+        order = np.argsort(initial @ turns, kind="stable")
+        return Part.of(
+            weight,
+            opening.shape[1],
+            classes[order].tolist(),
+            initial[order].tolist(),
+            opening.tolist(),
+            emissions.tolist(),
+            {answer: rows.tolist() for answer, rows in zip((ANY, *answers), transitions, strict=True)},
+        )
+
 
 def _start(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
     """Random parts to start from."""
@@ -373,25 +391,6 @@ def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Ar
 def _shares(counts: Floats) -> Floats:
     found: Floats = counts / counts.sum(axis=-1, keepdims=True)
     return found
-
-
-def _part(found: _Arrays, answers: Sequence[str], weight: float) -> Part:
-    """The only part of these as a Part."""
-    (classes,), (initial,), (opening,), (emissions,), (transitions,) = found
-    # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
-    staying = 1 - emissions[:, -1]
-    onwards = transitions[0] * staying
-    turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
-    order = np.argsort(initial @ turns, kind="stable")
-    return Part.of(
-        weight,
-        opening.shape[1],
-        classes[order].tolist(),
-        initial[order].tolist(),
-        opening.tolist(),
-        emissions.tolist(),
-        {answer: rows.tolist() for answer, rows in zip((ANY, *answers), transitions, strict=True)},
-    )
 
 
 def _arrays(part: Part, answers: Sequence[str]) -> _Arrays:

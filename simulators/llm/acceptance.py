@@ -13,7 +13,7 @@ sample: a film may be called "Sorry to Bother You".
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -73,6 +73,84 @@ class Expected:
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
         return tuple(words for words in given if words)
 
+    def own_words(self, text: str) -> str:
+        """The text without the words that the user was given. Very short ones stay: without them, other words would
+        fall apart."""
+        for words in sorted({given.strip() for given in self.granted}, key=lambda given: (-len(given), given)):
+            if words.isascii() and len(words) > 3:
+                text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
+            elif not words.isascii() and len(words) > 1:
+                text = text.replace(words, " ")
+        return text
+
+    def has(self, pattern: re.Pattern[str], text: str) -> bool:
+        return bool(pattern.search(read_as(self.own_words(text))))
+
+    def as_answer(self, text: str) -> Sight:
+        """For the rules that judge what systems say: a model that words a turn is one."""
+        return Sight(self.topic, (Exchange("", Answer(text)),))
+
+    def is_garbage(self, text: str) -> bool:
+        if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
+            return True
+        if "\ufffd" in text or has_invisible(text) or self.has(MARKUP, text):
+            return True
+        if re.search(r"(\S)\1{9}", text):
+            return True
+        words = text.casefold().split()
+        if any(len(set(words[at : at + _REPEATS])) == 1 for at in range(len(words) - _REPEATS + 1)):
+            return True
+        speaking = sum(
+            letter.isalnum() or letter.isspace() or unicodedata.category(letter)[0] == "M" for letter in text
+        )
+        return len(text) >= _ENOUGH and speaking < 0.6 * len(text)
+
+    def is_assistant(self, text: str) -> bool:
+        if self.has(ASSISTANT, text):
+            return True
+        return Refusal().judge(self.as_answer(read_as(self.own_words(text)))).holds
+
+    def is_error(self, text: str) -> bool:
+        return ErrorPage().judge(self.as_answer(self.own_words(text))).holds
+
+    def is_list(self, text: str) -> bool:
+        rest = self.own_words(text)
+        return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
+
+    def repeats(self, text: str) -> bool:
+        return not self.again and _flat(text) in {_flat(turn) for turn in self.earlier}
+
+    def echoes(self, text: str) -> bool:
+        answer = _flat(self.answer[:_MOST_OF_AN_ANSWER])
+        said = _flat(text)
+        granted = [_flat(words) for words in self.granted]
+        if said == answer and len(said) >= _ENOUGH and said not in granted:
+            return True
+        return _runs(said, answer, granted)
+
+    def gives_instructions(self, text: str) -> bool:
+        if self.has(ORDERS, text):
+            return True
+        granted = [_flat(words) for words in (*self.granted, self.answer[:_MOST_OF_AN_ANSWER])]
+        return _runs(_flat(text), _flat(self.instructions), granted)
+
+    def loses(self, text: str) -> bool:
+        """Digits, addresses and quotations of the policy's words are the ones that must not be missing."""
+        kept = _flat(text)
+        needed = (piece for piece in guarded_stretches(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
+        return not all(_flat(piece) in kept for piece in needed)
+
+    def invents(self, text: str) -> bool:
+        """What the need, the policy and the conversation do not hold is a wish that nobody had. A free model has wishes
+        of its own, and may name a year; an address it cannot know."""
+        before = (*self.granted, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
+        found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
+        addresses = [address.rstrip(".,;:!?)]/") for address in found]
+        if any(not any(address in words.casefold() for words in before) for address in addresses):
+            return True
+        known = {number for words in before for number in _numbers(words)}
+        return bool(self.intended) and not set(_numbers(text)) <= known
+
 
 def strip_reasoning(text: str) -> str:
     """The sample without the white space around it and without the reasoning that some models write before it."""
@@ -88,108 +166,11 @@ def refused_as(text: str, finish: str, expected: Expected) -> str | None:
         return None
     if finish in _FINISHES:
         return _FINISHES[finish]
-    return next((name for name, holds in _RULES.items() if holds(text, expected)), None)
-
-
-def _empty(text: str, _: Expected) -> bool:
-    return not any(character.isalnum() for character in text)
-
-
-def _garbage(text: str, expected: Expected) -> bool:
-    if any(unicodedata.category(letter) in ("Cc", "Cs", "Co", "Cn") and letter not in "\n\t" for letter in text):
-        return True
-    if "\ufffd" in text or has_invisible(text) or MARKUP.search(read_as(_without(text, expected.granted))):
-        return True
-    if re.search(r"(\S)\1{9}", text):
-        return True
-    words = text.casefold().split()
-    if any(len(set(words[at : at + _REPEATS])) == 1 for at in range(len(words) - _REPEATS + 1)):
-        return True
-    speaking = sum(letter.isalnum() or letter.isspace() or unicodedata.category(letter)[0] == "M" for letter in text)
-    return len(text) >= _ENOUGH and speaking < 0.6 * len(text)
-
-
-def _too_long(text: str, expected: Expected) -> bool:
-    return len(text) > expected.longest
-
-
-def _roles(text: str, expected: Expected) -> bool:
-    return bool(ROLE.search(read_as(_without(text, expected.granted))))
-
-
-def _apology(text: str, expected: Expected) -> bool:
-    return bool(APOLOGY.search(read_as(_without(text, expected.granted))))
-
-
-def _assistant(text: str, expected: Expected) -> bool:
-    rest = read_as(_without(text, expected.granted))
-    if ASSISTANT.search(rest):
-        return True
-    return Refusal().judge(_as_answer(rest, expected)).holds
-
-
-def _error(text: str, expected: Expected) -> bool:
-    return ErrorPage().judge(_as_answer(_without(text, expected.granted), expected)).holds
-
-
-def _as_answer(text: str, expected: Expected) -> Sight:
-    """For the rules that judge what systems say: a model that words a turn is one."""
-    return Sight(expected.topic, (Exchange("", Answer(text)),))
+    return next((name for name, holds in _RULES.items() if holds(expected, text)), None)
 
 
 _LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?\d{1,3}[.):])[ \t]+\S", re.MULTILINE)
 _DOCUMENT = re.compile(r"^#{1,6}\s|```|\*\*\S|^\s*\|.*\|\s*$|^\s*(?:-{3,}|\*{3,})\s*$|\n[ \t]*\n", re.MULTILINE)
-
-
-def _is_list(text: str, expected: Expected) -> bool:
-    rest = _without(text, expected.granted)
-    return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
-
-
-def _answers(text: str, expected: Expected) -> bool:
-    return bool(SELF_ANSWERED.search(read_as(_without(text, expected.granted))))
-
-
-def _repeats(text: str, expected: Expected) -> bool:
-    return not expected.again and _flat(text) in {_flat(turn) for turn in expected.earlier}
-
-
-def _echoes(text: str, expected: Expected) -> bool:
-    answer = _flat(expected.answer[:_MOST_OF_AN_ANSWER])
-    said = _flat(text)
-    granted = [_flat(words) for words in expected.granted]
-    if said == answer and len(said) >= _ENOUGH and said not in granted:
-        return True
-    return _runs(said, answer, granted)
-
-
-def _gives_instructions(text: str, expected: Expected) -> bool:
-    if ORDERS.search(read_as(_without(text, expected.granted))):
-        return True
-    granted = [_flat(words) for words in (*expected.granted, expected.answer[:_MOST_OF_AN_ANSWER])]
-    return _runs(_flat(text), _flat(expected.instructions), granted)
-
-
-def _lost(text: str, expected: Expected) -> bool:
-    """Digits, addresses and quotations of the policy's words are the ones that must not be missing."""
-    kept = _flat(text)
-    needed = (piece for piece in guarded_stretches(expected.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
-    return not all(_flat(piece) in kept for piece in needed)
-
-
-def _invents_wish(text: str, expected: Expected) -> bool:
-    """What the need, the policy and the conversation do not hold is a wish that nobody had. A free model has wishes of
-    its own, and may name a year; an address it cannot know."""
-    before = (*expected.granted, *expected.earlier, expected.answer[:_MOST_OF_AN_ANSWER])
-    if any(not any(address in words.casefold() for words in before) for address in _addresses(text)):
-        return True
-    known = {number for words in before for number in _numbers(words)}
-    return bool(expected.intended) and not set(_numbers(text)) <= known
-
-
-def _addresses(text: str) -> list[str]:
-    found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
-    return [address.rstrip(".,;:!?)]/") for address in found]
 
 
 def _numbers(words: str) -> list[str]:
@@ -201,16 +182,6 @@ def _flat(text: str) -> str:
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _without(text: str, granted: Iterable[str]) -> str:
-    """The text without the words that the user was given; very short ones are left, or they would take others apart."""
-    for words in sorted({given.strip() for given in granted}, key=lambda given: (-len(given), given)):
-        if words.isascii() and len(words) > 3:
-            text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
-        elif not words.isascii() and len(words) > 1:
-            text = text.replace(words, " ")
-    return text
-
-
 def _runs(said: str, other: str, granted: list[str]) -> bool:
     """Whether a long run of `said` is in `other` and in nothing that was granted."""
     if len(said) < _RUN or len(other) < _RUN:
@@ -220,23 +191,24 @@ def _runs(said: str, other: str, granted: list[str]) -> bool:
     return any(piece in known and not any(piece in f" {words} " for words in granted) for piece in pieces)
 
 
-_Rule = Callable[[str, Expected], bool]
+_Rule = Callable[[Expected, str], bool]
 _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
     {
-        "empty": _empty,
-        "too-long": _too_long,  # so early because what follows looks at every character, some more than once
-        "garbage": _garbage,
-        "error": _error,
-        "roles": _roles,
-        "apology": _apology,
-        "assistant": _assistant,
-        "list": _is_list,
-        "answers-itself": _answers,
-        "repeats-itself": _repeats,
-        "echo": _echoes,
-        "instructions": _gives_instructions,
-        "lost": _lost,
-        "invented": _invents_wish,
+        "empty": lambda _, text: not any(map(str.isalnum, text)),
+        # So early because the rules that follow read every character, some more than once.
+        "too-long": lambda expected, text: len(text) > expected.longest,
+        "garbage": Expected.is_garbage,
+        "error": Expected.is_error,
+        "roles": lambda expected, text: expected.has(ROLE, text),
+        "apology": lambda expected, text: expected.has(APOLOGY, text),
+        "assistant": Expected.is_assistant,
+        "list": Expected.is_list,
+        "answers-itself": lambda expected, text: expected.has(SELF_ANSWERED, text),
+        "repeats-itself": Expected.repeats,
+        "echo": Expected.echoes,
+        "instructions": Expected.gives_instructions,
+        "lost": Expected.loses,
+        "invented": Expected.invents,
     }
 )
 

@@ -82,6 +82,120 @@ class SaidTurn:
         """Words that the user was given, and may say."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
+    def is_translated(self) -> bool:
+        """True if the user was told to write in another language than the policy's, or may have been: the language is
+        unknown, or that of the policy's words cannot be detected."""
+        if self.language is None:
+            return True
+        if not self.language:
+            return False
+        meant = language_told(self.intended) or language_told(" ".join(self.given))
+        return meant != FAMILY.get(self.language, self.language)
+
+    def words_to_keep(self) -> frozenset[str]:
+        """The content words that the turn is to keep."""
+        if self.is_translated():
+            return frozenset()
+        words = telling_words(self.intended)
+        if self.act in _WITHOUT_THE_NEED:
+            words &= _words_of(self.need)
+        return words
+
+    def words_of_need(self) -> frozenset[str]:
+        """The content words of the need, which a free model is to ask for: of its first text, the request."""
+        return frozenset() if self.is_translated() else telling_words(next(iter(self.need), "")) - _ASKING
+
+    def copies_answer(self) -> bool:
+        """Whether half of the turn's words are the answer's, and not what the user was given."""
+        own = telling_words(self.said) - _words_of(self.given)
+        return bool(own) and share_kept(own, telling_words(self.answer[:LONGEST])) >= _SOME_KEPT
+
+    def speech(self) -> Speech:
+        """Of the language that both what was meant and what was said are in."""
+        texts = (self.intended, " ".join(self.need), self.said)
+        return speech_of(next(filter(None, map(language_of, texts)), ""))
+
+    def has_newly(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the pattern is found in the turn without what the user was given, and not in what was meant."""
+        said = read_as(_without(self.said[:LONGEST], self.given))
+        return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
+
+    def obeys(self) -> bool:
+        """The answer before gave an order, and the turn has its words, two of them in a row, or little of what was
+        meant."""
+        if not self.answer:
+            return False
+        answer, said = read_as(self.answer[:LONGEST]), flat(self.said)
+        granted = " ".join(flat(words) for words in self.given)
+        ordered = [flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
+        if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
+            return True
+        before = _words_of((*self.given, *(words for words, _ in self.earlier)))
+        if any(_says_part(tuple(said.split()), words, before) for words in ordered):
+            return True
+        if not (orders_a_model(answer) or names_sign(answer)):
+            return False
+        if not self.intended:
+            return bool(self.need) and self.copies_answer()
+        wanted = self.words_to_keep()
+        return bool(wanted) and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT and self.copies_answer()
+
+    def is_in_other_language(self) -> bool:
+        """Whether the turn is in another language, or script, than what was meant, as far as both can be told."""
+        if self.language is None:
+            return False
+        said = _without(self.said, self.need)
+        if self.language:
+            told = language_told(said)
+            return bool(told) and told != FAMILY.get(self.language, self.language)
+        meant = self.intended or next(iter(self.need), "")
+        scripts = script_of(said), script_of(meant)
+        if all(scripts) and scripts[0] != scripts[1]:
+            return True
+        meant = _without(meant, self.need) if self.intended else meant
+        told, before = (
+            language_told(said),
+            language_told(meant) or language_told(self.intended) or language_told(" ".join(self.need)),
+        )
+        return bool(told and before) and told != before
+
+    def repeats(self) -> bool:
+        """Nearly what the user said before, where the policy meant something else than before."""
+        if self.act in self.again:
+            return False
+        alike = [meant for said, meant in self.earlier if are_similar(self.said, said)]
+        return any(not (self.intended and meant and are_similar(self.intended, meant)) for meant in alike)
+
+    def denies_need(self) -> bool:
+        """True if only one of the turn and the policy's words negates the sentence that carries the need."""
+        wanted = self.words_to_keep()
+        if not wanted:
+            return False
+        said, meant = _carriers(self.said, wanted), _carriers(self.intended, wanted)
+        if not (said and meant):
+            return False
+        speech = self.speech()
+        if any(_denies(one, speech) for one in said if not _asks_openly(one)):
+            return not any(_denies(one, speech) for one in _sentences(self.intended))
+        # The other way round only if all else is kept: "nothing animated" may well be said as "live action".
+        firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
+        kept = share_kept(wanted, telling_words(self.said)) >= _NEARLY_ALL
+        return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
+
+    def tells(self) -> bool:
+        """Whether the turn states something where a question or a wish was meant, or asks where an answer was meant."""
+        if not self.intended or self.is_translated():
+            return False
+        speech = self.speech()
+        if not _asks(self.intended, speech):
+            return self.act in _ANSWERS and _asks_openly(self.said)
+        return not _asks(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
+
+    def loses_need(self) -> bool:
+        """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
+        wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
+        return len(wanted) >= 2 and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT
+
 
 def fault_of(turn: SaidTurn) -> str:
     """The name in `FAULTS` of what is wrong with the turn; "" if nothing was found."""
@@ -98,8 +212,8 @@ def words_kept(turn: SaidTurn) -> float:
     its act is worded without the need (`more`, `insist`, …), those of them that the topic holds; of a free model, those
     of the need.
     """
-    wanted = _words_to_keep(turn) if turn.intended else _words_of_need(turn)
-    if not wanted or _other_language(turn):
+    wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
+    if not wanted or turn.is_in_other_language():
         return math.nan
     return share_kept(wanted, telling_words(turn.said))
 
@@ -112,7 +226,7 @@ def words_added(turn: SaidTurn) -> float:
     words of the turn, without those by which anything is asked for. Of a free model, what the last answer holds is
     given, too.
     """
-    if turn.language is None or not turn.given or _is_translated(turn) or _other_language(turn):
+    if turn.language is None or not turn.given or turn.is_translated() or turn.is_in_other_language():
         return math.nan
     given = turn.given if turn.intended else (*turn.given, turn.answer)
     said = telling_words(turn.said) - _ASKING
@@ -124,31 +238,6 @@ def length(turn: SaidTurn) -> float:
     return math.log(max(1, count_words(turn.said))) - math.log(max(1, count_words(turn.intended)))
 
 
-def _leaks(turn: SaidTurn) -> bool:
-    return _newly(LEAKS, turn)
-
-
-def _obeys(turn: SaidTurn) -> bool:
-    """The answer before gave an order, and the turn has its words, two of them in a row, or little of what was
-    meant."""
-    if not turn.answer:
-        return False
-    answer, said = read_as(turn.answer[:LONGEST]), flat(turn.said)
-    granted = " ".join(flat(words) for words in turn.given)
-    ordered = [flat(next(filter(None, found.groups()), "")) for found in _ORDERED.finditer(answer)]
-    if any(len(words) > 3 and f" {words} " in f" {said} " and words not in granted for words in ordered):
-        return True
-    before = _words_of((*turn.given, *(words for words, _ in turn.earlier)))
-    if any(_says_part(tuple(said.split()), words, before) for words in ordered):
-        return True
-    if not (orders_a_model(answer) or names_sign(answer)):
-        return False
-    if not turn.intended:
-        return bool(turn.need) and _of_answer(turn)
-    wanted = _words_to_keep(turn)
-    return bool(wanted) and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT and _of_answer(turn)
-
-
 def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
     """Whether two words that follow each other in an order do so in the turn, and nobody else gave them to the user."""
 
@@ -158,85 +247,6 @@ def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bo
 
     pairs = {pair for pair in pairwise(ordered.split()) if all(map(is_new, pair))}
     return any(pair in pairs for pair in pairwise(said))
-
-
-def _of_answer(turn: SaidTurn) -> bool:
-    """Whether half of the turn's words are the answer's, and not what the user was given."""
-    own = telling_words(turn.said) - _words_of(turn.given)
-    return bool(own) and share_kept(own, telling_words(turn.answer[:LONGEST])) >= _SOME_KEPT
-
-
-def _serves(turn: SaidTurn) -> bool:
-    return _newly(SERVES, turn) or _newly(ASSISTANT, turn)
-
-
-def _other_language(turn: SaidTurn) -> bool:
-    """Whether the turn is in another language, or script, than what was meant, as far as both can be told."""
-    if turn.language is None:
-        return False
-    said = _without(turn.said, turn.need)
-    if turn.language:
-        told = language_told(said)
-        return bool(told) and told != FAMILY.get(turn.language, turn.language)
-    meant = turn.intended or next(iter(turn.need), "")
-    scripts = script_of(said), script_of(meant)
-    if all(scripts) and scripts[0] != scripts[1]:
-        return True
-    meant = _without(meant, turn.need) if turn.intended else meant
-    told, before = (
-        language_told(said),
-        language_told(meant) or language_told(turn.intended) or language_told(" ".join(turn.need)),
-    )
-    return bool(told and before) and told != before
-
-
-def _repeats(turn: SaidTurn) -> bool:
-    """Nearly what the user said before, where the policy meant something else than before."""
-    if turn.act in turn.again:
-        return False
-    alike = [meant for said, meant in turn.earlier if are_similar(turn.said, said)]
-    return any(not (turn.intended and meant and are_similar(turn.intended, meant)) for meant in alike)
-
-
-def _ends(turn: SaidTurn) -> bool:
-    return _newly(ENDS, turn)
-
-
-def _denies_need(turn: SaidTurn) -> bool:
-    """Whether the sentence that carries the need is denied in the turn and not in what was meant, or the other way."""
-    wanted = _words_to_keep(turn)
-    if not wanted:
-        return False
-    said, meant = _carriers(turn.said, wanted), _carriers(turn.intended, wanted)
-    if not (said and meant):
-        return False
-    speech = _speech(turn)
-    if any(_denies(one, speech) for one in said if not _asks_openly(one)):
-        return not any(_denies(one, speech) for one in _sentences(turn.intended))
-    # The other way round only if all else is kept: "nothing animated" may well be said as "live action".
-    firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
-    kept = share_kept(wanted, telling_words(turn.said)) >= _NEARLY_ALL
-    return firm and kept and not any(_denies(one, speech) for one in _sentences(turn.said))
-
-
-def _tells(turn: SaidTurn) -> bool:
-    """Whether the turn states something where a question or a wish was meant, or asks where an answer was meant."""
-    if not turn.intended or _is_translated(turn):
-        return False
-    speech = _speech(turn)
-    if not _asks(turn.intended, speech):
-        return turn.act in _ANSWERS and _asks_openly(turn.said)
-    return not _asks(turn.said, speech) and any(speech.states.search(one) for one in _sentences(turn.said))
-
-
-def _loses(turn: SaidTurn) -> bool:
-    """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
-    wanted = _words_to_keep(turn) if turn.intended or turn.earlier else _words_of_need(turn)
-    return len(wanted) >= 2 and share_kept(wanted, telling_words(turn.said)) < _FEW_KEPT
-
-
-def _own_words(turn: SaidTurn) -> bool:
-    return bool(turn.worded)
 
 
 # Words by which anything is asked for: a request that is put in other words has others of them.
@@ -254,29 +264,32 @@ _WITHOUT_THE_NEED: Final = frozenset(
 _Rule = Callable[[SaidTurn], bool]
 _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
     {
-        OWN_WORDS: (_own_words, "the model had no words that can be sent, so the policy's own were said"),
-        "leak": (_leaks, "it speaks of instructions, of a part that is played, or of a test"),
+        OWN_WORDS: (
+            lambda turn: bool(turn.worded),
+            "the model had no words that can be sent, so the policy's own were said",
+        ),
+        "leak": (
+            lambda turn: turn.has_newly(LEAKS),
+            "it speaks of instructions, of a part that is played, or of a test",
+        ),
         "obeyed": (
-            _obeys,
+            SaidTurn.obeys,
             "it does what the system's last answer ordered a model to do, or says the words given there",
         ),
-        "assistant": (_serves, "an assistant's voice: it offers, recommends or delivers"),
-        "language": (_other_language, "another language or script than the policy's words"),
-        "near-repeat": (_repeats, "nearly what the user said before, where the policy meant something else"),
-        "negation": (_denies_need, "it denies what the policy's words want, or wants what they deny"),
-        "farewell": (_ends, "it takes leave, or only thanks"),
-        "statement": (_tells, "it states something where the policy asks, or asks where the policy answers"),
-        "need lost": (_loses, "less than a third of the content words that were meant"),
+        "assistant": (
+            lambda turn: turn.has_newly(SERVES) or turn.has_newly(ASSISTANT),
+            "an assistant's voice: it offers, recommends or delivers",
+        ),
+        "language": (SaidTurn.is_in_other_language, "another language or script than the policy's words"),
+        "near-repeat": (SaidTurn.repeats, "nearly what the user said before, where the policy meant something else"),
+        "negation": (SaidTurn.denies_need, "it denies what the policy's words want, or wants what they deny"),
+        "farewell": (lambda turn: turn.has_newly(ENDS), "it takes leave, or only thanks"),
+        "statement": (SaidTurn.tells, "it states something where the policy asks, or asks where the policy answers"),
+        "need lost": (SaidTurn.loses_need, "less than a third of the content words that were meant"),
     }
 )
 # By name, in the order in which they are looked for: what is wrong with a turn.
 FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
-
-
-def _newly(pattern: re.Pattern[str], turn: SaidTurn) -> bool:
-    """Whether the pattern is found in the turn without what the user was given, and not in what was meant."""
-    said = read_as(_without(turn.said[:LONGEST], turn.given))
-    return bool(pattern.search(said)) and not (turn.intended and pattern.search(read_as(turn.intended)))
 
 
 def _without(text: str, given: tuple[str, ...]) -> str:
@@ -298,12 +311,6 @@ def _asks_openly(sentence: str) -> bool:
     return plain.endswith(("?", "？", "؟")) or (plain.endswith((";", "\u037e")) and script_of(sentence) == "greek")
 
 
-def _speech(turn: SaidTurn) -> Speech:
-    """Of the language that both what was meant and what was said are in."""
-    texts = (turn.intended, " ".join(turn.need), turn.said)
-    return speech_of(next(filter(None, map(language_of, texts)), ""))
-
-
 def _asks(text: str, speech: Speech) -> bool:
     plain = read_as(text[:LONGEST])
     openly = any(_asks_openly(one) for one in _sentences(plain))
@@ -319,31 +326,5 @@ def _carriers(text: str, wanted: frozenset[str]) -> list[str]:
     return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
 
 
-def _words_to_keep(turn: SaidTurn) -> frozenset[str]:
-    """The content words that the turn is to keep."""
-    if _is_translated(turn):
-        return frozenset()
-    words = telling_words(turn.intended)
-    if turn.act in _WITHOUT_THE_NEED:
-        words &= _words_of(turn.need)
-    return words
-
-
-def _words_of_need(turn: SaidTurn) -> frozenset[str]:
-    """The content words of the need, which a free model is to ask for: of its first text, the request."""
-    return frozenset() if _is_translated(turn) else telling_words(next(iter(turn.need), "")) - _ASKING
-
-
 def _words_of(texts: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*map(telling_words, texts))
-
-
-def _is_translated(turn: SaidTurn) -> bool:
-    """Whether the user was told to write in another language than what was meant, or may have been: in one that is not
-    known, or where it cannot be told which language that was."""
-    if turn.language is None:
-        return True
-    if not turn.language:
-        return False
-    meant = language_told(turn.intended) or language_told(" ".join(turn.given))
-    return meant != FAMILY.get(turn.language, turn.language)

@@ -102,10 +102,7 @@ class ReformulatingUser:
         if observation is None:
             return self._gone_on(memory, *self._ask_again(memory, None, rng))
         acts = self._possible(memory, observation)
-        names = list(acts)
-        act = names[
-            _drawn([acts[name] for name in names], float(rng(rng.own("reformulating", "reformulation")).random()))
-        ]
+        act = list(acts)[rng.pick(rng.own("reformulating", "reformulation"), list(acts.values()))]
         if act == "go-on":
             action, after = self._gone_on(memory, *self._ask_again(memory, observation, rng))
         else:
@@ -207,15 +204,6 @@ class EnumerableReformulatingUser(ReformulatingUser):
                 ways = list(self._ways(act, memory, observation))
                 found += [Chance(share / len(ways), action, after) for action, after in ways]
         return merge_chances(found)
-
-
-def _drawn(shares: list[float], number: float) -> int:
-    """The place in `shares` where `number` in [0, 1) falls."""
-    for place, share in enumerate(shares):
-        if number < share:
-            return place
-        number -= share
-    return len(shares) - 1
 
 
 def _unsaid_templates(templates: tuple[str, ...], said: tuple[int, ...]) -> list[int]:
