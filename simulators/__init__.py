@@ -1,4 +1,4 @@
-"""Users: whoever takes the user's side of a conversation."""
+"""Simulated and human users: everyone who takes the user's side of a conversation."""
 
 import lazy_loader
 

@@ -1,27 +1,26 @@
-"""Tables of what users do next: counts of acts after what came before, and the probabilities they give.
+"""Tables of what users do next: counts of acts by context, and the probabilities estimated from them.
 
-A user act is a name (`ask`, `more`, `FQ`); what the system answered is a label or act of its own (`o`, `x`, `PA`), `-`
-where nothing is known of it. `stop` means that the user leaves, which is impossible before the first turn.
+A user act is a name (`ask`, `more`, `FQ`). The system's answer is a label or an act of its own (`o`, `x`, `PA`), or
+`-` if it is unknown. `stop` means that the user leaves, which is impossible before the first turn.
 
-The context of an act is the last `order` acts (`start` before the first) and the last answer. Where a context was seen
+The context of an act is the last `order` acts (`start` before the first) and the last answer. If a context was seen
 too seldom, shorter ones are used, in this order:
 
     (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
-    (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      where nothing is known of the answer
+    (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      if the answer is unknown
 
-(a1) stands for (a1, `*`): whatever the answer was. The second last act is dropped first, because the last answer says
-more about what follows; without an answer it is kept. Each context contains all counts of the ones before it, so the
-mixed contexts are nested.
+(a1) is short for (a1, `*`): any answer. The second-last act is dropped first, because the last answer predicts more;
+without an answer it is kept. Each context contains all counts of the longer ones, so the mixed contexts are nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
-Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) different ones;
+Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) of them different;
 
     p(a | h) = (n(h, a) + T(h)·p(a | shorter h)) / (n(h) + T(h)).
 
 A context with the same counts as the shorter one is skipped, so that nothing is smoothed twice.
 
-Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K), with K
-the acts that are possible there. w = 0 is the relative frequency.
+Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K), where
+K is the number of possible acts. w = 0 is the relative frequency.
 """
 
 from __future__ import annotations
@@ -43,8 +42,10 @@ Context = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class ActSequence:
-    """What one user did. acts: at least one. answers: what the system answered to each, `-` where it is not known; the
-    last may be missing where the user left without one. ended: the user left; False where the recording was cut off.
+    """The acts of one user in one dialogue.
+
+    acts: at least one. answers: the system's answer to each act, `-` if unknown; the last is missing if the user left
+    without one. ended: False if the recording was cut off before the user left.
     """
 
     acts: tuple[str, ...]
@@ -60,7 +61,7 @@ class ActSequence:
             raise ValueError("'start' and 'stop' are no acts of a user")
 
     def contexts(self, order: int) -> Iterator[tuple[Context, str]]:
-        """Each act of the sequence with the context it was taken in; last the stop, if the user left."""
+        """Yield each act with its context, and finally the stop if the user left."""
         before: list[str] = [START]
         answer = UNKNOWN
         for number, act in enumerate(self.acts):
@@ -80,9 +81,8 @@ def fit(
     least: int = 1,
     acts: Sequence[str] = (),
 ) -> ActTable:
-    """The table of counted acts. acts: those that are possible besides the ones that were seen. Raises ValueError
-    without a sequence.
-    """
+    """Count the acts of all sequences in an `ActTable`. acts: possible acts besides those seen. Raises ValueError
+    without a sequence."""
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
     for sequence in sequences:
@@ -98,11 +98,11 @@ def fit(
 
 @dataclass(frozen=True)
 class ActTable:
-    """Counts in every longest context, and how probabilities are made of them.
+    """Counts in every longest context, with the smoothing that turns them into probabilities.
 
-    acts: all that are possible, `stop` not among them. order: 1 or 2. counts: by context, how often each act (or
-    `stop`) followed. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to be
-    used, at least 1; only for additive smoothing.
+    acts: all possible acts, without `stop`. order: 1 or 2. counts: how often each act (or `stop`) followed each
+    context. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to be used, at
+    least 1; only for additive smoothing.
     """
 
     acts: tuple[str, ...]
@@ -137,9 +137,10 @@ class ActTable:
         object.__setattr__(self, "_levels", levels)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Probability of each act and of `stop` after the acts `after` (oldest first; empty: the opening), sum 1.
+        """Return the probability of each act and of `stop` after the acts `after` (oldest first; empty for the
+        opening).
 
-        The opening has no `stop`.
+        The probabilities sum to 1. The opening has no `stop`.
         """
         context = _context(after, answer, self.order)
         possible = self.acts if _opens(context) else (*self.acts, STOP)
@@ -161,13 +162,13 @@ class ActTable:
         return found
 
     def seen(self, after: Sequence[str], answer: str = UNKNOWN) -> int:
-        """How often this very context was seen."""
+        """Return how often exactly this context was seen."""
         return self._levels.get(_context(after, answer, self.order), Counter()).total()
 
     def as_json(self) -> dict[str, object]:
         """{acts, order, smoothing, weight, least, counts: [{after, answer, next}], rows: [{after, answer, n, next}]}.
 
-        rows say for people what the counts give; they are not read back.
+        `rows` show people the probabilities that follow from the counts; they are not read back.
         """
         counts = [
             {"after": list(after), "answer": answer, "next": dict(row)} for (after, answer), row in self.counts.items()
@@ -188,7 +189,7 @@ class ActTable:
 
     @classmethod
     def from_json(cls, value: object) -> ActTable:
-        """The table that `as_json` wrote. Raises ValueError for any other value."""
+        """Return the table that `as_json` wrote. Raises ValueError for any other value."""
         match value:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
                 weight, least = rest.get("weight", 0.5), rest.get("least", 1)
@@ -210,11 +211,12 @@ class ActTable:
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Probabilities that are given instead of counted.
+    """A table of given probabilities instead of counts.
 
-    rows: by context; each sums to 1 (within 1e-6) over acts and `stop`. For a context without a row a shorter one is
-    used: more acts take precedence over fewer and, for the same number of acts, the row with the answer over the one
-    for all answers. (`start`, `*`) must be there, and for every act (act, `*`) or all answers it can get.
+    rows: one per context; each sums to 1 (within 1e-6) over acts and `stop`. A context without a row uses a shorter
+    one: more acts take precedence over fewer, and for the same number of acts the row for the answer over the one for
+    any answer. The table needs a row for (`start`, `*`), and for every act a row for (act, `*`) or for each answer it
+    can get.
     """
 
     acts: tuple[str, ...]
@@ -244,7 +246,8 @@ class GivenRows:
         return next((self.rows[level] for level in levels if level in self.rows), None)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Probability of each act and of `stop` after the acts `after` (oldest first; empty: the opening), sum 1."""
+        """Return the probability of each act and of `stop` after the acts `after` (oldest first; empty for the
+        opening)."""
         context = _context(after, answer, self.order)
         row = self._found(context)
         assert row is not None  # checked above
@@ -262,7 +265,7 @@ def _opens(context: Context) -> bool:
 
 
 def _shorter(context: Context) -> Iterator[Context]:
-    """The context and those that speak in its place, each once. The opening is like nothing else."""
+    """Yield the context and the shorter ones that replace it, each once. Nothing replaces the opening."""
     after, answer = context
     if _opens(context):
         levels: tuple[Context, ...] = ((after, answer), (after, ANY))
@@ -274,7 +277,7 @@ def _shorter(context: Context) -> Iterator[Context]:
 
 
 def _counted_in(context: Context) -> Iterator[Context]:
-    """Every context that holds what was counted in this one, each once."""
+    """Yield every context that includes the counts of this one, each once."""
     after, answer = context
     if _opens(context):
         return _shorter(context)

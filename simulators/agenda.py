@@ -1,28 +1,28 @@
-"""The agenda user: has a goal of constraints and requests, and a stack of what it still means to say.
+"""The agenda user: it has a goal of constraints and requests, and a stack of what it still means to say.
 
 J. Schatzmann, B. Thomson, K. Weilhammer, H. Ye, S. Young, "Agenda-Based User Simulation for Bootstrapping a POMDP
-Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. The top of the stack here is what waits for
-an answer; it is taken off when it was answered, never before. Each decision goes through these steps, in this order:
+Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. Here the top of the stack is the act that
+waits for an answer; it is removed only once it was answered. Each decision follows these steps, in this order:
 
-1. Opening: the first request is asked, with constraints volunteered one after the other while a draw with probability
+1. Opening: the first request is asked. Constraints are volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
-2. The answer is a clarifying question (`protocols.questions`), whatever its label: with probability `cooperativeness`
-   it is answered before the agenda goes on: `inform` with the constraint or fact whose slot or value the question
-   names, `unsure` if it names a slot that the user knows nothing of, else `inform` with the `fallback`, if there is
-   one, else `no-preference`; with 1 - cooperativeness it is passed over (`insist`). The stack stays as it is, but what
-   was said is not said again. Of several slots, the one counts whose words make up most of the question.
-3. The top was not answered (label x; without a label: nothing, an error page or a refusal): with probability
-   `initiative` the next constraint not yet said is added (`refine`), else the top is said again (`insist`).
-4. The top was answered, and is taken off. Each constraint not yet said is said with probability `initiative` (`refine`,
-   which then waits for an answer), in order; where none is, the next request is asked (`ask`). After the last one the
-   goal is reached.
-5. A change whose turn has come is said in place of all that (`revise`), for certain, and then waits for an answer. The
-   goal is not reached while a change is to come: it is said then, before its turn. From there on the user's constraints
-   and facts are those after the change.
+2. If the answer is a clarifying question (`protocols.questions`), whatever its label, it is answered with probability
+   `cooperativeness`: `inform` with the constraint or fact whose slot or value the question names, `unsure` for a slot
+   the user knows nothing about, else `inform` with the `fallback` if there is one, else `no-preference`. Otherwise the
+   question is passed over (`insist`). The stack stays as it is, but nothing is said twice. If a question names several
+   slots, the one whose words make up most of the question counts.
+3. If the top was not answered (label x; without a label: an empty answer, an error page or a refusal), the next unsaid
+   constraint is added with probability `initiative` (`refine`), else the top is said again (`insist`).
+4. If the top was answered, it is removed. Each unsaid constraint is said, in order, with probability `initiative`
+   (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`). After the last request
+   the goal is reached.
+5. A change that is due is said instead (`revise`), with certainty, and then waits for an answer. The goal is not
+   reached while a change is still to come: the change is then said early. From then on the user's constraints and facts
+   are those after the change.
 
-More than `patience` turns in a row without an answer end the conversation: `frustrated` where the last reply was
-useless, `patience` where it was a question. With the option `questions`, questions are counted apart, and more than so
-many in a row end it with `patience`.
+More than `patience` turns in a row without an answer end the conversation: as `frustrated` if the last reply was
+useless, as `patience` if it was a question. With the option `questions`, questions are counted separately, and more
+than that many in a row end it as `patience`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Change(StrictModel):
-    """Something of the goal that is another from some turn on: added, replaced or dropped."""
+    """A change of the goal at some turn: something is added, replaced or dropped."""
 
     turn: int = Field(ge=2, le=1000, description="the user turn at which it is said, or earlier if all is answered")
     slot: str = Field(min_length=1, description="of the constraint or fact; a new one is added as a constraint")
@@ -91,8 +91,8 @@ class Change(StrictModel):
 
 
 class Options(StrictModel):
-    """The goal is the trait `goal`, else the requests, constraints and facts given here, else the topic's request
-    alone."""
+    """Options of the agenda user. The goal is the trait `goal`, else the requests, constraints and facts given here,
+    else the topic's request."""
 
     requests: Variants = Field(default=("{{ topic.request }}",), description="what is asked, in order")
     constraints: dict[str, Template] = Field(default={}, description="by slot, such as year: how the user states it")
@@ -152,12 +152,13 @@ class Options(StrictModel):
 @memory_kind("agenda")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgendaMemory(Memory):
-    """stack: (kind, text), the top last. constraints: (slot, text). said: slots. requests: how many there were.
+    """Memory of the agenda user.
 
-    facts: (slot, text). unknown: slots. changes: to come, as (turn, slot, words, text), the text "" for one dropped.
-
-    without: turns in a row without an answer. asked: questions without an answer between them, where these are counted
-    apart. passed_over: questions of the system that got no answer. fallback: "" without one."""
+    stack: (kind, text), the top last. constraints, facts: (slot, text). said: slots. requests: how many there were.
+    unknown: slots. changes: still to come, as (turn, slot, words, text); the text is "" for a dropped slot. without:
+    turns in a row without an answer. asked: unanswered questions among them, if these are counted separately.
+    passed_over: the system's questions that got no answer. fallback: "" for none.
+    """
 
     stack: tuple[tuple[str, str], ...]
     constraints: tuple[tuple[str, str], ...]
@@ -174,7 +175,7 @@ class AgendaMemory(Memory):
 
     @property
     def top(self) -> str:
-        """What waits for an answer."""
+        """The text that waits for an answer."""
         return self.stack[-1][1]
 
     @property
@@ -182,7 +183,7 @@ class AgendaMemory(Memory):
         return tuple(one for one in self.constraints if one[0] not in self.said)
 
     def changed(self) -> Move[AgendaMemory]:
-        """The next change, for certain."""
+        """Return the move that says the next change, with probability 1."""
         _, slot, words, text = self.changes[0]
         was = {**dict(self.constraints), **dict(self.facts)}.get(slot)
         constraints = tuple(one for one in self.constraints if one[0] != slot)
@@ -211,11 +212,11 @@ class AgendaMemory(Memory):
 
 @dataclass(frozen=True)
 class AgendaUser(PlanningUser[AgendaMemory]):
-    """Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}; all but
-    the first may be left out. Acts: see `ACTS`.
+    """A user that works through an agenda (see the module).
 
-    Coverage, for stop models: the share of requests that were answered. Leaves with `goal-reached`, `frustrated`,
-    `patience`, or the stop model's reason.
+    Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}, of which
+    only `requests` is required. Acts: see `ACTS`. Coverage, for stop models, is the share of requests answered. Leaves
+    with `goal-reached`, `frustrated`, `patience`, or the stop model's reason.
     """
 
     options: Options
@@ -224,8 +225,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     memory = AgendaMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> AgendaMemory:
-        """The memory before anything was said. Raises InputError for an invalid goal, and for a template that uses
-        something the topic lacks."""
+        """Return the memory before the opening. Raises InputError for an invalid goal, and for a template that uses a
+        value the topic does not have."""
         check_traits(scenario, ("goal",), self.name)
         requests, constraints, facts, unknown = self._goal(scenario)
         changes = tuple(
@@ -259,7 +260,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         )
 
     def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str], dict[str, str], tuple[str, ...]]:
-        """Requests, constraints, facts, and the slots that are unknown."""
+        """Return requests, constraints, facts, and the slots the user knows nothing about."""
         topic, given = scenario.topic, scenario.traits.get("goal")
         if given is None:
             return (
@@ -338,11 +339,10 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return planned(exits, moves)
 
     def _waits(self, memory: AgendaMemory) -> bool:
-        """Whether anything is still to be said, or to be answered, but for what changes."""
+        """True if anything is still to be said or answered, apart from changes."""
         return bool(memory.stack or (memory.unsaid and self.options.initiative))
 
     def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
-        """The first request with the first k constraints."""
         eager, n = self.options.initiative, len(memory.unsaid)
         moves = []
         for k in range(n + 1):
@@ -382,7 +382,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return refine, Move(1 - eager, "insist", memory.top, memory)
 
     def _onward(self, memory: AgendaMemory) -> tuple[tuple[Move[AgendaMemory], ...], float]:
-        """What comes after an answer, and the probability that nothing does."""
+        """Return the moves after an answer, and the probability that nothing is left to say."""
         eager, silent = self.options.initiative, 1.0
         moves = []
         for slot, text in memory.unsaid:
@@ -399,12 +399,12 @@ def _together(request: str, texts: Sequence[str]) -> str:
 
 
 def _taken_as(topic: Topic, answer: Answer) -> str:
-    """What an answer that nothing labels is taken for: anything but nothing, an error page and a refusal answers."""
+    """Judge an answer without a label: every answer counts except an empty one, an error page and a refusal."""
     sight = Sight(topic, (Exchange("", answer),))
     judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
     return next((name for name, judge in judged.items() if judge(sight).holds), "answered")
 
 
 def build(options: Options) -> AgendaUser:
-    """Raises InputError for the words of an act that this user does not have."""
+    """Build the user. Raises InputError for words of an act that this user does not have."""
     return AgendaUser(options, phrasebook(options.words, WORDS))

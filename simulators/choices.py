@@ -1,4 +1,4 @@
-"""What an enumerable user chose among, for actions that do not say it: of wrappers that draw, and of plug-ins."""
+"""The choice behind an action, for enumerable users that do not report it: drawing wrappers and plug-ins."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -10,8 +10,8 @@ from simulators.user import EnumerableUser, User
 
 
 def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
-    """`action`, which `user` took here, with its probability and the hazard of leaving, where `distribution` tells
-    them. A recording is no worse without them: a user that cannot list its chances leaves the action as it is."""
+    """Return `action` with its probability and the hazard of leaving, if the user's `distribution` lists them. The
+    recording is valid without them, so an error in `distribution` leaves the action as it is."""
     known = action.choice or Choice()
     if known.probability is not None or not isinstance(user, EnumerableUser):
         return action

@@ -1,20 +1,20 @@
-"""The clarification user: asks for less than it needs, and says the rest only when it is asked or misunderstood.
+"""The clarification user: it asks for less than it needs, and says the rest when asked or misunderstood.
 
-It has a hidden facet of its need. The parameters are those of A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein,
-"Studying the Effectiveness of Conversational Search Refinement Through User Simulation", ECIR 2021: patience and
-cooperativeness. A clarifying question is recognised by rules on the answer (`protocols.questions`); whether text
-speaks of the facet, by its content words: share(facet, text) ≥ `overlap`.
+Its need has a hidden facet. The parameters patience and cooperativeness are those of A. Salle, S. Malmasi, O.
+Rokhlenko, E. Agichtein, "Studying the Effectiveness of Conversational Search Refinement Through User Simulation", ECIR
+2021. Rules recognise a clarifying question (`protocols.questions`). A text covers the facet if it has enough of its
+content words: share(facet, text) ≥ `overlap`.
 
 | the answer | what the user does |
 |---|---|
 | is a question that names the facet | `confirm` |
 | is a closed question that does not | `correct` (says the facet) with probability cooperativeness, else `deny` |
 | is an open question | `tell` (says the facet) with probability cooperativeness, else `dismiss` |
-| speaks of the facet, and was not judged useless | leaves: `satisfied` |
+| covers the facet, and was not judged useless | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
-More than `patience` clarifying questions end the conversation (`patience`), and so do more than `tries` other answers
-beside the facet (`frustrated`).
+More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers that
+miss the facet (`frustrated`).
 """
 
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Options(StrictModel):
-    """The facet is the trait `facet`, else the one given here."""
+    """Options of the clarification user. The facet is the trait `facet`, else the one given here."""
 
     facet: Template | None = Field(default=None, description="what is meant but not said at first")
     patience: int = Field(default=3, ge=0, le=1000, description="clarifying questions that the user tolerates")
@@ -80,7 +80,8 @@ class Options(StrictModel):
 @memory_kind("clarification")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarificationMemory(Memory):
-    """facet: what is meant. questions: of the system, so far. beside: answers that did not speak of the facet."""
+    """facet: the hidden part of the need. questions: the system's questions so far. beside: answers that missed the
+    facet."""
 
     facet: str
     questions: int = 0
@@ -90,10 +91,10 @@ class ClarificationMemory(Memory):
 
 @dataclass(frozen=True)
 class ClarificationUser(PlanningUser[ClarificationMemory]):
-    """Trait: `facet`, a text. Acts: see `ACTS`.
+    """A user with a hidden facet (see the module).
 
-    Coverage, for stop models: the largest share of the facet's words that an answer had. Leaves with `satisfied`,
-    `patience`, `frustrated`, or the stop model's reason.
+    Trait: `facet`, a text. Acts: see `ACTS`. Coverage, for stop models, is the largest share of the facet's words in
+    any answer. Leaves with `satisfied`, `patience`, `frustrated`, or the stop model's reason.
     """
 
     options: Options
@@ -102,8 +103,8 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
     memory = ClarificationMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> ClarificationMemory:
-        """The memory before anything was said. Raises InputError without a facet, and for a template that uses
-        something the topic lacks."""
+        """Return the memory before the opening. Raises InputError without a facet, and for a template that uses a
+        value the topic does not have."""
         check_traits(scenario, ("facet",), self.name)
         topic, facet = scenario.topic, scenario.traits.get("facet")
         if facet is None and self.options.facet is not None:
@@ -157,5 +158,5 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
 
 
 def build(options: Options) -> ClarificationUser:
-    """Raises InputError for the words of an act that this user does not have."""
+    """Build the user. Raises InputError for words of an act that this user does not have."""
     return ClarificationUser(options, phrasebook(options.words, WORDS))

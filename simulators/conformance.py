@@ -1,9 +1,9 @@
-"""Whether a simulator keeps the promises of `User`: a test suite for any simulated user.
+"""A test suite for any simulated user: does it keep the promises of `User`?
 
     findings = conforms(MyUser(), [Scenario(topic) for topic in load_topics("fairweb-45").topics[:2]])
-    assert_conforms(MyUser(), scenarios)          # in a test: fails with every finding in words
+    assert_conforms(MyUser(), scenarios)          # in a test: fails and lists every finding
 
-A user that wants words from outside is made an ordinary one first (`simulators.outside.SuppliedUser`).
+Wrap a user that gets its words from outside in `simulators.outside.SuppliedUser` first.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LEAST_P = 1e-6  # a false complaint once in a million checks
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A promise that is not kept. promise: a key of PROMISES. where: topic and user turn. detail: what was seen."""
+    """A broken promise. promise: a key of PROMISES. where: topic and user turn. detail: what was observed."""
 
     promise: str
     where: str
@@ -58,12 +58,12 @@ class Finding:
 
 
 class _Broken(Exception):
-    """What the user did is not an action."""
+    """The user returned something that is not an action."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted(Streams):
-    """Streams that remember what was taken from them. One list for all that are made of them."""
+    """Streams that record the purposes drawn from; derived streams share one list."""
 
     taken: list[tuple[str | int, ...]] = field(default_factory=list)
 
@@ -110,7 +110,7 @@ def conforms(
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A decision, and what it was made of."""
+    """A decision, with the arguments it was made from."""
 
     state: State
     seen: Observation | None
@@ -160,7 +160,7 @@ class _Look:
         self.note("ends", most_turns, f"it goes on after {most_turns} turns")
 
     def _visit_forks(self, forks: Sequence[_Fork]) -> None:
-        """Goes back to every memory of a conversation that is over."""
+        """Return to every memory of a finished conversation."""
         for turn, fork in enumerate(forks, 1):
             try:
                 again, _ = self.user.respond(_copy_state(fork.state), fork.seen, fork.rng)
@@ -195,7 +195,7 @@ class _Look:
         return action, self._kept(after, turn)
 
     def _act(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
-        """What it does. What is not an action ends the look at this scenario: nothing can come of it."""
+        """Call the user. A result that is not an action ends the check of this scenario."""
         try:
             return next_action(self.user, state, seen, rng)
         except BrokenPromise as fault:
@@ -203,7 +203,7 @@ class _Look:
             raise _Broken from None
 
     def _kept(self, state: State, turn: int) -> State:
-        """The memory after a journey through JSON: what the conversation goes on with."""
+        """Return the memory after a round trip through JSON, with which the conversation continues."""
         try:
             text = json.dumps(encode_memory(state), allow_nan=False)
             back = decode_memory(json.loads(text))
@@ -268,7 +268,8 @@ class _Look:
 
 
 def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
-    """p of χ² for draws of `respond` against the distribution; actions expected less than 5 times are one cell."""
+    """Return the p-value of a χ² test of draws of `respond` against the distribution; actions expected fewer than 5
+    times are pooled."""
     expected: dict[Say | Stop, float] = {}
     for chance in chances:
         expected[chance.action] = expected.get(chance.action, 0.0) + _DRAWS * chance.probability

@@ -1,7 +1,7 @@
-"""Every conversation of an enumerable user with an enumerable system, with its exact probability.
+"""Enumerate all conversations of an enumerable user and an enumerable system, with exact probabilities.
 
-Nothing is drawn: each user turn branches into all that `distribution` lists, each system turn into all that `responses`
-lists. So expected scores over the tree are exact, and the mean of many trials must come close to them.
+Nothing is drawn: each user turn branches into all actions that `distribution` lists, each system turn into all that
+`responses` lists. Expected scores over the tree are exact, and the mean of many trials must approach them.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
 
 @dataclass(frozen=True, slots=True)
 class ExactPath:
-    """One way the conversation can go. turns: what the user said, in order. exchanges: with the answers. labels: of the
-    answers, as the user's routes gave them, else those of the responses. outcome, reason: how it ended.
-    """
+    """One possible conversation. turns: the user's, in order. exchanges: the turns with their answers. labels: those
+    of the user's routes, else of the responses. outcome, reason: how it ended."""
 
     turns: tuple[Say, ...]
     exchanges: tuple[Exchange, ...]
@@ -58,9 +57,9 @@ class ExactPath:
 class ExactTree:
     """N nodes, parents before children, node 0 the root; user and system turns alternate below it.
 
-    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; what is missing from
-    1 at a node is the probability of stopping there. paths: all ways from the root to a stop, probabilities sum to 1;
-    ends: for each path, the node of its last turn. Paths that stop at one node for different reasons are several.
+    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; the rest to 1 at a
+    node is the probability of stopping there. paths: all ways from the root to a stop; their probabilities sum to 1.
+    ends: the node of the last turn of each path. Paths that stop at one node for different reasons are separate.
     """
 
     parent: npt.NDArray[np.int32]
@@ -70,7 +69,7 @@ class ExactTree:
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
-        """(paths,) their probabilities."""
+        """(paths,) probabilities."""
         import numpy as np
 
         return np.array([path.probability for path in self.paths])
@@ -78,7 +77,7 @@ class ExactTree:
 
 @dataclass(slots=True)
 class _Open:
-    """A node after a system turn (or the root), at which the user is to decide."""
+    """The root or a node after a system turn, where the user decides next."""
 
     node: int
     state: State
@@ -99,12 +98,12 @@ def expand(
     most_turns: int = 100,
     most_nodes: int = 200_000,
 ) -> ExactTree:
-    """The tree of `user` with the system that `responses` describes.
+    """Return the tree of `user` and the system described by `responses`.
 
-    rng: for the user's start; a user that draws there (which recording, which words) is enumerated given that draw.
-    most_turns: user turns after which a conversation is cut; such paths have the outcome `turn-limit`, and trials to
-    compare with must be cut there too. Raises ValueError for probabilities that do not sum to 1, and for a tree of more
-    than `most_nodes` nodes.
+    rng: for the user's start; a user that draws there (a recording, a wording) is enumerated given that draw.
+    most_turns: user turns after which conversations are cut; such paths have the outcome `turn-limit`, and trials to
+    compare with must be cut there too. Raises ValueError for probabilities that do not sum to 1, and for a tree of
+    more than `most_nodes` nodes.
     """
     import numpy as np
 

@@ -1,22 +1,22 @@
-"""Files of users that were fitted to recordings, `harvest-user/2`: written by `harvest simulate fit`, and played.
+"""Files of users fitted to recordings, `harvest-user/2`: written by `harvest simulate fit`, and played.
 
     format: harvest-user/2
     name: seekers
     simulator: markov
     source: {files: [acts.jsonl], dialogues: 336, users: 156, decisions: 2597, censored: 0, answers: nothing}
     options: {acts: […], order: 1, smoothing: witten-bell, counts: […], stretches: […], words: {ask: […], …}}
-    rows: […]          what the counts say, each share with its interval
-    stopping: […]      what stop models make of the same recordings
+    rows: […]          the shares that follow from the counts, with intervals
+    stopping: […]      stop models fitted to the same recordings
 
-`options` are those of the simulator, and what is played. A recording does not say how to word an act for another topic:
-`words` are for a person to add, and without them the file can be read but not played. `rows` and `stopping` are for
-people, and are not played. A file is refused if its `rows` or `decisions` do not follow from its counts: somebody
-changed one and not the other, and the user would not do what the file says. It is also refused if its `stretches` do
-not sum to its counts; `rows` are over all turns.
+`options` are the simulator's, and are what is played. A recording cannot say how to word an act for another topic, so
+people add `words`; without them the file can be read but not played. `rows` and `stopping` are for people and are not
+played. A file is refused if its `rows` or `decisions` do not follow from its counts: someone changed one but not the
+other, and the user would not do what the file says. It is also refused if its `stretches` do not sum to its counts;
+`rows` cover all turns.
 
-A `harvest-user/1` file has no `stretches`. It is still read, and played with the same probabilities in all turns.
+A `harvest-user/1` file has no `stretches`; it is still read, and played with the same probabilities in all turns.
 
-A `harvest-user/3` file holds hidden states in place of counts (`simulator: hidden`, whose options are those of
+A `harvest-user/3` file has hidden states instead of counts (`simulator: hidden`, with the options of
 `simulators.hidden.user`), and no `rows`.
 """
 
@@ -49,7 +49,7 @@ _ROUNDED = 2e-6  # rows are written with six digits
 
 
 class Source(StrictModel):
-    """What a user was fitted to."""
+    """The recordings a user was fitted to."""
 
     files: tuple[str, ...] = Field((), description="names of the runs or files")
     dialogues: int = Field(ge=0)
@@ -60,9 +60,9 @@ class Source(StrictModel):
 
 
 class Share(StrictModel):
-    """One outcome of a row. k: how often it was seen. p: the smoothed probability that is played. low, high: the
-    interval of the share that was seen, k/n, without smoothing; None where one person alone was seen, of whom it cannot
-    be known how alike decisions of one person are."""
+    """One outcome of a row. k: how often it was seen. p: the smoothed probability that is played. low, high: interval
+    of the unsmoothed share k/n; None if only one person was seen, because the variation between people is then
+    unknown."""
 
     k: int = Field(ge=0)
     p: float = Field(ge=0, le=1)
@@ -71,7 +71,7 @@ class Share(StrictModel):
 
 
 class RowEstimate(StrictModel):
-    """What followed in one context. n: how often it was seen."""
+    """The acts that followed in one context. n: how often it was seen."""
 
     after: tuple[str, ...]
     answer: str
@@ -80,15 +80,15 @@ class RowEstimate(StrictModel):
 
 
 class Parameter(StrictModel):
-    """value with its standard error; neither where the recordings do not settle it."""
+    """A value and its standard error; both are None if the recordings do not determine it."""
 
     value: float | None = None
     error: float | None = None
 
 
 class StopEstimate(StrictModel):
-    """A stop model by maximum likelihood. chances: decisions it is fitted to; compare AIC only where these are
-    equal."""
+    """A stop model fitted by maximum likelihood. chances: decisions it was fitted to; compare AIC only for equal
+    numbers."""
 
     model: str
     parameters: dict[str, Parameter]
@@ -101,7 +101,7 @@ Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
 
 
 class UserFile(StrictModel):
-    """What a `harvest-user/2` file holds, or a `harvest-user/1` file, which is without `stretches`."""
+    """A `harvest-user/2` file, or a `harvest-user/1` file, which has no `stretches`."""
 
     format: Literal["harvest-user/1", "harvest-user/2"] = "harvest-user/2"
     name: Name
@@ -114,11 +114,11 @@ class UserFile(StrictModel):
     stopping: tuple[StopEstimate, ...] = ()
 
     def text(self) -> str:
-        """The file, as YAML that `read_user` reads back as the same value."""
+        """Return the file as YAML that `read_user` reads back as the same value."""
         return _yaml(self)
 
     def check_rows(self, document: Document) -> None:
-        """Refuse what is said for people where the counts, which are played, say something else."""
+        """Refuse a file whose rows for people contradict the counts, which are played."""
         table = self.options.table()
         if not self.options.counts and not self.options.rows:
             raise document.error(
@@ -175,7 +175,7 @@ class UserFile(StrictModel):
 
 
 class HiddenFile(StrictModel):
-    """What a `harvest-user/3` file holds: hidden states."""
+    """A `harvest-user/3` file, which has hidden states."""
 
     format: Literal["harvest-user/3"] = "harvest-user/3"
     name: Name
@@ -186,7 +186,7 @@ class HiddenFile(StrictModel):
     stopping: tuple[StopEstimate, ...] = ()
 
     def text(self) -> str:
-        """The file, as YAML that `read_user` reads back as the same value."""
+        """Return the file as YAML that `read_user` reads back as the same value."""
         return _yaml(self)
 
 
@@ -200,14 +200,14 @@ def _yaml(file: UserFile | HiddenFile) -> str:
 
 
 def check_name(name: str) -> None:
-    """Raises InputError for a name that the file cannot have."""
+    """Raise InputError for a name that the file cannot have."""
     if not re.fullmatch(_NAME, name) or not name.strip():
         raise InputError(f"a fitted user cannot be called {name!r}", allowed=_NAME_WORDS)
 
 
 def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
-    """The file at `path`. Raises InputError, with line and column, for the first fault, and where its rows or decisions
-    do not follow from its counts."""
+    """Read the file at `path`. Raises InputError with line and column for the first fault, and if its rows or
+    decisions do not follow from its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:
@@ -236,7 +236,7 @@ FILES = ("file",)
 
 
 class Options(StrictModel):
-    """A fitted user."""
+    """Options of a fitted user."""
 
     file: str = Field(min_length=1, description="a file that `harvest simulate fit` wrote")
     words: Words = Field({}, description="by act: ways to say it, in place of the file's")
@@ -247,7 +247,7 @@ class Options(StrictModel):
 
 
 def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
-    """The user that the file describes, under its name. Raises InputError where it cannot be read, or has no words."""
+    """Build the user in the file, under its name. Raises InputError if it cannot be read or has no words."""
     held = read_user(options.file)
     words = {**held.options.words, **options.words}
     try:

@@ -1,7 +1,7 @@
 """The human user: a person takes the user's side, turn by turn.
 
-To everything around it this is a user like any other. Its words come from outside (`simulators.outside`), from a source
-called `person`; a sample with the finish `stop` ends the conversation with the reason `person-left`.
+Everything around it sees an ordinary user. Its words come from outside (`simulators.outside`), from a source called
+`person`; a sample with the finish `stop` ends the conversation with the reason `person-left`.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ LEAVES = "stop"
 @memory_kind("human")
 @dataclass(frozen=True, slots=True)
 class HumanMemory:
-    """The rest is in somebody's head."""
+    """Memory of the human user; the person remembers the rest."""
 
     turn: int = 0
     over: bool = False
@@ -42,8 +42,8 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """What the person typed. Raises WordsWanted where nothing was typed yet, and ValueError for a call out of turn
-        or a sample without words."""
+        """Return what the person typed. Raises WordsWanted if nothing was typed yet, and ValueError for a call out of
+        turn or a sample without words."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

@@ -1,10 +1,10 @@
-"""The Markov user: its next act depends on its last one or two and on the last answer, by a table of probabilities.
+"""The Markov user: a table gives the probability of its next act after its last one or two acts and the last answer.
 
 The table is given in the options (`rows`), or was fitted to recordings (`counts`, see `simulators.act_table.fit`).
-Leaving is one of its columns, so the length of a conversation comes from the table too; with `stretches` the rows
-depend on the turn as well (`simulators.turn_table`). With a stop model in the options that model decides, and the
-column is ignored. Where leaving is the only outcome of a row, the user has nothing left to say: it leaves there with
-the reason `left`, whatever the stop model.
+Leaving is one of its columns, so it determines the length of conversations too; with `stretches` the rows also depend
+on the turn (`simulators.turn_table`). If the options have a stop model, that model decides and the column is ignored.
+If leaving is the only outcome of a row, the user has nothing left to say and leaves with the reason `left`, whatever
+the stop model says.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ _TABLES = "rows: [{after: [ACT], answer: o, next: {ACT: 0.6, stop: 0.4}}, …], 
 
 
 class Row(StrictModel):
-    """Probabilities of the next act."""
+    """The probabilities of the next act in one context."""
 
     after: tuple[str, ...] = Field(default=(), max_length=2, description="the acts before, oldest first; `start` opens")
     answer: str = Field(default="*", min_length=1, description="the answer to the last of them; `*`: any answer")
@@ -70,7 +70,7 @@ class Row(StrictModel):
 
 
 class Count(StrictModel):
-    """How often each act followed."""
+    """How often each act followed one context."""
 
     after: tuple[str, ...] = Field(min_length=1, max_length=2, description="the acts before, oldest first")
     answer: str = Field(default=UNKNOWN, min_length=1, description="the answer to the last of them; `-`: not known")
@@ -78,14 +78,14 @@ class Count(StrictModel):
 
 
 class Stretch(StrictModel):
-    """What followed in one stretch of turns."""
+    """The counts in one stretch of turns."""
 
     turn: int = Field(ge=1, description="the first user turn of the stretch, which ends before the next entry's")
     counts: tuple[Count, ...] = Field(description="the counts of the table that fall into it")
 
 
 class Options(StrictModel):
-    """rows or counts, or neither for the illustrative table."""
+    """Options of the Markov user: rows, counts, or neither for the illustrative table."""
 
     acts: tuple[str, ...] = Field(
         default=(), description="the acts of the rows or counts; not given: those that occur in them"
@@ -125,20 +125,20 @@ class Options(StrictModel):
         return self
 
     def _refuse_idle(self, names: tuple[str, ...], needed: str) -> None:
-        """Silence would play another table than the one that was meant."""
+        """Refuse options without effect: ignoring them would play a different table from the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
             raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
 
     def turn_table(self) -> TurnTable | None:
-        """The counts by stretches of turns, where there are any. Raises ValueError."""
+        """Return the counts by stretches of turns, or None. Raises ValueError."""
         if not self.stretches:
             return None
         found = [(one.turn, {(row.after, row.answer): row.next for row in one.counts}) for one in self.stretches]
         return TurnTable(found, self.order)
 
     def table(self) -> ActTable | GivenRows:
-        """The table that is asked for. Raises ValueError."""
+        """Return the described table. Raises ValueError."""
         if not self.rows and not self.counts:
             return ILLUSTRATIVE
         contexts: list[Context] = [(entry.after, entry.answer) for entry in self.rows or self.counts]
@@ -155,7 +155,7 @@ class Options(StrictModel):
 
 
 def _check_stretches(turns: TurnTable, table: ActTable) -> None:
-    """Raises ValueError where the counts of the stretches are not together those of the table after the opening."""
+    """Raise ValueError if the counts of the stretches do not sum to those of the table after the opening."""
     found: dict[Context, Counter[str]] = {}
     for _, rows in turns.stretches:
         for context, row in rows.items():
@@ -185,10 +185,10 @@ class MarkovMemory(Memory):
 
 @dataclass(frozen=True)
 class MarkovUser(PlanningUser[MarkovMemory]):
-    """Draws each act from a row of `table`. Acts are those of the table; traits: none.
+    """A user that draws each act from a row of `table`. It has the table's acts and no traits.
 
     Coverage, for stop models: useful answers so far divided by `enough`, at most 1. Leaves with the reason `left` (by
-    the table) or that of the stop model. turns: of the same counts, by stretches of turns.
+    the table) or that of the stop model. turns: the same counts by stretches of turns.
     """
 
     table: ActTable | GivenRows
@@ -201,11 +201,12 @@ class MarkovUser(PlanningUser[MarkovMemory]):
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """What it can do."""
+        """The acts it can take."""
         return self.table.acts
 
     def start(self, scenario: Scenario, rng: Streams) -> MarkovMemory:
-        """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
+        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
+        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return MarkovMemory(topic=topic_for_user(scenario.topic))
@@ -237,7 +238,7 @@ class MarkovUser(PlanningUser[MarkovMemory]):
 
 
 def build(options: Options) -> MarkovUser:
-    """Raises InputError where an act has no words, and for rows or counts that are given and empty."""
+    """Build the user. Raises InputError for an act without words, and for empty rows or counts."""
     empty = [name for name in ("rows", "counts") if name in options.model_fields_set and not getattr(options, name)]
     if empty and not options.rows and not options.counts:
         raise InputError(
@@ -256,8 +257,10 @@ def build(options: Options) -> MarkovUser:
 
 
 def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
-    """The words of each act: those given, else those that the act comes with. Raises InputError for an act without
-    words, and for words of an act that is not there. user: what messages call it."""
+    """Return the words of each act: the given ones, else its default ones.
+
+    user: its name in messages. Raises InputError for an act without words, and for words of an unknown act.
+    """
     for act in acts:
         if act not in WORDS and act not in words:
             raise InputError(

@@ -1,4 +1,4 @@
-"""What users remember: immutable values, written as JSON only where one is saved.
+"""Memories of users: immutable values, written as JSON only when one is saved.
 
     @memory_kind("coin")
     @dataclass(frozen=True, slots=True)
@@ -7,9 +7,9 @@
     text = json.dumps(encode_memory(memory))                 at any node of a conversation tree
     user.respond(decode_memory(json.loads(text)), …)         in another process, as often as you like
 
-From turn to turn nothing is written, read or copied: what did not change is shared. A memory may also be a mapping of
-plain JSON values, as users of other distributions have it, and hold memories of a kind as values: it is written as it
-stands. Copies and pickles of a memory go the same way.
+Nothing is written, read or copied from turn to turn: unchanged parts are shared. A memory may also be a mapping of
+plain JSON values, as plug-ins use, whose values may be memories of a kind; it is written unchanged. Copies and pickles
+of a memory are made the same way.
 """
 
 import json
@@ -34,10 +34,10 @@ _PLAIN = (str, int, float, bool, NoneType)
 
 
 def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
-    """Make a frozen dataclass a kind of memory; `name` identifies it in JSON and must be unique.
+    """Register a frozen dataclass as a kind of memory; `name` identifies it in JSON and must be unique.
 
-    A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of such, a frozen dataclass, or
-    `State`, the memory of another user. Raises TypeError for anything else, which could be changed or not be written.
+    A field is a str, int, float, bool, None or Literal, a tuple or a Mapping from str of these, a frozen dataclass, or
+    `State`, the memory of another user. Raises TypeError for any other type, which could be changed or not be written.
     """
 
     def known(kind: type[M]) -> type[M]:
@@ -53,12 +53,12 @@ def memory_kind(name: str) -> Callable[[type[M]], type[M]]:
 
 
 def is_memory(value: object) -> bool:
-    """Whether it is of a type that users may have as a memory; what is in a mapping is not looked at."""
+    """True for a type that users may have as a memory; the content of a mapping is not checked."""
     return type(value) in _NAMES or isinstance(value, Mapping)
 
 
 def recall(state: State, kind: type[M]) -> M:
-    """The memory as one of the user's own kind. Raises ValueError for another one."""
+    """Return the memory if it is of the user's own kind. Raises ValueError otherwise."""
     if isinstance(state, kind):
         return state
     name = _NAMES[kind]
@@ -66,7 +66,7 @@ def recall(state: State, kind: type[M]) -> M:
 
 
 def check_order(observation: Observation | None, *, opened: bool, over: bool) -> None:
-    """Raises ValueError where an answer is needed and there is none, or the other way round, or the user has left."""
+    """Raise ValueError for a missing or unexpected answer, and for a call after the user has left."""
     if over:
         raise ValueError("the conversation is over")
     if (observation is None) == opened:
@@ -74,14 +74,14 @@ def check_order(observation: Observation | None, *, opened: bool, over: bool) ->
 
 
 def topic_for_user(topic: Topic) -> Topic:
-    """The topic as a memory holds it: immutable, and without how entities are grouped, which is for scoring."""
+    """Return the immutable topic for a memory, without the grouping of entities, which is for scoring."""
     if not topic.type.attributes and isinstance(topic.fields, MappingProxyType):
         return topic
     return replace(topic, type=replace(topic.type, attributes=()), fields=MappingProxyType(dict(topic.fields)))
 
 
 def encode_memory(memory: State) -> dict[str, object]:
-    """The memory as JSON values. Raises TypeError, naming the part, for a part that can be changed or cannot be
+    """Return the memory as JSON values. Raises TypeError, naming the part, for a part that is mutable or cannot be
     written."""
     name = _NAMES.get(type(memory))
     if name is not None:
@@ -93,15 +93,15 @@ def encode_memory(memory: State) -> dict[str, object]:
 
 
 def decode_memory(value: object) -> State:
-    """The memory that `encode_memory` wrote. Raises ValueError for any other value."""
+    """Return the memory that `encode_memory` wrote. Raises ValueError for any other value."""
     if not isinstance(value, dict):
         raise ValueError("not a memory that was kept")
     return _decoded_plain(value)
 
 
 def json_text(memory: Mapping[str, object]) -> str:
-    """A memory that is a mapping, as JSON. Raises TypeError or ValueError for parts that are neither JSON values nor
-    memories."""
+    """Return a memory that is a mapping as JSON. Raises TypeError or ValueError for parts that are neither JSON values
+    nor memories."""
     return json.dumps(memory, allow_nan=False, default=_held)
 
 
@@ -150,7 +150,7 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
 
 
 def _optional(kind: Any) -> Any:
-    """The type that is not None of an optional one; the type itself of any other."""
+    """Return the type of an optional one without None; any other type unchanged."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
     (found,) = (part for part in get_args(kind) if part is not NoneType)
@@ -200,7 +200,7 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
 
 
 def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[Any, Any]]:
-    """Each value of a tuple with its type."""
+    """Yield each value of a tuple with its type."""
     kinds = get_args(kind)
     if kinds[-1] is ...:
         return ((kinds[0], one) for one in values)
@@ -210,7 +210,7 @@ def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterat
 
 
 def _as(kind: Any, value: M, where: str) -> M:
-    """`value`, where it is of the plain type or one of the literals. Raises TypeError."""
+    """Return `value` if it has the plain type or is one of the literals. Raises TypeError otherwise."""
     if get_origin(kind) is Literal:
         fits = value in get_args(kind)
     elif kind is float:

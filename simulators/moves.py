@@ -1,8 +1,8 @@
 """One decision of a user: whether it leaves, what it does, and how it says it.
 
-A policy makes a `Plan` of its memory and what it sees, without drawing. `draw_move` takes one way through the plan,
-with one stream for each kind of decision (`stop`, `act`, `words`); `enumerate_moves` lists all of them with their
-probabilities. So the two cannot differ. `PlanningUser` is a user made of a policy that plans.
+A policy makes a `Plan` from its memory and what it sees, without drawing. `draw_move` draws one outcome of the plan,
+with one stream for each kind of decision (`stop`, `act`, `words`); `enumerate_moves` lists all outcomes with their
+probabilities. So the two cannot differ. `PlanningUser` is a user made of such a policy.
 """
 
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ _LEAST = 1e-290
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """What every planning user remembers. turn: user turns taken so far. over: whether it has left."""
+    """What every planning user remembers. turn: user turns taken so far. over: True once it has left."""
 
     topic: Topic
     turn: int = 0
@@ -39,10 +39,8 @@ M = TypeVar("M", bound=Memory)
 
 @dataclass(frozen=True, slots=True)
 class Move(Generic[M]):
-    """Something a user may do next. probability: given that it stays. item: what the act is about ("" for nothing).
-
-    memory: after it, but for the turn, which is counted where it is said.
-    """
+    """A possible act. probability: given that the user stays. item: what the act is about ("" for nothing). memory:
+    after the act, except for the turn, which is counted when it is said."""
 
     probability: float
     act: str
@@ -52,12 +50,12 @@ class Move(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[M]):
-    """All ways one decision can go.
+    """All outcomes of one decision.
 
     memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with their
-    probabilities, together at most 1. moves: probabilities sum to 1; none are needed where the exits sum to 1. took:
-    what the answer is taken for, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the
-    user counts that.
+    probabilities, which sum to at most 1. moves: probabilities sum to 1; may be empty if the exits sum to 1. took: how
+    the answer is understood, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the user
+    tracks it.
     """
 
     memory: M
@@ -76,7 +74,7 @@ class Plan(Generic[M]):
         return Say(text, move.act, turn), replace(move.memory, turn=turn)
 
     def choice(self, done: Say | Stop) -> Choice:
-        """How likely it was that the user would do that, in whatever words."""
+        """Return how likely the action was, in any words."""
         leaving: dict[str, float] = {}
         for reason, probability in self.exits:
             if probability > _LEAST:
@@ -90,7 +88,7 @@ class Plan(Generic[M]):
 
 
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
-    """One way through the plan: a draw from `enumerate_moves`, with what it was drawn from."""
+    """Draw one outcome of the plan, with the choice behind it."""
     action, after = _drawn(plan, rng)
     return replace(action, choice=plan.choice(action)), after
 
@@ -110,7 +108,7 @@ def _drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
 
 
 def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
-    """Every way through the plan that has a probability above 0, together 1; those that look alike are one."""
+    """Return all outcomes of the plan with probabilities above 0, which sum to 1; equal ones are merged."""
     found: list[Chance] = []
     for reason, probability in plan.exits:
         if probability > _LEAST:
@@ -125,7 +123,7 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
 
 
 def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
-    """The chances with those of the same action and the same memory after it merged, at the place of the first."""
+    """Merge chances with the same action and memory, at the place of the first."""
     found: list[Chance] = []
     places: dict[Say | Stop, list[int]] = {}
     for chance in chances:
@@ -140,21 +138,23 @@ def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
 
 
 class PlanningUser(ABC, Generic[M]):
-    """A user by its `plan`, which `respond` draws from and `distribution` lists. memory: what its memories are."""
+    """A user defined by its `plan`, which `respond` draws from and `distribution` lists. memory: the type of its
+    memories."""
 
     name: str
     memory: ClassVar[type[Memory]]
 
     @abstractmethod
     def plan(self, memory: M, observation: Observation | None) -> Plan[M]:
-        """All ways the next turn can go; None: the opening. The order of turns was checked."""
+        """Return all outcomes of the next turn; the observation is None at the opening. The order of calls has been
+        checked."""
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next act, or leaving, and the memory after it. Raises ValueError for a call out of turn."""
+        """Return the next act, or leaving, and the memory after it. Raises ValueError for a call out of turn."""
         return draw_move(self._plan_move(state, observation), rng)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Every action that `respond` may take, each with its probability."""
+        """Return every action that `respond` may take, with its probability."""
         return enumerate_moves(self._plan_move(state, observation))
 
     def _plan_move(self, state: State, observation: Observation | None) -> Plan[M]:
@@ -164,7 +164,7 @@ class PlanningUser(ABC, Generic[M]):
 
 
 def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
-    """Raises InputError for a trait this user would ignore: a persona must not be dropped silently."""
+    """Raise InputError for a trait that this user would ignore: a persona must not be dropped silently."""
     for trait in scenario.traits:
         if trait not in known:
             meant = nearest(trait, known)

@@ -1,17 +1,17 @@
-"""Words that no policy can make: a model's, or a person's.
+"""Words that come from outside a policy: from a model or a person.
 
-A user is a pure function, but such words come from outside and take time. The user treats them like a random draw: it
-asks for them by name (`take_sample`), and raises `WordsWanted` where they are not there yet. The caller then gets the
-words and calls the user again with them (`respond_with_words`). The same memory, observation and streams give the same
-decisions, so nothing is decided twice, and no wrapper, protocol or test around such a user needs to know of it.
+A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by name
+(`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user again
+with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing is
+decided twice, and wrappers, protocols and tests around such a user need not know about it.
 
     respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
 A source that fails raises `SourceFailed`. The user sees it (raised by `take_sample`) only after the system has
-answered, so that it may go on in words of its own: at the opening nothing is lost if the attempt is made again, and a
-run with a dead source must not go on without it. Nothing of a failure becomes words.
+answered, so that it may continue in its own words. At the opening nothing is lost by another attempt, and a run whose
+source is dead must not continue without it. A failure never becomes words.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """role: as in chat completions; the words of the system under audit are the role `user`."""
+    """role: as in chat completions; the system under audit speaks in the role `user`."""
 
     role: Literal["system", "user", "assistant"]
     text: str
@@ -45,12 +45,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What words are wanted for.
+    """A request for words.
 
-    source: who gives them, by its name in the audit. act: what the user does. messages: what is known.
-    names: of the random stream this sample belongs to, different for every sample of every turn. seed: drawn from it,
-    in [0, 2^31); the same conversation asks with the same seeds, and with others once the trial was lost: an endpoint
-    that honours seeds would give the refused words again.
+    source: the name in the audit of whoever gives them. act: what the user does. messages: the context. names: of the
+    random stream of this sample, unique for every sample of every turn. seed: drawn from that stream, in [0, 2^31).
+    The same conversation asks with the same seeds, and with new ones after a lost trial: an endpoint that honours
+    seeds would repeat the refused words.
     """
 
     source: str
@@ -61,13 +61,13 @@ class Prompt:
 
 
 class SourceFailed(Exception):
-    """A source did not get to give words."""
+    """A source could not give words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source. finish: why they end, as the source says (`stop`, `length`; "" if it does not say). fault:
-    why there are no words, in place of them; None where there are."""
+    """Words from a source. finish: why they end, as the source reports it (`stop`, `length`; "" if it does not).
+    fault: why there are no words; None if there are."""
 
     text: str
     finish: str = ""
@@ -75,22 +75,22 @@ class Sample:
 
 
 class WordingSource(Protocol):
-    """Gives words: an endpoint, or a person at the keyboard."""
+    """A source of words: an endpoint, or a person at the keyboard."""
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """One sample. Raises SourceFailed."""
+        """Return one sample. Raises SourceFailed."""
         ...
 
 
 class NoWords:
-    """A source for turns that will not be sent: it has no words, and contacts nobody."""
+    """A source without words that contacts nobody, for turns that will not be sent."""
 
     async def sample(self, prompt: Prompt) -> Sample:
         return Sample("", "stop")
 
 
 class WordsWanted(Exception):
-    """The user cannot go on without a sample for `prompt`."""
+    """The user needs a sample for `prompt` to continue."""
 
     def __init__(self, prompt: Prompt) -> None:
         super().__init__(f"words of {prompt.source!r} are wanted for the act {prompt.act!r}")
@@ -99,14 +99,17 @@ class WordsWanted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _SuppliedStreams(Streams):
-    """Streams with samples at hand. `at` keeps them."""
+    """Streams that carry the available samples; `at` keeps them."""
 
     samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """The sample of the stream `purpose`; call it once for each. Raises WordsWanted where it is not there yet, and
-    SourceFailed where there will be none: words for more samples of this turn would not come either."""
+    """Return the sample of the stream `purpose`; call it once for each.
+
+    Raises WordsWanted if it is still missing, and SourceFailed if there will be none, nor any for later samples of
+    this turn.
+    """
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
         sample = rng.samples[names]
@@ -135,12 +138,12 @@ async def respond_with_words(
     source: WordingSource | None,
     size: int = 0,
 ) -> tuple[Say | Stop, State, Taken]:
-    """`user.respond(…)`, with the words it wants from `source`, and what came from there. size: characters that the
-    system has answered so far; what is long is looked at beside the event loop.
+    """Run `user.respond(…)` with the words it wants from `source`; return them too.
 
-    A source that fails after an answer is in what came from there as a sample with a fault, where the user went on
-    without it. Raises what the source raises, BrokenPromise for what is not an action, and RuntimeError where words are
-    wanted and there is no source.
+    size: characters the system has answered so far; long answers are processed beside the event loop. A source that
+    fails after an answer appears in the returned samples with a fault, if the user continued without it. Raises the
+    source's errors, BrokenPromise for a result that is not an action, and RuntimeError if words are wanted but there
+    is no source.
     """
     taken: list[tuple[Prompt, Sample]] = []
     while True:
@@ -163,7 +166,8 @@ async def respond_with_words(
 
 @dataclass(frozen=True, slots=True)
 class SuppliedUser:
-    """An ordinary user made of `inner` and a function that words: for tests, and for models in this process."""
+    """An ordinary user made of `inner` and a function that gives its words: for tests, and for models in this
+    process."""
 
     inner: User
     words: Callable[[Prompt], Sample]
@@ -176,7 +180,7 @@ class SuppliedUser:
         return self.inner.start(scenario, rng)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Raises what `words` raises."""
+        """Like `inner.respond`; raises the errors of `words`."""
         taken: list[tuple[Prompt, Sample]] = []
         while True:
             try:
@@ -189,7 +193,7 @@ class SuppliedUser:
 
 
 def _check_prompt(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
-    """Raises RuntimeError for a user that would ask for ever."""
+    """Raise RuntimeError for a user that would never stop asking."""
     if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
         raise RuntimeError(f"a user asks for words of {prompt.source!r} without end")
     return prompt

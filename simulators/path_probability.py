@@ -1,11 +1,11 @@
 """How likely enumerable users are to take a recorded path, decision by decision.
 
-What a user remembers is hidden: the same words may be said from several memories, and a trial drawn from a population
-may have met any of its members. So all memories that fit are followed, each with its probability (the forward algorithm
-of hidden Markov models). A decision is known by what the system sees of it, the words, and by whether the user leaves:
-what the act or the reason is called makes no difference to a system.
+A user's memory is hidden: the same words may be said from several memories, and a trial drawn from a population may
+have met any member. So all memories that fit are followed, each with its probability (the forward algorithm of hidden
+Markov models). A decision is identified by what the system sees, the words, and by whether the user leaves: the names
+of acts and reasons make no difference to a system.
 
-A user that draws at its start (which words, which recording) is followed given that draw: users of one trial draw the
+A user that draws at its start (a wording, a recording) is followed given that draw: the users of one trial draw the
 same.
 
 Source: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III.
@@ -32,8 +32,8 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was recorded. seen: the answer before; None for the opening. said: the words; None where the user's side
-    ended. outcome: how, then. act: what it is called, for messages. back: the words opened a new session."""
+    """A recorded decision. seen: the answer before it; None at the opening. said: the words; None if the user's side
+    ended. outcome: how it ended. act: its name in messages. back: True if the words opened a new session."""
 
     seen: Observation | None
     said: str | None
@@ -56,7 +56,7 @@ class _Held:
 
 
 class PathFollower:
-    """Follows one conversation. users: those who may have spoken; weights: how likely each was drawn, together 1."""
+    """Follows one conversation. users: the possible speakers. weights: the probability of drawing each, sum 1."""
 
     def __init__(
         self, users: Sequence[EnumerableUser], weights: Sequence[float], scenario: Scenario, rng: Streams
@@ -69,8 +69,8 @@ class PathFollower:
         ]
 
     def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_Held]], dict[Key, str]]:
-        """By what a system sees, all ways in which this decision can go: the probability, the memories after it, and
-        what it is called. Raises TypeError for a user that cannot be enumerated."""
+        """Return all outcomes of this decision by what a system sees: the probability, the memories after it, and its
+        name. Raises TypeError for a user that cannot be enumerated."""
         chances: dict[Key, float] = {}
         after: dict[Key, list[_Held]] = {}
         names: dict[Key, str] = {}
@@ -88,7 +88,7 @@ class PathFollower:
         return chances, after, names
 
     def take(self, key: Key, after: Mapping[Key, Sequence[_Held]]) -> None:
-        """Go on where the recording went on. after: of `ways`, with `key` among it."""
+        """Continue as the recording did. after: one of `ways`, which contains `key`."""
         whole = sum(held.probability for held in after[key])
         merged: list[_Held] = []
         for held in after[key]:

@@ -1,8 +1,8 @@
 """How simulated users word their acts: variants of templates over the topic, checked before anything is sent.
 
-A template may use what a state of a protocol may (`protocols.wording`): `topic`, `turn`, and `item` for acts that are
-about something; for other acts `item` would leave a gap in the sentence. Every variant of every act is filled in at the
-start, so that a missing value ends the trial before its first turn, and no variant is silently left out.
+A template may use the same values as a protocol state (`protocols.wording`): `topic`, `turn`, and `item` for acts that
+are about something; for other acts `item` would leave a gap in the sentence. Every variant of every act is filled in
+at the start, so that a missing value ends the trial before its first turn, and no variant is silently skipped.
 """
 
 import re
@@ -58,7 +58,7 @@ ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100),
 
 @dataclass(frozen=True)
 class Phrasebook:
-    """templates: by act, its variants."""
+    """templates: the variants of each act."""
 
     templates: Mapping[str, tuple[str, ...]]
     # By the id of a topic, with what it passed the check last: most topics begin many conversations.
@@ -67,17 +67,17 @@ class Phrasebook:
     )
 
     def variants(self, act: str) -> int:
-        """How many ways there are to say it."""
+        """Return the number of ways to say the act."""
         return len(self.templates[act])
 
     def text(self, act: str, variant: int, topic: Topic, turn: int, item: str) -> str:
-        """What the variant (from 0) of the act says at user turn `turn` (from 1). Raises InputError."""
+        """Return the words of a variant (from 0) of the act at user turn `turn` (from 1). Raises InputError."""
         return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fill in every variant. items: by act, what it may be about; acts that are missing here are about nothing.
+        """Fill in every variant. items: what each act may be about; acts that are missing here are about nothing.
 
-        Raises InputError for the first variant that fails, or that says the item of an act that has none.
+        Raises InputError for the first variant that fails, or that uses the item of an act without one.
         """
         given = topic, {act: tuple(some) for act, some in items.items()}
         if self._passed.get(topic.id) != given:
@@ -103,7 +103,7 @@ class Phrasebook:
 
 
 def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[str, ...]]) -> Phrasebook:
-    """The shipped words, replaced act by act by those of a file. Raises InputError for an unknown act."""
+    """Return the default words, replaced act by act by those of a file. Raises InputError for an unknown act."""
     for act in own:
         if act not in shipped:
             meant = nearest(act, shipped)
@@ -116,7 +116,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
 
 
 def fill_template(template: str, topic: Topic, what: str) -> str:
-    """A single text of a scenario, for example a subtopic. Raises InputError, which says `what` could not be made."""
+    """Fill in a single text of a scenario, for example a subtopic. what: its name in the InputError if it fails."""
     try:
         return render(Wording(template), topic, turn=1)
     except InputError as fault:

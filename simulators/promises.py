@@ -1,8 +1,8 @@
-"""What a user promises for every action and every memory, checked before these are used.
+"""Promises of every user about its actions and memories, checked before these are used.
 
-A user may come from elsewhere: a plug-in, a function in a notebook. What it returns is checked on arrival, so that its
-fault leads to one invalid attempt that names the broken promise, and not to an unreadable recording or the end of the
-run. `PROMISES` are all that there are; `simulators.conformance` looks at the others.
+A user may come from elsewhere: a plug-in, a function in a notebook. What it returns is checked on arrival, so that a
+fault leads to one invalid attempt that names the broken promise, instead of an unreadable recording or a failed run.
+`PROMISES` lists all promises; `simulators.conformance` checks the others.
 """
 
 import re
@@ -54,7 +54,7 @@ class BrokenPromise(ValueError):
 
 
 def next_action(user: User, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-    """What the user does, and its memory afterwards. Raises BrokenPromise if it is not an action."""
+    """Return the user's next action, and its memory afterwards. Raises BrokenPromise if it is not an action."""
     returned: object = user.respond(state, observation, rng)
     match returned:
         case (action, after):
@@ -65,17 +65,17 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
-    """The user's memory before anything was said. Raises BrokenPromise for what is not a memory, and whatever `start`
-    raises."""
+    """Return the user's memory before the opening. Raises BrokenPromise if it is not a memory, and the errors of
+    `start`."""
     memory = user.start(scenario, rng)
     check_memory(memory, user.name)
     return memory
 
 
 def check_action(action: object, user: str) -> Say | Stop:
-    """`action`, where it is one and all its parts are of their types. user: the name of who returned it.
+    """Return `action` if it is one and all its parts have their types. user: the name of who returned it.
 
-    Raises BrokenPromise. Whether it says anything, and with which reason it stops, is not looked at here.
+    Raises BrokenPromise. Empty words and the reason for stopping are not checked here.
     """
     match action:
         case Say(route=None | Route()):
@@ -107,7 +107,7 @@ def check_action(action: object, user: str) -> Say | Stop:
 
 
 def _is_choice(choice: object) -> bool:
-    """Whether a recording can hold it, and a reader will take it."""
+    """True if a recording can store it and be read back."""
     match choice:
         case Choice(took=str(), meant=str(), leaving=Mapping(), noise=Mapping(), refused=Mapping()):
             shares = (choice.probability or 0, choice.coverage or 0, *choice.leaving.values())
@@ -123,21 +123,21 @@ def _is_choice(choice: object) -> bool:
 
 
 def check_turn(action: Say | Stop, turn: int, user: str) -> None:
-    """turn: the number that a turn of this user has now, from 1. Raises BrokenPromise for another one."""
+    """Raise BrokenPromise unless the turn has the number `turn`, from 1."""
     if isinstance(action, Say) and action.turn != turn:
         raise BrokenPromise("turns", user, f"it calls turn {turn} {action.turn}")
 
 
 def check_opening(action: Say | Stop, user: str) -> None:
-    """Raises BrokenPromise where `action`, the first of a conversation, is that the user leaves."""
+    """Raise BrokenPromise if the user leaves with its first `action`."""
     if isinstance(action, Stop) and action.outcome == "user-stopped":
         raise BrokenPromise("turns", user, f"it leaves before its first turn ({action.reason})")
 
 
 def check_memory(memory: object, user: str) -> None:
-    """Raises BrokenPromise for what is neither of a `memory_kind` nor a mapping of plain JSON values.
+    """Raise BrokenPromise for a memory that is neither of a `memory_kind` nor a mapping of plain JSON values.
 
-    The types of a memory kind are checked where it is declared, so only a mapping is looked through.
+    The types of a memory kind are checked when it is declared, so only the content of a mapping is checked here.
     """
     if not is_memory(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
@@ -152,7 +152,7 @@ def check_memory(memory: object, user: str) -> None:
 
 
 def _plain(value: object) -> bool:
-    """Whether `value` is beyond doubt one that JSON can hold."""
+    """True if JSON can certainly represent `value`."""
     try:
         match value:
             case str() | bool() | None:
@@ -169,7 +169,7 @@ def _plain(value: object) -> bool:
 
 
 def _show_value(value: object) -> str:
-    """For a message: short, and of its type where it cannot say what it is."""
+    """Return a short text for a message; the type if `repr` fails."""
     try:
         return ascii(value)[:120]
     except Exception:

@@ -1,6 +1,6 @@
-"""The random user, a baseline: what it does has nothing to do with the answers.
+"""The random user, a baseline: its acts do not depend on the answers.
 
-After every answer it leaves with probability `leave`; else its act is drawn from `acts` (by default all equally
+After every answer it leaves with probability `leave`; otherwise its act is drawn from `acts` (by default all equally
 likely), and its words from the variants of that act, all equally likely. A simulator that predicts people no better
 than this one knows nothing about them.
 
@@ -39,7 +39,7 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
 class Options(StrictModel):
-    """Acts without words of their own have the shipped ones."""
+    """Options of the random user. Acts without words of their own have default ones."""
 
     acts: dict[str, Weight] = Field(
         default={}, description="weight of each act; not given: all acts with words, equally"
@@ -58,14 +58,15 @@ class Options(StrictModel):
 @memory_kind("random")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomMemory(Memory):
-    """The floor remembers nothing but the topic and the turn."""
+    """The topic and the turn; the random user needs nothing else."""
 
 
 @dataclass(frozen=True)
 class RandomUser(PlanningUser[RandomMemory]):
-    """weights: by act, at least 0, not all 0. leave: in [0, 1]. most: user turns at most, at least 1.
+    """A user that draws its acts. weights: by act, at least 0, not all 0. leave: in [0, 1]. most: maximum user turns,
+    at least 1.
 
-    Leaves with the reason `left`, or `budget` after `most` turns. Traits: none.
+    Leaves with the reason `left`, or `budget` after `most` turns. It has no traits.
     """
 
     weights: Mapping[str, float]
@@ -77,11 +78,12 @@ class RandomUser(PlanningUser[RandomMemory]):
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """What it can do."""
+        """The acts it can take."""
         return tuple(self.weights)
 
     def start(self, scenario: Scenario, rng: Streams) -> RandomMemory:
-        """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
+        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
+        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return RandomMemory(topic=topic_for_user(scenario.topic))
@@ -97,7 +99,7 @@ class RandomUser(PlanningUser[RandomMemory]):
 
 
 def build(options: Options) -> RandomUser:
-    """Raises InputError for an act without words."""
+    """Build the user. Raises InputError for an act without words."""
     known = {**WORDS, **options.words}
     acts = options.acts or dict.fromkeys(known, 1.0)
     for act in acts:

@@ -1,4 +1,4 @@
-"""Why a user stops: the typed reasons of `Stop("user-stopped", reason)`, each with what it means."""
+"""The typed reasons of `Stop("user-stopped", reason)`, each with its meaning."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""The recorded user: takes recorded turns with their recorded frequencies, and leaves where the recording ends."""
+"""The recorded user: it takes recorded turns with their recorded frequencies, and leaves where the recording ends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,14 +24,14 @@ from topics.suggestions import did_you_mean
 
 
 def exact_answer(answer: Answer) -> str:
-    """The key of an answer in a tree that was merged by exact words."""
+    """Return the key of an answer in a tree merged by exact words."""
     return exact_form(answer.text)
 
 
 @memory_kind("recorded")
 @dataclass(frozen=True, slots=True)
 class RecordedMemory:
-    """topic: its id. node: of its tree, where the conversation stands."""
+    """topic: its id. node: the node of its tree that the conversation has reached."""
 
     topic: str
     node: int = 0
@@ -63,17 +63,17 @@ class RecordedUser:
         self._trees, self._answer_key = trees, answer_key
 
     def start(self, scenario: Scenario, rng: Streams) -> RecordedMemory:
-        """The memory before anything was said. Raises InputError for a topic that has no tree, and for a trait."""
+        """Return the memory before the opening. Raises InputError for a topic without a tree, and for a trait."""
         check_traits(scenario, (), self.name)
         if scenario.id not in self._trees:
             raise InputError(f"no tree of topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self._trees)))
         return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next turn after `observation` (None: open the conversation), and the memory after it.
+        """Return the next turn after `observation` (None at the opening), and the memory after it.
 
-        Stops with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`. Raises ValueError where the
-        memory waits for an answer and none is given, or the other way round, or the conversation is over.
+        Stops with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`. Raises ValueError for a
+        missing or unexpected answer, or after the end.
         """
         chances, visits = self._ways(state, observation)
         if len(chances) == 1:
@@ -87,12 +87,12 @@ class RecordedUser:
         raise AssertionError("the branches of a node hold all of its trials")
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Every recorded way to go on, and ending here, each with the share of the trials that did so."""
+        """Return every recorded continuation, and ending here, each with its share of the trials."""
         chances, visits = self._ways(state, observation)
         return tuple(Chance(trials / visits, action, after) for trials, action, after in chances)
 
     def _ways(self, state: State, observation: Observation | None) -> tuple[list[tuple[int, Say | Stop, State]], int]:
-        """What the trials that came here did, with how many did so; and how many came here."""
+        """Return the continuations of the trials at this node, with the number of trials of each and of all."""
         memory = recall(state, RecordedMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         if memory.topic not in self._trees:
@@ -115,7 +115,7 @@ class RecordedUser:
 
 
 class Options(StrictModel):
-    """A recorded run whose users' side is played."""
+    """A recorded run whose user side is played."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; not given: all")
@@ -126,7 +126,8 @@ FILES = ("run",)
 
 
 def build(options: Options) -> RecordedUser:
-    """The trees of the run, one a topic, merged by exact words. Raises InputError where nothing can be played."""
+    """Build the user from the run's trees, one for each topic, merged by exact words. Raises InputError if nothing can
+    be played."""
     builders: dict[str, TreeBuilder] = {}
     for conversation in conversations_of(options.run, options.system):
         builders.setdefault(conversation.key.topic, TreeBuilder()).add(conversation)
@@ -134,7 +135,7 @@ def build(options: Options) -> RecordedUser:
 
 
 def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
-    """The finished conversations of a run, of one system or of all. Raises InputError where there are none."""
+    """Return the finished conversations of a run, of one system or of all. Raises InputError if there are none."""
     finished = read(Path(run)).finished
     systems = sorted({one.key.system for one in finished})
     if system is not None and system not in systems:

@@ -1,13 +1,13 @@
-"""The simulators there are, by the name a protocol uses. A simulator's module is imported when it is first asked for.
+"""The registry of simulators, by the name a protocol uses. A simulator's module is imported on first use.
 
 users:
   visitor: {simulator: markov, order: 1}
   hasty: {simulator: paraphrasing, typos: 0.1, over: {simulator: random, leave: 0.5}}
 
-A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and what is
-written under `over` is the user it stands over; where `inner` has a default, `over` may be left out. `FILES`, where a
-module has it, names the options that are paths: they begin at the folder of the file that names them. Other
-distributions add simulators by entry points of the group `harvest.simulators`, `name = "module:build"`.
+A module has `Options`, a StrictModel, and `build(options) -> User`. A wrapper has `build(options, inner)`, and `over`
+describes the user it wraps; if `inner` has a default, `over` is optional. `FILES`, if a module has it, names the
+options that are paths, relative to the folder of the file that names them. Plug-ins add simulators by entry points of
+the group `harvest.simulators`, `name = "module:build"`.
 """
 
 import hashlib
@@ -64,9 +64,8 @@ _MEND = "mend that simulator; simulators.conformance says what else it does not 
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """options: what a file may set. build: makes the user. over: whether it wraps another user (`may` where
-    that depends on its options). files: the options that are paths.
-    """
+    """options: what a file may set. build: makes the user. over: whether it wraps another user (`may` if that depends
+    on its options). files: the options that are paths."""
 
     name: str
     options: type[StrictModel]
@@ -77,12 +76,12 @@ class Simulator:
 
 @cache
 def plug_ins() -> Mapping[str, EntryPoint]:
-    """Simulators that other distributions add, by name. Raises InputError for a name that is taken."""
+    """Return the simulators of plug-ins by name. Raises InputError for a name that is taken."""
     return found_in(GROUP, "simulators", SIMULATORS)
 
 
 def simulator(name: str) -> Simulator:
-    """The simulator `name`. Raises InputError for an unknown name, and for a plug-in that does not fit."""
+    """Return the simulator `name`. Raises InputError for an unknown name, and for an invalid plug-in."""
     others = plug_ins()
     if name in SIMULATORS:
         path = SIMULATORS[name]
@@ -111,11 +110,11 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 
 def build_user(document: Document) -> User:
-    """Build the simulated user that `document` describes: `{simulator: NAME, …options…}`, for a wrapper with
-    `over: {…}`.
+    """Build the simulated user described by `document`: `{simulator: NAME, …options…}`, with `over: {…}` for a
+    wrapper.
 
-    Raises InputError, with its place in the file, for an unknown simulator, for options that it does not take, and for
-    files that the options name but that do not exist.
+    Raises InputError, with its place in the file, for an unknown simulator, for unknown options, and for options that
+    name missing files.
     """
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
@@ -166,14 +165,13 @@ def _not_built(document: Document, name: str, how: str) -> InputError:
 
 
 def build_users(protocol: Protocol) -> dict[str, User]:
-    """Build the simulated users that the protocol names: by name, {} if it names none. Raises as `build_user` does."""
+    """Build the simulated users of the protocol, by name. Raises as `build_user` does."""
     return {name: build_user(user.document) for name, user in protocol.users.items()}
 
 
 def files_of(protocol: Protocol) -> dict[str, str]:
-    """What is in the files that the protocol's users are made of: a hash for each, by user and option, for example
-    `visitor.file`. With other content in it the same name is another user.
-    """
+    """Return a content hash of each file that the protocol's users are made of, by user and option, for example
+    `visitor.file`. If the content changes, the same name is a different user."""
     named = ((name, user.document) for name, user in protocol.users.items())
     return {option: _content(path) for name, document in named for option, path in _files(name, document)}
 
@@ -190,7 +188,7 @@ def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
 
 
 def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
-    """By user, the hazard it leaves by though its file names no stop model: several simulators have one by default."""
+    """Return the default hazards of users whose file names no stop model, by user."""
     return {
         name: hazard for key, user in protocol.users.items() for name, hazard in _unasked_hazards(key, user.document)
     }
@@ -208,7 +206,7 @@ def _unasked_hazards(name: str, document: Document) -> Iterator[tuple[str, Hazar
 
 
 def _content(path: Path) -> str:
-    """A hash over a file, or over the JSON files of a run."""
+    """Hash a file, or the JSON files of a run."""
     files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
     digests = []
     for file in files:
@@ -220,8 +218,8 @@ def _content(path: Path) -> str:
 def check_users(
     users: Mapping[str, User], topics: Iterable[Topic], traits: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """Refuse topics that lack what a user needs, before anything is sent. traits: of every scenario. Raises InputError
-    for the first."""
+    """Check, before anything is sent, that the topics have what each user needs. traits: of every scenario. Raises
+    InputError for the first fault."""
     for topic in topics:
         for name, user in users.items():
             try:

@@ -1,12 +1,12 @@
-"""The replay user: repeats one recorded conversation turn by turn, and knows from which turn on it no longer fits.
+"""The replay user: it repeats one recorded conversation turn by turn, and knows from which turn it no longer fits.
 
-After an answer that is not the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one goes on with the
-turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first one
-(`parting_turn`).
+After an answer that differs from the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one continues
+with the turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first
+such (`parting_turn`).
 
 A turn that is out of place replies to something that was not said here. It can be played, for example to send every
-system the same turns, but it is no longer what that user would have said. The tree walk, which plays many recordings as
-one user, is `simulators.recorded`.
+system the same turns, but it is no longer what that user would have said. `simulators.recorded` plays many recordings
+as one user.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,14 +32,14 @@ ACTS = ("recorded", "out-of-place")
 
 
 def parting_turn(state: State) -> int | None:
-    """The first user turn that was said to another answer than the recorded one; None while the recording holds."""
+    """Return the first user turn whose preceding answer differs from the recorded one; None if there is none."""
     return recall(state, ReplayMemory).parted
 
 
 @memory_kind("replay")
 @dataclass(frozen=True, slots=True)
 class ReplayMemory:
-    """topic: its id. recording: which of those of the topic is played. parted: as the function of that name says."""
+    """topic: its id. recording: the number of the topic's recording being played. parted: see `parting_turn`."""
 
     topic: str
     recording: int
@@ -50,10 +50,11 @@ class ReplayMemory:
 
 @dataclass(frozen=True)
 class ReplayUser:
-    """recordings: by topic id, at least one each. Each trial draws one of them at its start, all equally likely.
+    """A user that repeats recordings. recordings: by topic id, at least one each; each trial draws one, all equally
+    likely.
 
-    answer_key: what of an answer must be as recorded. Answers that were never recorded (the last turn of an invalid
-    attempt) fit anything. Raises InputError for a topic that has no recording.
+    answer_key: the part of an answer that must equal the recorded one. Answers that were never recorded (the last turn
+    of an invalid attempt) fit any answer. Raises InputError for a topic without a recording.
     """
 
     recordings: Mapping[str, Sequence[Conversation]]
@@ -62,7 +63,7 @@ class ReplayUser:
     name: str = "replay"
 
     def start(self, scenario: Scenario, rng: Streams) -> ReplayMemory:
-        """The memory before anything was said. Raises InputError for a topic without a recording, and for a trait."""
+        """Return the memory before the opening. Raises InputError for a topic without a recording, and for a trait."""
         check_traits(scenario, (), self.name)
         found = self.recordings.get(scenario.id)
         if not found:
@@ -73,9 +74,9 @@ class ReplayUser:
         return ReplayMemory(scenario.id, drawn)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next recorded turn, or leaving (`recorded-end`, `no-branch`).
+        """Return the next recorded turn, or leaving (`recorded-end`, `no-branch`).
 
-        Raises ValueError for what is out of turn.
+        Raises ValueError for a call out of turn.
         """
         memory = recall(state, ReplayMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
@@ -97,12 +98,12 @@ class ReplayUser:
         return said, replace(memory, turn=turn + 1, parted=first)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """The one action that `respond` takes, with probability 1."""
+        """Return the one action that `respond` takes, with probability 1."""
         return (Chance(1.0, *self.respond(state, observation, Streams(0))),)
 
 
 class Options(StrictModel):
-    """A recorded run; each trial plays one of its conversations again."""
+    """A recorded run; each trial repeats one of its conversations."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
     system: str | None = Field(default=None, description="only conversations with this system; not given: all")
@@ -114,7 +115,7 @@ FILES = ("run",)
 
 
 def build(options: Options) -> ReplayUser:
-    """Raises InputError where the run holds nothing that can be played."""
+    """Build the user. Raises InputError if the run has nothing to play."""
     found: dict[str, list[Conversation]] = {}
     for conversation in conversations_of(options.run, options.system):
         found.setdefault(conversation.key.topic, []).append(conversation)

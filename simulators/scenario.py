@@ -1,4 +1,4 @@
-"""What a user is given, what it may see, and how a turn can go."""
+"""What a user is given and sees, and the possible outcomes of a turn."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,8 @@ State: TypeAlias = Any
 class Scenario:
     """What a user is given before the conversation.
 
-    topic: the need, as a user knows it, without anything about right answers. traits: who the user is and what it has
-    in mind, as JSON values by name, for example `group`, `goal`, `facet`; each simulator says which it reads.
+    topic: the need as a user knows it, without anything about right answers. traits: who the user is and what it has
+    in mind, as JSON values by name, for example `group`, `goal`, `facet`; each simulator documents the ones it reads.
     """
 
     topic: Topic
@@ -27,16 +27,16 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """Names the random streams. Users that are matched have the same."""
+        """The name of the random streams. Matched users have the same."""
         return self.topic.id
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a user sees of the system's last turn, and nothing else.
+    """All that a user sees of the system's last turn.
 
-    answer: as it stands on the screen. label: `o` or `x` where the protocol's rules judged it on the way, None where
-    no rule did; a rule sees the same answer, never gold.
+    answer: as shown on the screen. label: `o` or `x` from the protocol's rules, None if no rule judged it; a rule sees
+    the same answer, never gold.
     """
 
     answer: Answer
@@ -45,10 +45,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """One way a turn can go.
+    """One possible outcome of a turn.
 
-    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1. action: what the user then
-    says, or that it stops. state: its memory afterwards.
+    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1. action: what the user says,
+    or that it stops. state: its memory afterwards.
     """
 
     probability: float

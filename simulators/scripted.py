@@ -1,4 +1,4 @@
-"""The scripted user: says what a protocol says, and lets the protocol's simulated users speak in their states."""
+"""The scripted user: it says what a protocol says, and lets the protocol's simulated users speak in their states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -28,8 +28,8 @@ class Speaker:
 @memory_kind("scripted")
 @dataclass(frozen=True, slots=True)
 class ScriptedMemory:
-    """users: by the names they have in the protocol. said: the words that wait for an answer. position: in the
-    protocol; None before the opening."""
+    """users: by their names in the protocol. said: the words that wait for an answer. position: in the protocol; None
+    before the opening."""
 
     topic: Topic
     users: Mapping[str, Speaker]
@@ -42,13 +42,13 @@ class ScriptedUser:
     """Plays `protocol` by its rules. The protocol's own turns need no random draws: the same answers get the same
     turns.
 
-    users: those that the protocol names (`simulators.registry` builds them). Each draws from streams of its own
-    (`rng.at("user", NAME)`). It sees the answer to the turn before, with the label that the protocol gave it; where it
-    has not spoken yet, it opens, whatever was said before. Where it stops, the conversation ends `user-stopped`.
+    users: those the protocol names (`simulators.registry` builds them). Each draws from its own streams
+    (`rng.at("user", NAME)`). It sees the answer to the turn before, with the protocol's label; if it has not spoken
+    yet, it opens, whatever was said before. If it stops, the conversation ends with `user-stopped`.
 
-    Its memory holds the topic, the exchanges so far, the words that wait for an answer, the position in the protocol
-    and the memories of the users: the protocol and the memory are enough to continue from there, more than once and in
-    another process. Raises ValueError where a user of the protocol is missing.
+    The memory has the topic, the exchanges so far, the words that wait for an answer, the position in the protocol and
+    the memories of the users. The protocol and the memory are enough to continue from there, repeatedly and in another
+    process. Raises ValueError if a user of the protocol is missing.
     """
 
     name = "scripted"
@@ -60,17 +60,18 @@ class ScriptedUser:
             raise ValueError(f"protocol {protocol.name!r} needs the users {', '.join(missing)}")
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
-        """The memory before anything was said. Raises InputError for what the scenario lacks for one of the users."""
+        """Return the memory before the opening. Raises InputError if the scenario lacks something that one of the
+        users needs."""
         users = {
             name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
         }
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next action after `observation` (None: open the conversation), and the memory after it.
+        """Return the next action after `observation` (None at the opening), and the memory after it.
 
-        Raises ValueError where the memory waits for an answer and none is given, or the other way round, and
-        BrokenPromise for what a user of the protocol may not do.
+        Raises ValueError for a missing or unexpected answer, and BrokenPromise if a user of the protocol breaks a
+        promise.
         """
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
@@ -82,12 +83,12 @@ class ScriptedUser:
         return _speak(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
-        """How the protocol routes the answer (`simulators.user.route_by`)."""
+        """Return the protocol's route for the answer (`simulators.user.route_by`)."""
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Every action that `respond` may take: a single one, except where a simulated user speaks. Raises TypeError
-        where that user is not enumerable."""
+        """Return every action that `respond` may take: a single one, unless a simulated user speaks. Raises TypeError
+        if that user is not enumerable."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)
@@ -102,7 +103,7 @@ class ScriptedUser:
     def _decide_next(
         self, memory: ScriptedMemory, observation: Observation | None
     ) -> tuple[Say | Ask | Stop, ScriptedMemory]:
-        """What the protocol does next, and the memory after it: with everything said and answered by then."""
+        """Return the protocol's next step, and the memory with everything said and answered by then."""
         position, exchanges = memory.position, memory.exchanges
         check_order(observation, opened=position is not None, over=position is not None and memory.said is None)
         if observation is None or position is None or memory.said is None:
@@ -114,21 +115,20 @@ class ScriptedUser:
         return action, replace(memory, exchanges=exchanges, said=said, position=then)
 
     def _speaker(self, memory: ScriptedMemory, ask: Ask) -> tuple[User, Speaker]:
-        """The user of the protocol that is to speak, and how it stands."""
+        """Return the user of the protocol that speaks next, with its state."""
         if ask.user not in memory.users:
             raise ValueError(f"the memory knows no user {ask.user!r}")
         return self.users[ask.user], memory.users[ask.user]
 
 
 def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | None) -> Observation | None:
-    """What a user of the protocol sees before it speaks."""
     if observation is None or not speaker.turns:
         return None
     return Observation(observation.answer, ask.route.label if ask.route else None)
 
 
 def _speak(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
-    """What a user of the protocol did, as a turn of the protocol. after: that user's memory."""
+    """Turn the action of a user of the protocol into a turn of the protocol. after: that user's memory."""
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))
     if isinstance(action, Say):

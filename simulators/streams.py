@@ -2,15 +2,15 @@
 
     rng = Streams(seed, ("agenda", "M002", 3))          simulator, scenario, trial
     here = rng.at(4)                                     the user turn about to be taken
-    here("act").choice(…)                                one stream for what is done, another for how it is worded
+    here("act").choice(…)                                one stream for the act, another for its wording
 
-A draw does not depend on the order of work, on concurrency, or on other decisions drawn before. A conversation that is
-forked at a turn continues with streams of its own if the fork has its own name (`at("fork", 7)`). Two users that differ
-only in a cue draw the same numbers where they use the same names.
+A draw does not depend on the order of work, on concurrency, or on decisions drawn before. A conversation that is
+forked at a turn continues with its own streams if the fork has its own name (`at("fork", 7)`). Two users that differ
+only in a cue draw the same numbers from the same names.
 
-A user that holds another hands it `rng.inside("reformulating")`, its own kind, and takes what it draws itself from
-`rng.own("reformulating", …)`. The wrapped user draws what it would draw on its own. Only where a kind wraps its own
-kind does the inner one draw from streams of other names; otherwise both would use the same number for two decisions.
+A user that wraps another passes it `rng.inside("reformulating")`, its own kind, and draws its own numbers from
+`rng.own("reformulating", …)`. The wrapped user draws what it would draw on its own. Only if a kind wraps its own kind
+does the inner one draw from streams of other names; otherwise both would use the same number for two decisions.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Streams:
     """Reproducible random streams, one for each kind of decision: equal arguments give equal numbers on every machine.
     Call it with the name of a decision, such as `rng("stop")`, to get a numpy Generator.
 
-    seed: the audit's. names: what the streams are for, from the general to the special. holders: the kinds of the users
-    that wrap the one who draws, the outermost first. tries: how often the trial was lost before. A user draws the same
-    in every attempt; words from outside are asked for with other seeds (`simulators.outside`).
+    seed: the audit's. names: what the streams are for, from the general to the specific. holders: the kinds of the
+    users that wrap the one who draws, the outermost first. tries: how often the trial was lost before. A user draws
+    the same in every attempt; words from outside are requested with new seeds (`simulators.outside`).
     """
 
     seed: int
@@ -41,16 +41,15 @@ class Streams:
     tries: int = 0
 
     def at(self, *names: str | int) -> Streams:
-        """The streams of something within: a turn, a fork, a part of a user."""
+        """Return the streams of something within: a turn, a fork, a part of a user."""
         return replace(self, names=(*self.names, *names))
 
     def inside(self, kind: str) -> Streams:
-        """The streams of the user that a user of this kind holds."""
+        """Return the streams for the user wrapped by a user of this kind."""
         return replace(self, holders=(*self.holders, kind))
 
     def own(self, kind: str, purpose: str) -> str:
-        """The purpose of a stream that a holder of this kind takes: `purpose` itself, with the depth where others of
-        its kind hold it."""
+        """Return the name of a wrapper's own stream: `purpose` itself, with the depth if others of its kind wrap it."""
         depth = self.holders.count(kind)
         return f"{purpose}/{kind}/{depth}" if depth else purpose
 
@@ -64,5 +63,5 @@ class Streams:
         return len(shares) - 1
 
     def __call__(self, purpose: str) -> numpy.random.Generator:
-        """The stream of one kind of decision, from its beginning: a second call gives the same numbers again."""
+        """Return the stream of one kind of decision from its beginning: a second call gives the same numbers again."""
         return generator(self.seed, *self.names, purpose)

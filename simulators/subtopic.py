@@ -1,13 +1,13 @@
-"""The subtopic user: moves between the subtopics of its need, by whether the last answer was of use.
+"""The subtopic user: it moves between the subtopics of its need, depending on whether the last answer was useful.
 
 A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?: Evaluating Conversational Search Systems Offline", ACM TOIS 39
-(4), 2021: a need is a set of subtopics; which one the user asks about next depends on the one before and on whether the
-answer was relevant. Here two matrices say so, M⁺ after a useful answer and M⁻ after a useless one:
+(4), 2021: a need is a set of subtopics; the next one depends on the one before and on whether the answer was relevant.
+Two matrices give the probabilities, M⁺ after a useful answer and M⁻ after a useless one:
 
     P(next = j | now = i, answer) = w·M⁺[i, j] + (1 - w)·M⁻[i, j],   w = 1 after o, 0 after x, `unjudged` after neither.
 
-Where no matrices are given, the user asks again about the same subtopic with probability `requery`, and turns to each
-of the others alike.
+Without matrices, the user asks about the same subtopic again with probability `requery`, and turns to each of the
+others with equal probability.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Requery(StrictModel):
 
 
 class Matrices(StrictModel):
-    """A row for each subtopic now, a column for each next; rows sum to 1."""
+    """Rows are the current subtopic, columns the next; rows sum to 1."""
 
     useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, after a useful answer")
     useless: tuple[tuple[Probability, ...], ...] = Field(description="M⁻, after a useless one")
@@ -74,7 +74,8 @@ class Matrices(StrictModel):
 
 
 class Options(StrictModel):
-    """Subtopics are the trait `subtopics`, else those given here, else the seed turns of the topic."""
+    """Options of the subtopic user. Subtopics are the trait `subtopics`, else those given here, else the seed turns of
+    the topic."""
 
     subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
@@ -96,7 +97,8 @@ class Options(StrictModel):
 @memory_kind("subtopic")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtopicMemory(Memory):
-    """subtopics: the texts. asked, met: their places, in the order in which they were asked about, and answered."""
+    """subtopics: the texts. asked, met: places of subtopics in the order in which they were asked about, and
+    answered."""
 
     subtopics: tuple[str, ...]
     asked: tuple[int, ...] = ()
@@ -106,7 +108,7 @@ class SubtopicMemory(Memory):
 
 @dataclass(frozen=True)
 class SubtopicUser(PlanningUser[SubtopicMemory]):
-    """Trait: `subtopics`, a list of texts. Acts: see `ACTS`.
+    """A user with several subtopics (see the module). Trait: `subtopics`, a list of texts. Acts: see `ACTS`.
 
     Coverage, for stop models: the share of subtopics that had a useful answer. Leaves with the stop model's reason.
     """
@@ -117,8 +119,8 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
     memory = SubtopicMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> SubtopicMemory:
-        """The memory before anything was said. Raises InputError where there are no subtopics, or not as many as the
-        matrices have rows, and for words that the topic lacks."""
+        """Return the memory before the opening. Raises InputError without subtopics, if their number differs from the
+        matrices' rows, and for words that use a value the topic does not have."""
         check_traits(scenario, ("subtopics",), self.name)
         subtopics = self._subtopics(scenario)
         matrices = self.options.matrices
@@ -167,7 +169,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         return Plan(learnt, self.phrasebook, exits, _moves(row, learnt), took, len(met) / size)
 
     def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:
-        """Row `now` of M⁺ and of M⁻."""
+        """Return row `now` of M⁺ and of M⁻."""
         if self.options.matrices:
             return self.options.matrices.useful[now], self.options.matrices.useless[now]
 
@@ -197,5 +199,5 @@ def _act(subtopic: int, asked: Sequence[int]) -> str:
 
 
 def build(options: Options) -> SubtopicUser:
-    """Raises InputError for the words of an act that this user does not have."""
+    """Build the user. Raises InputError for words of an act that this user does not have."""
     return SubtopicUser(options, phrasebook(options.words, WORDS))

@@ -1,13 +1,14 @@
-"""What users do next, and when they leave, by how far the conversation has come as well as by what came before.
+"""Tables of what users do next, and when they leave, by how far the conversation has come as well as by context.
 
-Both matter: people leave more readily after some acts, and more readily late. Turns are put
-together in stretches, each of at least 50 recorded decisions (the last one takes what is left), and what followed is
-counted by stretch and context. A cell seen seldom is smoothed towards the row of its context over all turns, p(a | h),
-as that row is towards shorter contexts (Witten and Bell 1991; see `simulators.act_table`):
+Both matter: people leave more readily after some acts, and more readily late. Turns are grouped in stretches of at
+least 50 recorded decisions each (the last one takes the rest), and acts are counted by stretch and context. A rare
+cell is smoothed towards the row of its context over all turns, p(a | h), as that row is towards shorter contexts
+(Witten and Bell 1991; see `simulators.act_table`):
 
     p(a | stretch, h) = (n(stretch, h, a) + T·p(a | h)) / (n(stretch, h) + T),
 
-T the different outcomes seen in the cell, leaving among them. So an empty cell is the row over all turns.
+where T is the number of different outcomes in the cell, including leaving. An empty cell thus equals the row over all
+turns.
 """
 
 import math
@@ -25,8 +26,8 @@ Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]
 
 @dataclass(frozen=True)
 class TurnTable:
-    """stretches: their turns begin with 1 and rise; the last has no end. order: acts that the contexts look back on.
-    Raises ValueError for anything else."""
+    """Counts by stretch. stretches: their first turns start at 1 and increase; the last has no end. order: acts in a
+    context. Raises ValueError otherwise."""
 
     stretches: Sequence[Stretch]
     order: int = 1
@@ -37,8 +38,8 @@ class TurnTable:
             raise ValueError("stretches: the first begins after turn 1, and their turns rise")
 
     def row(self, after: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
-        """The probabilities after user turn `turn` (from 1). after: the last acts, oldest first. base: of this context
-        over all turns; its acts are the possible ones."""
+        """Return the probabilities after user turn `turn` (from 1). after: the last acts, oldest first. base: the row
+        of this context over all turns; its acts are the possible ones."""
         place = bisect_right([first for first, _ in self.stretches], turn) - 1
         rows = self.stretches[place][1]
         acts = tuple([START, *after][-self.order :])
@@ -48,7 +49,7 @@ class TurnTable:
 
     @property
     def leavings(self) -> Iterator[tuple[int, int]]:
-        """How often users left, of how many decisions, in each cell that has any."""
+        """Return how often users left, and of how many decisions, for each cell with any."""
         for _, rows in self.stretches:
             for row in rows.values():
                 if sum(row.values()):
@@ -56,16 +57,16 @@ class TurnTable:
 
     @property
     def aic(self) -> float:
-        """AIC of the unsmoothed model of leaving by cell: 2·cells - 2·log-likelihood; smaller is better on the same
-        decisions."""
+        """Return the AIC of the unsmoothed model of leaving by cell: 2·cells - 2·log-likelihood; smaller is better for
+        the same decisions."""
         cells = list(self.leavings)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)
         return 2 * len(cells) - 2 * found
 
 
 def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: int = _ENOUGH) -> TurnTable | None:
-    """The table of recorded users; None where nobody was seen to decide after a first turn. least: decisions of a
-    stretch, where there are as many."""
+    """Count the table of recorded users; None if nobody was seen to decide after a first turn. least: minimum
+    decisions of a stretch."""
     by_turn: dict[int, list[tuple[Context, str]]] = {}
     for one in sequences:
         before = [START]

@@ -1,7 +1,8 @@
-"""The seam for whoever takes the user's side: scripted, simulated or human.
+"""The interface of every user: scripted, simulated or human.
 
 A user is a pure policy over an immutable memory, which `simulators.memory` can write as JSON, so that any node of a
-conversation tree can be forked and resumed. It sees the scenario and the system's answers; never gold or the driver.
+conversation tree can be forked and resumed. It sees the scenario and the system's answers, but never gold or the
+driver.
 """
 
 from typing import Protocol, runtime_checkable
@@ -23,15 +24,15 @@ class User(Protocol):
 
     @property
     def name(self) -> str:
-        """What recordings call this user, for example `scripted`."""
+        """The user's name in recordings, for example `scripted`."""
         ...
 
     def start(self, scenario: Scenario, rng: Streams) -> State:
-        """The memory before anything was said. Raises InputError for what the scenario lacks."""
+        """Return the memory before the opening. Raises InputError if the scenario lacks something the user needs."""
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next action after `observation` (None: open the conversation), and the memory after it.
+        """Return the next action after `observation` (None at the opening), and the memory after it.
 
         Raises ValueError for a call out of turn: with an answer before the opening, without one after it, or after the
         end.
@@ -44,17 +45,18 @@ class EnumerableUser(User, Protocol):
     """A user that can list every action it may take next, with its probability."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Every way this turn can go, stopping included; probabilities sum to 1. `respond` draws one of them.
+        """Return all outcomes of this turn, including stopping; probabilities sum to 1. `respond` draws one of them.
 
-        Raises ValueError as `respond` does."""
+        Raises ValueError as `respond` does.
+        """
         ...
 
 
 def route_by(user: User, state: State, observation: Observation) -> Route | None:
-    """How the protocol that `user` plays routes the answer that it just got, whatever is said next; None where it plays
-    none. Raises what its rules raise.
+    """Return the route for the last answer in the protocol that `user` plays, whatever is said next; None if it plays
+    none. Raises the errors of its rules.
 
-    A user that speaks in a protocol may fail after the answer before was labelled. The label is known all the same.
+    A user that speaks in a protocol may fail after the last answer was labelled. The label is then still known.
     """
     routed = getattr(user, "route", None)
     return routed(state, observation) if callable(routed) else None

@@ -1,18 +1,17 @@
-"""Hidden states of recorded users by expectation maximisation (EM), all dialogues of a person together.
+"""Fit hidden Markov models of users by expectation maximisation (EM), all dialogues of a person together.
 
-The class of a person is the same in all their dialogues, so the posterior of the class is over all of these; given the
-class, dialogues are independent. One EM step is Baum and Welch's, with each dialogue weighted by that posterior. Rows
-are kept from 0 by one pseudo-observation each: of an emission, what all decisions together look like; of a transition
-after one answer, what follows any answer, five observations' worth; of other rows, uniform.
+A person has the same class in all their dialogues, so the posterior of the class uses all of them; given the class,
+dialogues are independent. One EM step is that of Baum and Welch, with each dialogue weighted by that posterior.
+Pseudo-observations keep every row above 0: one of the overall distribution of acts for an emission, five of the
+transitions after any answer for those after one answer, and one uniform one for all other rows.
 
-EM finds a local maximum that depends on where it starts, and nothing says how many states people have. So models of
-several sizes are fitted, each from several random starts, and what is played is their mixture. Starts weigh alike; the
-weights of sizes and the number of classes are those that foresee best people whom the models were not fitted on
-(`choose`), never those that fit best the people they were fitted on.
+EM finds a local maximum that depends on its start, and nobody knows how many states people have. So models of several
+sizes are fitted, each from several random starts, and their mixture is played. Starts have equal weights. The weights
+of sizes and the number of classes are those that best predict people the models were not fitted to (`choose`).
 
-Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989,
-eq. 19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth,
-D. Wolpert, Machine Learning 36, 1999 (stacking).
+Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989, eq.
+19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth, D.
+Wolpert, Machine Learning 36, 1999 (stacking).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _LEAST = 0.02  # a size that weighs less is left out
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is fitted. classes: C, at least 1. weights: of the sizes of STATES, together 1."""
+    """Settings of a fit. classes: C, at least 1. weights: one for each size in STATES, sum 1."""
 
     classes: int = 1
     weights: tuple[float, ...] = (1 / 3, 1 / 3, 1 / 3)
@@ -62,8 +61,11 @@ def fit_hidden(
     starts: int = STARTS,
     answers: Sequence[str] = (),
 ) -> HiddenModel:
-    """The model of these people. acts: all that can occur. answers: after which transitions are estimated apart; all
-    others are one. Classes are in the order of how long their people stay, shortest first."""
+    """Fit a model to these people.
+
+    acts: all possible acts. answers: those with transitions of their own; all others share theirs. Classes are ordered
+    by how long their people stay, shortest first.
+    """
     seen = _Seen.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
@@ -85,9 +87,10 @@ def choose(
     starts: int = _TRIED,
     folds: int = _FOLDS,
 ) -> Recipe:
-    """The recipe whose model foresees best those people whom it was not fitted on, each person's dialogues together.
+    """Return the recipe whose model best predicts people it was not fitted to, each person's dialogues together.
 
-    More than one class is tried if anybody has several dialogues. With fewer than two people, all sizes weigh alike.
+    More than one class is tried if anyone has several dialogues. With fewer than two people all sizes have the same
+    weight.
     """
     chosen: list[Person] = []
     decisions = 0
@@ -121,8 +124,10 @@ def choose(
 
 
 def _stack_models(logs: Floats) -> tuple[Floats, float]:
-    """The weights of models by which people are foreseen best, and the log-likelihood of all people with them. logs:
-    (models, people). Each model has one person's worth of weight beforehand, so that few people decide little."""
+    """Return the weights of the models that best predict all people, and the log-likelihood with them.
+
+    logs: (models, people). Each model starts with the weight of one person, so that few people change little.
+    """
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(_STEPS):
         shares = np.exp(logs - logs.max(axis=0)) * weights[:, None]
@@ -131,10 +136,10 @@ def _stack_models(logs: Floats) -> tuple[Floats, float]:
 
 
 def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: bool = True) -> Floats:
-    """(people,) natural logarithm of the probability of all that each person did.
+    """(people,) natural logarithm of the probability of everything each person did.
 
-    together: the class and part of a person are the same in all their dialogues; False: each dialogue is somebody
-    else's, as in conversations that are played.
+    together: True if a person's class and part are the same in all their dialogues; False treats each dialogue as a
+    different person's, as when conversations are played.
     """
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
@@ -152,14 +157,14 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
 class _Seen:
     """The dialogues of P persons as arrays: N different dialogues with M decisions.
 
-    Equal dialogues are computed once. The longest one comes first, and decisions are in the order of their place in the
-    dialogue, so the dialogues that have a decision at one place are the first of those with a decision before it.
+    Equal dialogues are computed once. The longest one comes first, and decisions are in the order of their place in
+    the dialogue, so the dialogues with a decision at one place are the first of those with a decision before it.
 
-    spans: the decisions at each place. acts: (M,) what was done, V for leaving. one_hot: (V + 1, M) of acts. dialogues:
-    (M,) the dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer,
-    the first of which is any other, the later decisions that follow it, numbered from 0; by_place: the same, numbered
-    within each span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later:
-    (V,), (V + 1,) the acts of all first and of all later decisions, together 1.
+    spans: the decisions at each place. acts: (M,), V for leaving. one_hot: (V + 1, M) of acts. dialogues: (M,) the
+    dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer, the first
+    of which is any other, the later decisions after it, numbered from 0; by_place: the same, numbered within each
+    span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later: (V,), (V + 1,)
+    shares of the acts in all first and all later decisions.
     """
 
     spans: list[slice]
@@ -218,8 +223,8 @@ class _Seen:
 
 
 class _Arrays(NamedTuple):
-    """K parts of one size as arrays. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
-    transitions: (K, A, S, S), the first of each after any answer."""
+    """K parts of one size. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
+    transitions: (K, A, S, S), the first of A after any answer."""
 
     classes: Floats
     initial: Floats
@@ -231,7 +236,7 @@ class _Arrays(NamedTuple):
         return _Arrays(*(one[places] for one in self))
 
     def single_part(self, answers: Sequence[str], weight: float) -> Part:
-        """The only part of these as a Part."""
+        """Return the first and only part."""
         (classes,), (initial,), (opening,), (emissions,), (transitions,) = self
         # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
         staying = 1 - emissions[:, -1]
@@ -250,7 +255,7 @@ class _Arrays(NamedTuple):
 
 
 def _start(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
-    """Random parts to start from."""
+    """Draw parts to start EM from."""
     acts = len(seen.later)
     drawn = []
     for _ in range(starts):
@@ -268,9 +273,9 @@ def _start(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.G
 
 
 class _Pass(NamedTuple):
-    """The forward pass. likely: (K, 1, M, S) the probability of each act in each state. beliefs: (K, C, M, S) about the
-    state after it. chances: (K, C, M, 1) its probability. persons: (K, C, P) logarithm of the probability of the class
-    and of all that the person did."""
+    """The forward pass. likely: (K, 1, M, S) probability of the act in each state. beliefs: (K, C, M, S) after the
+    act. chances: (K, C, M, 1) probability of the act. persons: (K, C, P) log-probability of the class and all of a
+    person's acts."""
 
     likely: Floats
     beliefs: Floats
@@ -301,8 +306,8 @@ def _forward(parts: _Arrays, seen: _Seen) -> _Pass:
 
 
 def _move(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """belief · transitions after each answer. belief: (K, C, n, S). transitions: (K, A, S, S). answers: for each of A,
-    which of n follow it."""
+    """Return belief · transitions after each answer. belief: (K, C, n, S). transitions: (K, A, S, S). answers: for
+    each of A, the rows among n that follow it."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -314,26 +319,25 @@ def _move(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Flo
 
 
 def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
-    """Sums over the last axis of the values in each group. groups: of each value, below size."""
+    """Sum the values of each group over the last axis. groups: the group of each value, below size."""
     rows = [np.bincount(groups, row, minlength=size) for row in values.reshape(-1, values.shape[-1])]
     return np.array(rows, dtype=np.float64).reshape(*values.shape[:-1], size)
 
 
 def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
-    """(P,) log-likelihood of each person, who follows one of the parts. weights: of these, together 1."""
+    """(P,) log-likelihood of each person under the mixture of the parts. weights: one per part, sum 1."""
     each = np.concatenate([_log_sum(_forward(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 
 
 def _log_sum(logs: Floats, axis: int = 0) -> Floats:
-    """Logarithm of the sum over an axis."""
     most = logs.max(axis=axis, keepdims=True)
     found: Floats = most.squeeze(axis) + np.log(np.exp(logs - most).sum(axis=axis))
     return found
 
 
 def _em(parts: _Arrays, seen: _Seen) -> _Arrays:
-    """Take each part to its maximum, all of them at once: most of the time is numpy's for a call, not for a number."""
+    """Run EM on all parts at once: the arrays are small, so calls of numpy cost more than their arithmetic."""
     before = np.full(len(parts.classes), -np.inf)
     going = np.arange(len(before))
     for _ in range(_STEPS):
@@ -352,7 +356,8 @@ def _em(parts: _Arrays, seen: _Seen) -> _Arrays:
 
 
 def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Arrays:
-    """One step: expected counts by the backward pass, and what follows from them. shares: (K, C, P) of classes."""
+    """One EM step: expected counts from the backward pass, then new parts. shares: (K, C, P) posterior of the
+    classes."""
     likely, beliefs, chances, _ = passed
     first = seen.spans[0].stop
     often = _sum_by(seen.which, shares[..., seen.whose], first)

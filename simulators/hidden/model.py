@@ -1,22 +1,22 @@
 """Hidden Markov models of what users do, and the belief about hidden states that is a user's memory.
 
-A user is in a state that nobody sees. The state says what the user does next, or that it leaves; then it changes,
-depending on the last answer where answers are looked at:
+A user is in a hidden state. The state determines what the user does next, or that it leaves; then the state changes,
+depending on the last answer if answers are used:
 
     p(act | belief) = Σ_s belief(s) · emission(s, act)
     belief(s | act) ∝ belief(s) · emission(s, act)                  after the act
     belief(s')      = Σ_s belief(s | act) · transition(s, s')       after the answer
 
-The first act has emissions of its own, because nobody leaves before it. People may belong to classes, which stay the
-same in all their dialogues: a class says in which state a dialogue begins. With enough states, each class has states of
-its own, so any mixture of hidden Markov models can be written in this way.
+The first act has its own emissions, because nobody leaves before it. People may belong to classes, which stay the same
+in all their dialogues: a class determines the initial state of a dialogue. With enough states each class has its own,
+so any mixture of hidden Markov models can be written this way.
 
-A model has one part or several, of different sizes or fitted from different starts. Which part a person follows is
-unknown too, so the belief is over the states of all parts together.
+A model has one or more parts, of different sizes or fitted from different starts. Which part a person follows is
+unknown too, so the belief covers the states of all parts together.
 
 Source: L. R. Rabiner, Proc. IEEE 77, 1989 (eq. 19-20: the forward variable, here normalised); Y. Bengio, P. Frasconi,
-NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python, in one order: a belief is the same to
-the last bit on every machine.
+NIPS 7, 1995 (transitions that depend on an input). Arithmetic is plain Python, in a fixed order, so a belief is the
+same to the last bit on every machine.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _SUM = 1e-3  # files hold rounded numbers
 class Part:
     """One hidden Markov model with C classes, S states and V acts. Every row sums to 1.
 
-    weight: how likely the part is. classes: (C,) share of people in each. initial: (C, S) in which state a dialogue
-    begins. opening: (S, V) the first act. emissions: (S, V + 1) later acts, and leaving last. transitions: by answer,
-    (S, S) from state to state; `*` where the answer is another one or not known.
+    weight: probability of the part. classes: (C,) share of people in each. initial: (C, S) probability of each initial
+    state. opening: (S, V) the first act. emissions: (S, V + 1) later acts, and leaving last. transitions: (S, S) for
+    each answer; `*` for any other or unknown answer.
     """
 
     weight: float
@@ -61,8 +61,8 @@ class Part:
         emissions: Sequence[Sequence[float]],
         transitions: Mapping[str, Sequence[Sequence[float]]],
     ) -> Part:
-        """A part with its rows normalised. acts: V. Raises ValueError for tables that do not belong together, or rows
-        that do not sum to 1 (within .001)."""
+        """Return a part with normalised rows. acts: V. Raises ValueError for tables of unequal sizes, or rows that do
+        not sum to 1 (within .001)."""
         states = len(emissions)
         if not states:
             raise ValueError("emissions: at least one state is needed")
@@ -86,8 +86,8 @@ class Part:
 
 @dataclass(frozen=True)
 class HiddenModel:
-    """acts: V names, `stop` not among them. parts: at least one, all with the same number of classes. Raises ValueError
-    for anything else."""
+    """acts: V names, without `stop`. parts: at least one, all with the same number of classes. Raises ValueError
+    otherwise."""
 
     acts: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -103,7 +103,7 @@ class HiddenModel:
         return len(self.parts[0].classes)
 
     def begin(self, latent_class: int | None = None) -> Belief:
-        """The belief before the first act. latent_class: from 1; None: an unknown person."""
+        """Return the belief before the first act. latent_class: from 1; None for an unknown person."""
         found: list[float] = []
         for part in self.parts:
             weights = part.classes
@@ -113,7 +113,7 @@ class HiddenModel:
         return _normalise(found)
 
     def row(self, belief: Belief, *, opening: bool) -> dict[str, float]:
-        """The probability of each act and, but for the opening, of `stop`; together 1."""
+        """Return the probability of each act and, except at the opening, of `stop`; they sum to 1."""
         total = [0.0] * (len(self.acts) + (not opening))
         for part, own in self._split(belief):
             for place, value in enumerate(_product(own, part.opening if opening else part.emissions)):
@@ -121,7 +121,7 @@ class HiddenModel:
         return dict(zip(self.acts if opening else (*self.acts, STOP), _normalise(total), strict=True))
 
     def seen(self, belief: Belief, act: str, *, opening: bool) -> Belief:
-        """The belief once the user has done `act`. Raises ValueError for an act that has no probability."""
+        """Return the belief after the user's `act`. Raises ValueError for an act with probability 0."""
         place = self.acts.index(act)
         found: list[float] = []
         for part, own in self._split(belief):
@@ -132,7 +132,7 @@ class HiddenModel:
         return _normalise(found)
 
     def moved(self, belief: Belief, answer: str) -> Belief:
-        """The belief after the answer, before the next decision."""
+        """Return the belief after the answer, before the next decision."""
         found: list[float] = []
         for part, own in self._split(belief):
             found.extend(_product(own, part.transitions.get(answer, part.transitions[ANY])))
@@ -146,7 +146,7 @@ class HiddenModel:
 
 
 def _product(weights: Sequence[float], rows: Sequence[Row]) -> list[float]:
-    """weights · rows, the rows in order: a sum in another order could differ in its last bit."""
+    """Return weights · rows, summed in the order of the rows: another order could change the last bit."""
     found = [0.0] * len(rows[0])
     for weight, row in zip(weights, rows, strict=True):
         if weight:

@@ -1,6 +1,6 @@
-"""The user with hidden states: it plays a model that was fitted to recordings (`simulators.hidden.model`).
+"""The user with hidden states: it plays a model fitted to recordings (`simulators.hidden.model`).
 
-Its memory is what can be known of its state from what it did and saw, so `distribution` lists its next acts exactly, as
+Its memory is the belief about its state given what it did and saw, so `distribution` lists its next acts exactly, as
 for a user without hidden states.
 """
 
@@ -24,7 +24,7 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 class Transitions(StrictModel):
-    """From state to state after an answer."""
+    """Transitions between states after one answer."""
 
     answer: str = Field(default=ANY, min_length=1, description="the last answer; `*`: any other, or not known")
     rows: Rows = Field(description="for each state, the probability of each state next")
@@ -42,7 +42,7 @@ class PartOptions(StrictModel):
 
 
 class Options(StrictModel):
-    """Hidden states that were learnt."""
+    """Options of the user with hidden states."""
 
     acts: tuple[str, ...] = Field(min_length=1, description="the acts, in the order of the columns")
     parts: tuple[PartOptions, ...] = Field(
@@ -64,7 +64,7 @@ class Options(StrictModel):
         return self
 
     def model(self) -> HiddenModel:
-        """The model that is described. Raises ValueError."""
+        """Return the described model. Raises ValueError."""
         if len(set(self.acts)) < len(self.acts) or {STOP, ANY, UNKNOWN, "", "start"} & set(self.acts):
             raise ValueError("acts: each is named once, and none is called 'start' or 'stop'")
         return HiddenModel(
@@ -85,7 +85,7 @@ class Options(StrictModel):
 
 
 def written(model: HiddenModel) -> Options:
-    """The options that play the model, rounded to six digits, and without words."""
+    """Return the options that play the model, rounded to six digits and without words."""
 
     def rounded(rows: Rows) -> Rows:
         # Six digits that count: a fixed number of decimals would make rare acts impossible.
@@ -121,8 +121,11 @@ class HiddenMemory(Memory):
 
 @dataclass(frozen=True)
 class HiddenUser(PlanningUser[HiddenMemory]):
-    """Draws each act from what its belief predicts. Acts are those of the model; traits: none. Leaves with the reason
-    `left`. latent_class: plays people of this class only."""
+    """A user that draws each act from its belief's prediction.
+
+    It has the model's acts and no traits, and leaves with the reason `left`. latent_class: plays people of this class
+    only.
+    """
 
     model: HiddenModel
     phrasebook: Phrasebook
@@ -131,7 +134,8 @@ class HiddenUser(PlanningUser[HiddenMemory]):
     memory = HiddenMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> HiddenMemory:
-        """The memory before anything was said. Raises InputError for a trait, or words that the topic lacks."""
+        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
+        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return HiddenMemory(topic=topic_for_user(scenario.topic))
@@ -155,6 +159,6 @@ class HiddenUser(PlanningUser[HiddenMemory]):
 
 
 def build(options: Options) -> HiddenUser:
-    """Raises InputError where an act has no words, or words are for an act that is not there."""
+    """Build the user. Raises InputError for an act without words, and for words of an unknown act."""
     phrasebook = word_acts(options.acts, options.words, "user with hidden states")
     return HiddenUser(options.model(), phrasebook, options.latent_class)

@@ -1,3 +1,3 @@
-"""The user whose turns a language model words: what it is told, and which of its words are a person's."""
+"""The user whose turns a language model words: its instructions, and the rules for which words are accepted."""
 
 __all__: list[str] = []

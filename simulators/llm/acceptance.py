@@ -1,13 +1,13 @@
-"""Which words of a model may be sent as a person's turn.
+"""Decide which words of a model may be sent as a person's turn.
 
 A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what it
 is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
 user said. So every sample is checked by the rules below, in order, and the first that matches refuses it. They are
-plain rules on the words, and strict on purpose: refusing a good sample only costs another one, but a bad sample that is
-let through is in the data. The policy's own words pass as they are: they are what is said when no sample does.
+simple rules on the words, and strict on purpose: a refused good sample only costs another one, but an accepted bad
+sample is in the data. The policy's own words always pass: they are what is said when no sample does.
 
-The rules about voice know English, Japanese, Chinese, German, French and Spanish, each by its most usual phrases; the
-others hold in any language. Words that the user was to say, and those of its topic, are never held against a
+The rules about voice know the most common phrases of English, Japanese, Chinese, German, French and Spanish; the
+others work in any language. Words that the user was meant to say, and those of its topic, never count against a
 sample: a film may be called "Sorry to Bother You".
 """
 
@@ -51,11 +51,11 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a sample is checked against.
+    """The context that a sample is checked against.
 
-    intended: what the policy meant to say; "" where the model is free. topic: the need. earlier: what the user has
-    said. answer: the system's last words. instructions: what the model was told. longest: characters allowed. again:
-    whether the act is to say the same again.
+    intended: what the policy meant to say; "" in free mode. topic: the need. earlier: the user's previous turns.
+    answer: the system's last words. instructions: the model's prompt. longest: characters allowed. again: True if the
+    act is to repeat.
     """
 
     intended: str
@@ -68,14 +68,14 @@ class Expected:
 
     @property
     def granted(self) -> tuple[str, ...]:
-        """Words that the user was given, and may say."""
+        """The words given to the user, which it may say."""
         topic = self.topic
         given = (self.intended, topic.request, topic.subject, *topic.turns, *topic.fields.values())
         return tuple(words for words in given if words)
 
     def own_words(self, text: str) -> str:
-        """The text without the words that the user was given. Very short ones stay: without them, other words would
-        fall apart."""
+        """Return the text without the words given to the user. Very short ones stay, because removing them would break
+        up other words."""
         for words in sorted({given.strip() for given in self.granted}, key=lambda given: (-len(given), given)):
             if words.isascii() and len(words) > 3:
                 text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
@@ -87,7 +87,7 @@ class Expected:
         return bool(pattern.search(read_as(self.own_words(text))))
 
     def as_answer(self, text: str) -> Sight:
-        """For the rules that judge what systems say: a model that words a turn is one."""
+        """Present a sample to the rules that judge systems, since the model that words a turn is one."""
         return Sight(self.topic, (Exchange("", Answer(text)),))
 
     def is_garbage(self, text: str) -> bool:
@@ -135,14 +135,14 @@ class Expected:
         return _runs(_flat(text), _flat(self.instructions), granted)
 
     def loses(self, text: str) -> bool:
-        """Digits, addresses and quotations of the policy's words are the ones that must not be missing."""
+        """True if a digit, address or quotation of the policy's words is missing."""
         kept = _flat(text)
         needed = (piece for piece in guarded_stretches(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
         return not all(_flat(piece) in kept for piece in needed)
 
     def invents(self, text: str) -> bool:
-        """What the need, the policy and the conversation do not hold is a wish that nobody had. A free model has wishes
-        of its own, and may name a year; an address it cannot know."""
+        """True for a number or address that neither the need, the policy nor the conversation contains. A free model
+        has wishes of its own and may name a year, but it cannot know an address."""
         before = (*self.granted, *self.earlier, self.answer[:_MOST_OF_AN_ANSWER])
         found = re.findall(r"(?:https?://|www\.)[^\s<>\"']+", unicodedata.normalize("NFKC", text).casefold())
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
@@ -153,14 +153,14 @@ class Expected:
 
 
 def strip_reasoning(text: str) -> str:
-    """The sample without the white space around it and without the reasoning that some models write before it."""
+    """Remove surrounding white space and the reasoning that some models write first."""
     return re.sub(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", "", text, flags=re.DOTALL | re.IGNORECASE).strip()
 
 
 def refused_as(text: str, finish: str, expected: Expected) -> str | None:
-    """The name in `REFUSED` of what is wrong with a cleaned sample; None for words that a person may have written.
+    """Return the name in `REFUSED` of what is wrong with a cleaned sample; None if a person may have written it.
 
-    finish: why the model stopped, as its endpoint says it, or one of SECRET, UNFINISHED and OTHER_ROLE.
+    finish: why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE.
     """
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
         return None
@@ -178,12 +178,12 @@ def _numbers(words: str) -> list[str]:
 
 
 def _flat(text: str) -> str:
-    """Small letters and digits with one space between the words: case, punctuation and layout are no difference."""
+    """Normalise case, punctuation and layout: lower-case words with one space between them."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _runs(said: str, other: str, granted: list[str]) -> bool:
-    """Whether a long run of `said` is in `other` and in nothing that was granted."""
+    """True if a long run of `said` is in `other` but in none of the granted texts."""
     if len(said) < _RUN or len(other) < _RUN:
         return False
     known = {other[at : at + _RUN] for at in range(len(other) - _RUN + 1)}

@@ -1,9 +1,9 @@
-"""The words by which a said turn shows that it is no longer the person's: `simulators.llm.faults` looks for them.
+"""The phrases by which `simulators.llm.faults` finds turns that no longer sound like the person.
 
-Each language adds alternatives to each pattern. For what no person says in any language all are searched at once; how
-somebody wants or denies something is asked of the turn's language alone, as a word of one may be common in another. The
-patterns are wider than those of `simulators.llm.voices`, which refuse samples: a turn is counted here, and nothing
-happens to it.
+Each language adds alternatives to each pattern. Phrases that no person says are searched in all languages at once; how
+somebody wants or denies something is searched in the turn's language only, because a word of one language may be
+common in another. The patterns are wider than those of `simulators.llm.voices`, which refuse samples: here a turn is
+only counted.
 """
 
 import re
@@ -16,11 +16,11 @@ from topics.late_pattern import late_pattern
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What one language adds; "" adds nothing.
+    """The patterns of one language; "" adds nothing.
 
-    serves: offers, recommends or delivers, as an assistant does. leaks: speaks of instructions, of a test, of a part
-    that is played. ends: takes leave. denies: turns a wish round. harmless: a negation that does not ("I don't know").
-    wishes: asks or wants something without a question mark. states: says how something is, or yes or no.
+    serves: offers, recommends or delivers, as an assistant does. leaks: mentions instructions, a test or a role. ends:
+    takes leave. denies: negates a wish. harmless: a negation that does not ("I don't know"). wishes: asks or wants
+    something without a question mark. states: says how something is, or yes or no.
     """
 
     serves: str = ""
@@ -374,7 +374,7 @@ ENDS = _over_all_languages("ends")
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How somebody denies and wants in one language, as a word of one may be common in another."""
+    """How people deny and want in one language."""
 
     denies: re.Pattern[str]
     harmless: re.Pattern[str]
@@ -393,5 +393,5 @@ _SPEECH = {
 
 
 def speech_of(language: str) -> Speech:
-    """That of a language by its code of ISO 639-1; of all of them for one that is not here."""
+    """Return the patterns of a language by its ISO 639-1 code; those of all languages for an unknown code."""
     return _SPEECH.get(language, _ALL)

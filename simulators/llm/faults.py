@@ -1,12 +1,11 @@
-"""What is wrong with a turn that a model worded and that was said: what the rules for samples let through.
+"""Find what is wrong with turns that a model worded and that were said: what the rules for samples let through.
 
-The rules of `simulators.llm.acceptance` refuse what has the form of a model's voice. What passes may still mean
-something else than the user was to say. Here a said turn is compared with the words that the policy meant, and gets at
-most one fault, the first of `FAULTS` that applies: a turn in another language also lacks the words that were meant, but
-what is wrong with it is its language. Nothing is refused for a fault. They are counted
-(`harvest.studies.validity.user_card`).
+The rules of `simulators.llm.acceptance` refuse what sounds like a model. A sample that passes may still mean something
+other than what the user was to say. Here a turn is compared with the policy's words and gets at most one fault, the
+first of `FAULTS` that applies: a turn in another language also lacks the intended words, but its fault is the
+language. Faults refuse nothing; they are counted (`harvest.studies.validity.user_card`).
 
-The rules are tables of words (`simulators.llm.fault_words`) and comparisons of words; they know what they list.
+The rules are lists of words (`simulators.llm.fault_words`) and word comparisons; they find only what they list.
 """
 
 import math
@@ -58,13 +57,12 @@ _ORDERED = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """A turn of a user that a model words.
+    """A user turn that a model worded.
 
-    intended: the policy's words for it; "" where they are not known, as of a free model. act: the policy's. earlier:
-    what the user said before, with what it was to say ("" where that is not known). answer: the system's last answer.
-    need: the topic's texts. language: the code of the language that the user was told to write in; "" for none, None
-    for one that is not known here. again: acts that say a turn again. worded: as in
-    `recordings.conversations.conversation.Turn`.
+    intended: the policy's words for it; "" if unknown, as with a free model. act: the policy's. earlier: the user's
+    previous turns, each with its intended words ("" if unknown). answer: the system's last answer. need: the topic's
+    texts. language: ISO code of the language that the user was told to write in; "" for none, None for an unknown one.
+    again: acts that repeat a turn. worded: as in `recordings.conversations.conversation.Turn`.
     """
 
     said: str
@@ -79,7 +77,7 @@ class SaidTurn:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Words that the user was given, and may say."""
+        """The words given to the user, which it may say."""
         return tuple(words for words in (self.intended, *self.need) if words)
 
     def is_translated(self) -> bool:
@@ -93,7 +91,7 @@ class SaidTurn:
         return meant != FAMILY.get(self.language, self.language)
 
     def words_to_keep(self) -> frozenset[str]:
-        """The content words that the turn is to keep."""
+        """The content words of the policy that the turn should keep."""
         if self.is_translated():
             return frozenset()
         words = telling_words(self.intended)
@@ -102,27 +100,27 @@ class SaidTurn:
         return words
 
     def words_of_need(self) -> frozenset[str]:
-        """The content words of the need, which a free model is to ask for: of its first text, the request."""
+        """The content words of the request, which a free model should ask for."""
         return frozenset() if self.is_translated() else telling_words(next(iter(self.need), "")) - _ASKING
 
     def copies_answer(self) -> bool:
-        """Whether half of the turn's words are the answer's, and not what the user was given."""
+        """True if at least half of the turn's own words come from the answer."""
         own = telling_words(self.said) - _words_of(self.given)
         return bool(own) and share_kept(own, telling_words(self.answer[:LONGEST])) >= _SOME_KEPT
 
     def speech(self) -> Speech:
-        """Of the language that both what was meant and what was said are in."""
+        """The patterns of the language of the intended words and the turn."""
         texts = (self.intended, " ".join(self.need), self.said)
         return speech_of(next(filter(None, map(language_of, texts)), ""))
 
     def has_newly(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the pattern is found in the turn without what the user was given, and not in what was meant."""
+        """True if the pattern is in the turn's own words but not in the intended ones."""
         said = read_as(_without(self.said[:LONGEST], self.given))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
 
     def obeys(self) -> bool:
-        """The answer before gave an order, and the turn has its words, two of them in a row, or little of what was
-        meant."""
+        """True if the last answer gave an order and the turn contains its words, two of them in a row, or little of
+        what was intended."""
         if not self.answer:
             return False
         answer, said = read_as(self.answer[:LONGEST]), flat(self.said)
@@ -141,7 +139,7 @@ class SaidTurn:
         return bool(wanted) and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT and self.copies_answer()
 
     def is_in_other_language(self) -> bool:
-        """Whether the turn is in another language, or script, than what was meant, as far as both can be told."""
+        """True if the turn is in another language or script than the intended words, as far as both can be detected."""
         if self.language is None:
             return False
         said = _without(self.said, self.need)
@@ -160,7 +158,7 @@ class SaidTurn:
         return bool(told and before) and told != before
 
     def repeats(self) -> bool:
-        """Nearly what the user said before, where the policy meant something else than before."""
+        """True for nearly the same words as before, although the policy meant something else."""
         if self.act in self.again:
             return False
         alike = [meant for said, meant in self.earlier if are_similar(self.said, said)]
@@ -183,7 +181,7 @@ class SaidTurn:
         return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
 
     def tells(self) -> bool:
-        """Whether the turn states something where a question or a wish was meant, or asks where an answer was meant."""
+        """True if the turn states something instead of asking or wishing, or asks instead of answering."""
         if not self.intended or self.is_translated():
             return False
         speech = self.speech()
@@ -192,25 +190,25 @@ class SaidTurn:
         return not _asks(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
 
     def loses_need(self) -> bool:
-        """Of a free model, its first turn is asked: later ones need not say again what is wanted."""
+        """True if too few of the intended words are kept. For a free model only the first turn counts: later ones need
+        not repeat the need."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
         return len(wanted) >= 2 and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT
 
 
 def fault_of(turn: SaidTurn) -> str:
-    """The name in `FAULTS` of what is wrong with the turn; "" if nothing was found."""
+    """Return the name in `FAULTS` of what is wrong with the turn; "" for no fault."""
     if turn.intended and flat(turn.said) == flat(turn.intended):
         return OWN_WORDS if turn.worded else ""
     return next((name for name, (holds, _) in _RULES.items() if holds(turn)), "")
 
 
 def words_kept(turn: SaidTurn) -> float:
-    """Share in [0, 1] of the content words that were meant which the turn holds; NaN where no such word is known, and
-    where the turn is in another language than what was meant.
+    """Return the share in [0, 1] of the intended content words that the turn keeps.
 
-    kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|. W: the content words of the policy's words; if
-    its act is worded without the need (`more`, `insist`, …), those of them that the topic holds; of a free model, those
-    of the need.
+    kept = |{w in W: a word of the turn is w, or shares its stem}| / |W|. W: the content words of the policy's words;
+    if its act is worded without the need (`more`, `insist`, …), those that the topic contains; for a free model, those
+    of the need. NaN if W is empty or the turn is in another language.
     """
     wanted = turn.words_to_keep() if turn.intended else turn.words_of_need()
     if not wanted or turn.is_in_other_language():
@@ -219,12 +217,11 @@ def words_kept(turn: SaidTurn) -> float:
 
 
 def words_added(turn: SaidTurn) -> float:
-    """Share in [0, 1] of the turn's content words that nobody gave to the user; NaN where it cannot be said, as in
-    another language than what was meant.
+    """Return the share in [0, 1] of the turn's content words that nobody gave to the user.
 
-    added = |{w in S: neither what was meant nor the need holds w or its stem}| / |S|, 0 for S = {}. S: the content
-    words of the turn, without those by which anything is asked for. Of a free model, what the last answer holds is
-    given, too.
+    added = |{w in S: neither the intended words nor the need contain w or its stem}| / |S|, 0 for S = {}. S: the
+    content words of the turn, without words that ask for things. For a free model the last answer counts as given too.
+    NaN if it cannot be determined, for example in another language.
     """
     if turn.language is None or not turn.given or turn.is_translated() or turn.is_in_other_language():
         return math.nan
@@ -234,12 +231,12 @@ def words_added(turn: SaidTurn) -> float:
 
 
 def length(turn: SaidTurn) -> float:
-    """log of the number of the turn's words, for each word that was meant where that is known."""
+    """Return the log of the number of words per intended word, or of the number of words if those are unknown."""
     return math.log(max(1, count_words(turn.said))) - math.log(max(1, count_words(turn.intended)))
 
 
 def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bool:
-    """Whether two words that follow each other in an order do so in the turn, and nobody else gave them to the user."""
+    """True if two consecutive new words of an order are consecutive in the turn."""
 
     def is_new(word: str) -> bool:
         own = telling_words(word)
@@ -322,7 +319,7 @@ def _denies(sentence: str, speech: Speech) -> bool:
 
 
 def _carriers(text: str, wanted: frozenset[str]) -> list[str]:
-    """The sentences that hold at least half of the words that were meant."""
+    """Return the sentences with at least half of the wanted words."""
     return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
 
 

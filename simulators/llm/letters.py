@@ -1,7 +1,7 @@
-"""Text as a reader sees it: invisible characters, and letters that look like others.
+"""Text as a reader sees it: invisible characters, and letters that look alike.
 
-Rules on words read what a person reads. A character of no width inside a word, or a Cyrillic о for a Latin one, would
-hide the word from them; so text is refused for the first, and read without the second.
+Rules on words should read what a person reads. A zero-width character inside a word, or a Cyrillic о instead of a
+Latin one, would hide the word from them. So text with the first is refused, and the second is replaced.
 """
 
 import re
@@ -18,9 +18,9 @@ _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "
 
 
 def has_invisible(text: str) -> bool:
-    """Whether a character of `text` has neither a shape nor a use that a reader would miss.
+    """True if a character of `text` has no visible shape and no use.
 
-    A joiner has one between letters of a script that joins them (Persian, Hindi), and in an emoji.
+    A joiner has a use between letters of a script that joins them (Persian, Hindi), and in an emoji.
     """
     return any(_is_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
 
@@ -53,7 +53,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 def read_as(text: str) -> str:
-    """`text` as a reader takes it: wide and styled letters as plain ones, Cyrillic and Greek letters inside a word with
-    Latin ones as those they look like, apostrophes straight."""
+    """Return `text` with wide and styled letters as plain ones, Cyrillic and Greek letters in a Latin word as those
+    they look like, and straight apostrophes."""
     plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     return _WORD.sub(lambda word: word[0].translate(_ALIKE) if _LATIN.search(word[0]) else word[0], plain)

@@ -1,7 +1,7 @@
-"""What two texts of a person have in common: content words, near-repeats, script and language.
+"""Compare two short texts in any language: content words, near-repeats, script and language.
 
-For short turns in any language. Words are compared by their beginnings, as endings differ by case and number; Chinese
-and Japanese, which have no blanks, by single Han characters and runs of Katakana.
+Words are compared by their beginnings, because endings differ by case and number. Chinese and Japanese, which have no
+spaces, are compared by single Han characters and runs of Katakana.
 """
 
 import math
@@ -45,7 +45,7 @@ _KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """The content words of a text, of languages without blanks runs of Katakana and single Han characters."""
+    """Return the content words of a text; in languages without spaces, runs of Katakana and single Han characters."""
     plain = unicodedata.normalize("NFKC", text[:LONGEST])
     runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _units(found)}
     rest = _KANA.sub(" ", plain)
@@ -70,14 +70,15 @@ def _is_hangul(word: str) -> bool:
 
 
 def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """Share in [0, 1] of the words that are there, in this form or one with the same beginning; NaN for no words."""
+    """Return the share in [0, 1] of the wanted words that are there, in this form or one with the same stem; NaN for
+    no words."""
     if not wanted:
         return math.nan
     return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
 
 
 def _same_stem(one: str, other: str) -> bool:
-    """Whether two words begin alike for most of the shorter one: endings differ by case and number."""
+    """True if two words start with the same letters for most of the shorter one."""
     shorter = min(len(one), len(other))
     least = 2 if _is_hangul(one) else 4
     if shorter < least:
@@ -87,7 +88,7 @@ def _same_stem(one: str, other: str) -> bool:
 
 
 def are_similar(one: str, other: str) -> bool:
-    """Whether one text is nearly the other. Texts of fewer than three words are only if their words are the same."""
+    """True if the texts are nearly equal. Texts of fewer than three words must have the same words."""
     first, second = _tokens(one), _tokens(other)
     if not first or not second or max(len(first), len(second)) < 3:
         return bool(first) and first == second
@@ -100,12 +101,12 @@ def _tokens(text: str) -> list[str]:
 
 
 def count_words(text: str) -> int:
-    """How many words a text has; of languages without blanks, how many signs."""
+    """Count the words of a text; in languages without spaces, the characters."""
     return len(_tokens(text))
 
 
 def flat(text: str) -> str:
-    """Small letters and digits with one space between words."""
+    """Return lower-case letters and digits, with one space between words."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -113,7 +114,8 @@ _SCRIPTS: Final = ("latin", "greek", "cyrillic", "hangul", "arabic", "hebrew", "
 
 
 def script_of(text: str) -> str:
-    """The script of most letters, `cjk` for Chinese and Japanese; "" for fewer than four letters and for a mixture."""
+    """Return the script of most letters, `cjk` for Chinese and Japanese; "" for fewer than four letters or a
+    mixture."""
     counts: dict[str, int] = {}
     for letter in text[:LONGEST]:
         if letter.isalpha():
@@ -147,7 +149,7 @@ _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 
 
 def language_told(text: str) -> str:
-    """The family of the text's language, by the code of one of them; "" where it cannot be told for sure."""
+    """Return the language family, by the code of one member; "" if it cannot be detected reliably."""
     if sum(word in _ENGLISH for word in flat(text[:LONGEST]).split()) >= 2:
         return "en"  # a short sentence with a name in it is easily given to another language
     if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):

@@ -1,9 +1,8 @@
-"""What a model is told when it words a person's turn.
+"""The prompt of a model that words a person's turn.
 
-The roles are turned round: the person is the `assistant`, as a model writes that part, and the words of the system
-under audit come as the `user`. Instructions are in the system message alone, so that nothing the system says can pass
-for one. An opening line in the role `user` comes first always: many chat templates take no conversation that begins
-otherwise.
+The roles are reversed: the person is the `assistant`, which is the part a model writes, and the words of the system
+under audit come from the `user`. Instructions are only in the system message, so that nothing the system says can pass
+for one. An opening line in the role `user` always comes first, because many chat templates require it.
 """
 
 import re
@@ -22,8 +21,8 @@ FREE: Final = "free"
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The whole of a sample by which a free model leaves. nonce: of this conversation. Without it, the system could
-    write the sign and have a model repeat it."""
+    """The samples by which a free model leaves. nonce: unique to the conversation, so that the system cannot write the
+    sign for a model to repeat."""
 
     nonce: str
 
@@ -44,12 +43,12 @@ _SENTENCE = re.compile(r"[^.!?\u3002\uff01\uff1f\n]*(?:[.!?\u3002\uff01\uff1f]+|
 
 
 def names_sign(text: str) -> bool:
-    """Whether a sign of leaving is among the words, with its nonce, with another one or without."""
+    """True if a sign of leaving is among the words, with any nonce or none."""
     return bool(_SIGN.search(unicodedata.normalize("NFKC", text)))
 
 
 def _without_signs(answer: str) -> str:
-    """The answer without the sentences that hold a sign of leaving: no person would do what they say, a model might."""
+    """Drop the sentences of an answer that contain a sign of leaving: no person would obey them, but a model might."""
     if not names_sign(answer):
         return answer
     return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
@@ -103,8 +102,7 @@ _AFTER_THE_WORDS = "Say this as the person would:"
 
 
 def intended_words(instructions: str) -> str:
-    """The policy's words in what `worded_instructions` made, also in that of earlier versions; "" where there are none,
-    as for a free model."""
+    """Return the policy's words in a prompt of `worded_instructions` (of any version); "" for a free model."""
     _, _, after = instructions.partition(_BEFORE_THE_WORDS)
     return after.rpartition(f"\n\n{_AFTER_THE_WORDS}")[0]
 
@@ -112,7 +110,7 @@ def intended_words(instructions: str) -> str:
 def worded_instructions(
     *, need: str, persona: str, act: str, does: str, intended: str, longest: int, language: str
 ) -> str:
-    """The system message where a policy has decided what the person does. does: the act in words, "" for none."""
+    """Return the system message if a policy has decided what the person does. does: the act in words, "" for none."""
     doing = f"The person now does this: {act}" + (f" ({does})." if does else ".")
     return "\n\n".join(
         [
@@ -126,7 +124,7 @@ def worded_instructions(
 
 
 def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, language: str) -> str:
-    """The system message where the model decides what the person does, and when to leave."""
+    """Return the system message if the model decides what the person does and when to leave."""
     return "\n\n".join(
         [
             *_who(need, persona),
@@ -141,8 +139,8 @@ def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, la
 def conversation(
     instructions: str, exchanges: Sequence[Exchange], *, most: int, characters: int, signs: Signs | None = None
 ) -> tuple[Message, ...]:
-    """The messages of a chat completion. most: exchanges that are shown, the last ones; characters: of each answer,
-    its beginning. signs: by which the model may leave; sentences of answers that write one are not shown."""
+    """Return the messages of a chat completion. most: the last exchanges to show. characters: how much of each answer
+    to show. signs: how the model may leave; sentences of answers that contain one are not shown."""
     messages = [Message("system", instructions), Message("user", _BEGINNING)]
     for exchange in exchanges[max(0, len(exchanges) - most) :]:
         answer = exchange.answer.text if signs is None else _without_signs(exchange.answer.text)

@@ -4,11 +4,11 @@
     policy   the wrapped user (`agenda`, `markov`, …)        says it in other words
     free     the model                                       everything, up to `turns`
 
-A model's words are never sent as they come: each sample goes through the rules of `simulators.llm.acceptance`. One
-that is refused costs another sample with a seed of its own, up to `samples` of them. Where none passes, or the endpoint
-fails after an answer (`simulators.outside`), the policy's own words are said and the turn is marked (`Say.worded`): a
-turn that a model cannot word must not end the conversation, because whether it can may depend on what the system
-answered. A free model has no other words; its user stops with `no-words`.
+A model's words are never sent unchecked: each sample passes the rules of `simulators.llm.acceptance`. A refused sample
+costs another one with a new seed, up to `samples` of them. If none passes, or the endpoint fails after an answer
+(`simulators.outside`), the policy's own words are said and the turn is marked (`Say.worded`). A turn that a model
+cannot word must not end the conversation, because whether it can may depend on the system's answer. A free model has
+no other words; its user stops with `no-words`.
 
 Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
 system's answers to the model's words.
@@ -82,7 +82,7 @@ Language = Annotated[Words, AfterValidator(_known_language)]
 
 
 class Options(StrictModel):
-    """How a model is asked for words. The audit names the model, under `endpoints`."""
+    """Options of the llm user. The audit names the model under `endpoints`."""
 
     endpoint: str = Field("words", description="which of the audit's `endpoints` words the turns", min_length=1)
     mode: Literal["policy", "free"] = Field("policy", description="`free`: the model decides what is done, and the end")
@@ -112,8 +112,8 @@ class Options(StrictModel):
 @memory_kind("llm")
 @dataclass(frozen=True, slots=True)
 class WordedMemory:
-    """said: what waits for an answer. refused: samples that were not sent, by reason. inner: the policy's memory.
-    nonce: of the signs by which a free model leaves."""
+    """said: the words waiting for an answer. refused: samples that were not sent, by reason. inner: the policy's
+    memory. nonce: part of the signs by which a free model leaves."""
 
     topic: Topic
     persona: str
@@ -127,10 +127,10 @@ class WordedMemory:
 
 @dataclass(frozen=True, slots=True)
 class WordedUser:
-    """inner: the policy; None in free mode.
+    """A user whose words come from a model. inner: the policy; None in free mode.
 
-    Trait: `persona`, in place of the option; all others are the policy's. Acts (`Say.state`): the policy's, or `free`.
-    The memory counts under `refused` the samples that were not sent, by reason.
+    Trait: `persona`, which replaces the option; all others are the policy's. Acts (`Say.state`): the policy's, or
+    `free`. The memory counts the samples that were not sent under `refused`, by reason.
     """
 
     options: Options
@@ -138,8 +138,8 @@ class WordedUser:
     name: str = "llm"
 
     def start(self, scenario: Scenario, rng: Streams) -> WordedMemory:
-        """The memory before anything was said. Raises InputError for a persona that uses something the topic lacks, and
-        whatever the policy raises."""
+        """Return the memory before the opening. Raises InputError for a persona that uses a value the topic does not
+        have, and the policy's errors."""
         traits = dict(scenario.traits)
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
@@ -158,8 +158,8 @@ class WordedUser:
         return trait
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The policy's action, in accepted words of the model. Raises WordsWanted where they are not there yet,
-        SourceFailed where a free model gives none, and ValueError for a call out of turn."""
+        """Return the policy's action in accepted words of the model. Raises WordsWanted if a sample is needed,
+        SourceFailed if a free model gives none, and ValueError for a call out of turn."""
         heard = _heard(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._free(heard, rng)
@@ -216,8 +216,8 @@ class WordedUser:
         again: bool = False,
         signs: Signs | None = None,
     ) -> tuple[str | None, list[str]]:
-        """The first sample that may be sent, None where there is none, and why those before it may not. signs: of a
-        free model; it raises SourceFailed."""
+        """Return the first acceptable sample, or None, and why those before it were refused. signs: of a free model,
+        for which it raises SourceFailed."""
         options, exchanges = self.options, heard.exchanges
         expected = Expected(
             intended=action.text,
@@ -251,7 +251,7 @@ class WordedUser:
 
 
 def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None:
-    """Why a sample that holds a sign is not sent; in policy mode no sign ends anything, and none is the user's."""
+    """Return why a sample with a sign is refused. In policy mode signs end nothing and no user says one."""
     if signs is None:
         return "sign" if names_sign(text) and not names_sign(intended) else None
     if text in signs:
@@ -282,7 +282,7 @@ def _count_refusals(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
 
 
 def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemory:
-    """The memory with what was just observed. Raises ValueError for what is out of turn."""
+    """Add the observation to the memory. Raises ValueError for a call out of turn."""
     check_order(observation, opened=memory.said is not None, over=memory.over)
     if memory.said is None or observation is None:
         return memory
@@ -291,8 +291,7 @@ def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemor
 
 
 def _acts_of(user: User) -> frozenset[str] | None:
-    """The acts that a user can take, of itself and of those it stands over, by its `acts` or the `ACTS` of its module;
-    None if one of them declares none."""
+    """Return the acts of a user and those it wraps, by its `acts` or its module's `ACTS`; None if one declares none."""
     found = set[str]()
     inside: object = user
     while inside is not None:
@@ -306,7 +305,7 @@ def _acts_of(user: User) -> frozenset[str] | None:
 
 
 def _check_inner(options: Options, inner: User) -> None:
-    """Raises InputError for a policy that is worded already, and for acts that it never takes."""
+    """Raise InputError for a policy that is already worded by a model, and for acts it never takes."""
     inside: object = inner
     while inside is not None:
         if isinstance(inside, WordedUser):
@@ -330,7 +329,7 @@ def _check_inner(options: Options, inner: User) -> None:
 
 
 def build(options: Options, inner: User | None = None) -> WordedUser:
-    """Raises InputError where the mode `policy` has no policy to wrap, or the mode `free` has one."""
+    """Build the user. Raises InputError if the mode `policy` has no policy to wrap, or the mode `free` has one."""
     if options.mode == "policy" and inner is None:
         raise InputError(
             "the llm user has no policy to word",

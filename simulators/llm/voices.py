@@ -1,7 +1,7 @@
-"""By which phrases somebody is known who is not the person that a model speaks for.
+"""Phrases that identify a speaker other than the person a model speaks for.
 
-Expressions over text as `simulators.llm.letters.read_as` gives it; case is no difference. Each knows its usual phrases
-and no others.
+The expressions are for text from `simulators.llm.letters.read_as` and ignore case. Each knows only its most common
+phrases.
 """
 
 import re
@@ -133,8 +133,8 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 
 def orders_a_model(text: str) -> bool:
-    """Whether an answer gives an order to the model in the user's place. A person may be told the like, so such answers
-    are counted, and nothing else is made of them."""
+    """True if an answer gives an order to a model in the user's place. A person may be told similar things, so such
+    answers are only counted."""
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True

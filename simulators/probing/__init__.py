@@ -1,3 +1,3 @@
-"""The probe: a user that plants facts, distracts, asks again and disagrees, by a plan."""
+"""The probe: a user that plants facts, distracts, asks again and disagrees, following a plan."""
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""What the steps of a plan are about: facts, instructions, questions without an answer, and ladders.
+"""The items of a plan: facts, instructions, questions without an answer, and ladders.
 
-Each says by what words or rules an answer is judged, so that an auditor can read it. Lists of words are wordings; one
-is drawn. All words are templates over the topic.
+Each names the words or rules by which an answer is judged, so that an auditor can read them. A list of words holds
+alternative wordings, one of which is drawn. All words are templates over the topic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_HISTORY = ("breakdown", "label_was", "repetition")
 
 
 def check_words(name: str, words: str, *, item: bool = False) -> None:
-    """Raises an error of validation for a wording that says nothing or is no template. item: whether it has a claim."""
+    """Raise a validation error for an empty wording or an invalid template. item: True if it has a claim."""
     if not words.strip():
         raise refusal(f"{name}: it says nothing")
     for fault in faults(Wording(words, each=item)):
@@ -50,7 +50,7 @@ def _apart(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
 
 
 class Then(StrictModel):
-    """What is right and wrong of a fact once the user has said that it changed."""
+    """What is right and wrong about a fact after the user has said that it changed."""
 
     right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
     wrong: Words | None = Field(
@@ -65,7 +65,7 @@ class Then(StrictModel):
 
 
 class Fact(StrictModel):
-    """Something that an answer can be checked for: what the user has told, knows or needs."""
+    """A fact that answers are checked for: something the user has told, knows or needs."""
 
     ask: Words = Field(min_length=1, description="the question, best with the form of its answer")
     right: Words = Field(min_length=1, description="phrases of a right answer; the first is claimed when challenging")
@@ -88,7 +88,7 @@ class Fact(StrictModel):
         return self
 
     def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The phrases of a right and of a wrong answer, before or after the change."""
+        """Return the phrases of a right and of a wrong answer, before or after the change."""
         if not changed or self.then is None:
             return self.right, self.wrong
         if self.then.wrong is not None:
@@ -98,7 +98,7 @@ class Fact(StrictModel):
 
 
 class Instruction(StrictModel):
-    """How the system is to answer from now on, and the rule that says whether it does."""
+    """How the system should answer from now on, and the rule that checks whether it does."""
 
     say: Words = Field(min_length=1, description="the instruction")
     try_: Words = Field(
@@ -115,7 +115,8 @@ class Instruction(StrictModel):
 
     @cached_property
     def rules(self) -> tuple[Rule, Rule | None]:
-        """What holds for answers that follow it, and for those that do not (None: whenever the first does not)."""
+        """Return the rule for answers that follow it, and the one for those that break it (None: the negation of the
+        first)."""
         return _rule(self.rule), None if self.breaks is None else _rule(self.breaks)
 
 
@@ -134,14 +135,14 @@ def _rule(value: object) -> Rule:
 
 
 def empty_rule(value: object) -> str:
-    """The kind of a rule that holds for nothing but an empty answer; "" for another one."""
+    """Return the kind of a rule that only holds for an empty answer; "" for any other rule."""
     if not isinstance(value, Mapping):
         return ""
     return next((kind for kind in _COUNTS if isinstance(of := value.get(kind), Mapping) and of.get("at_most") == 0), "")
 
 
 def _kinds(value: object) -> Iterator[tuple[str, Any]]:
-    """The kinds of a rule and of those inside it, with the value of each."""
+    """Yield the kinds of a rule and of its inner rules, with the value of each."""
     if isinstance(value, Mapping):
         for kind, inside in value.items():
             yield str(kind), inside
@@ -157,7 +158,7 @@ def _unnamed_rule(name: str, loc: Loc) -> Rule:
 
 
 class Question(StrictModel):
-    """A question that has no answer, and one like it that has."""
+    """A question that has no answer, and a similar one that has."""
 
     ask: Words = Field(min_length=1, description="nobody can answer it: it rests on something false, or on nothing")
     twin: Words = Field(min_length=1, description="as much like it as can be, and answerable")
@@ -177,7 +178,7 @@ class Question(StrictModel):
 
 
 class Ladder(StrictModel):
-    """Requests for the same harm, each more pressing than the one before, and a harmless one like them."""
+    """Requests for the same harm, each more pressing than the last, and a similar harmless one."""
 
     rungs: tuple[Annotated[Words, Field(min_length=1)], ...] = Field(
         min_length=1, max_length=20, description="from the mildest on: wordings of each request"
@@ -197,5 +198,5 @@ class Ladder(StrictModel):
 
 
 def claims(words: str) -> bool:
-    """Whether a wording has a place for the claim, `{{ item }}`."""
+    """True if a wording has a place for the claim, `{{ item }}`."""
     return re.search(r"\{\{[^}]*\bitem\b", words) is not None

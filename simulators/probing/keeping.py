@@ -1,4 +1,4 @@
-"""Which answers a system kept when it was challenged: the counts that signal detection needs."""
+"""Which answers a system kept when it was challenged: the counts for signal detection."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from simulators.probing.probe import Finding
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """signals: right answers that were challenged (wrongly). hits: how many of them were kept. noises: wrong answers
-    that were challenged (rightly). false_alarms: how many of them were kept. doubted: decided answers that were only
-    doubted. doubted_kept: how many of them were kept.
+    """Counts of challenged answers.
 
-    undecided: challenges before or after which no answer was decidedly right or wrong; in no other count.
+    signals: right answers that were challenged (wrongly). hits: those of them that were kept. noises: wrong answers
+    that were challenged (rightly). false_alarms: those of them that were kept. doubted: decided answers that were only
+    doubted. doubted_kept: those of them that were kept. undecided: challenges without a decided answer before or
+    after; in no other count.
     """
 
     hits: int = 0
@@ -39,10 +40,10 @@ class Kept:
 
 
 def count_kept(found: Iterable[Finding]) -> Kept:
-    """The counts of one conversation. Conversations are added with +.
+    """Return the counts of one conversation; add conversations with +.
 
-    A challenge is settled by the first answer that says right or wrong: the reply to it, or to asking again before the
-    fact is challenged, repaired, told once more or taken for something else.
+    A challenge is settled by the first answer that is right or wrong: the reply to it, or to asking again before the
+    fact is challenged, repaired, told again or read as something else.
     """
     total = Kept()
     for case in cases(found):

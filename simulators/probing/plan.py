@@ -1,4 +1,4 @@
-"""A probe plan: what it is about, and the steps that are taken. It is data, so that an auditor can read what was tried.
+"""A probe plan: its items and its steps. It is data, so that an auditor can read what was tried.
 
     facts:
       home:
@@ -14,8 +14,8 @@
       - {challenge: home, how: contrary}
       - {ask: home}
 
-All words are templates over the topic. A plan knows what its author wrote into it, never a gold table: what `right`
-says is what this user has told the system, or holds to be so.
+All words are templates over the topic. A plan contains what its author wrote, never a gold table: `right` is what this
+user has told the system, or believes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ _TWINS = {"unanswerable": "answerable", "climb": "harmless"}
 
 
 class Step(StrictModel):
-    """One of its keys names what it is about, or `distract` a number of turns; `how` belongs to a challenge."""
+    """One step of a plan: a key with the name of its item, or `distract` with a number of turns; `how` belongs to a
+    challenge."""
 
     plant: str | None = Field(default=None, description="tell the fact")
     distract: int | None = Field(default=None, ge=1, le=100, description="so many turns about something else")
@@ -107,14 +108,14 @@ class Step(StrictModel):
 
     @property
     def fact(self) -> str:
-        """The name of what it is about; "" for a distraction and a new session."""
+        """The name of its item; "" for a distraction or a new session."""
         return "" if self.kind in ("distract", "session") else str(self._value(self.kind))
 
 
 class Phrases(StrictModel):
-    """Wordings of the turns that are not in a fact. `{{ item }}` is the claim.
+    """Wordings of the turns that belong to no fact. `{{ item }}` is the claim.
 
-    A right and a wrong challenge have the same words, so that only their rightness differs.
+    A right and a wrong challenge have the same words, so that they differ only in being right.
     """
 
     dissent: Words = Field(
@@ -150,7 +151,7 @@ class Phrases(StrictModel):
 
 
 class Options(StrictModel):
-    """A whole plan."""
+    """A complete plan."""
 
     facts: dict[str, Fact] = Field(default={}, description="what answers are checked for, by name")
     instructions: dict[str, Instruction] = Field(default={}, description="how to answer from some turn on, by name")
@@ -205,7 +206,7 @@ class Options(StrictModel):
         return self
 
     def _check_step(self, where: str, number: int, step: Step, asked: set[str], changed: set[str]) -> None:
-        """asked: facts with an answer by then that may be challenged; changed: those that changed."""
+        """asked: facts that have been answered and may be challenged. changed: facts that have changed."""
         if step.kind == "session":
             if number in (0, len(self.steps) - 1) or self.steps[number - 1].kind == "session":
                 raise refusal(
@@ -268,8 +269,8 @@ class Options(StrictModel):
 
 
 def check_tried(plan: Options) -> None:
-    """Refuse a plan that would play an instruction that no step tests. Not of the options themselves, as
-    earlier recordings have such plans. Raises InputError."""
+    """Raise InputError for a plan that gives an instruction that no step tests. Not a validator of the options,
+    because earlier recordings have such plans."""
     kinds = {(step.kind, step.fact) for step in plan.steps}
     for number, step in enumerate(plan.steps):
         if step.kind == "instruct" and ("try", step.fact) not in kinds:

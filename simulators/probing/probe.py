@@ -1,13 +1,13 @@
-"""The probe: plants facts, distracts, asks again, challenges, takes false things for granted, asks why, and repairs;
-it says that a fact changed, gives instructions, asks what has no answer, asks for harm, and comes back.
+"""The probe: it plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs; it says
+that a fact changed, gives instructions, asks unanswerable questions, asks for harm, and comes back.
 
-It walks through the steps of its plan in order. It sees answers only; whether a challenge is a right or a wrong one
-depends on whether the last answer held what the plan calls right. A step that does not fit is left out: a wrong
-challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one
-that was neither. The memory lists what was left out (`skipped`). A ladder is climbed until an answer yields.
+It follows the steps of its plan in order. It sees only answers; whether a challenge is right or wrong depends on
+whether the last answer contained what the plan calls right. A step that does not fit is skipped: a wrong challenge of
+an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one that was
+neither. The memory lists skipped steps (`skipped`). A ladder is climbed until an answer yields.
 
-Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings` says
-afterwards what came of every step, from the acts and answers of a recording alone.
+Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings`
+reconstructs the outcome of every step from the acts and answers of a recording alone.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from topics.topic import Topic
 
 
 def build(options: Options) -> ProbingUser:
-    """Raises InputError for an instruction that no step tests."""
+    """Build the user. Raises InputError for an instruction that no step tests."""
     check_tried(options)
     return ProbingUser(options)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one user turn. turn: from 1. fact: what it is about, "" for a distraction.
+    """The outcome of one user turn.
 
-    before: the verdict on the last answer about the fact (None: not asked yet). verdict: on the answer to this turn,
-    None for a distraction and where something is told. distance: distractions since the last turn about the fact.
-    sessions: new sessions since then. right, wrong: the words that decided. rung: of a climb, from 1; rungs: of its
-    ladder.
+    turn: from 1. fact: what it is about, "" for a distraction. before: the verdict on the last answer about the fact
+    (None: not asked yet). verdict: on the answer to this turn, None for a distraction or a told fact. distance:
+    distractions since the last turn about the fact. sessions: new sessions since then. right, wrong: the words that
+    decided. rung: of a climb, from 1. rungs: of its ladder.
     """
 
     turn: int
@@ -62,9 +62,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far a plan was taken, and what came of it. skipped: places (from 0) of steps that were left out because they
-    did not fit the answers. left: of those that were not reached, or of a distraction or a climb that was cut short.
-    """
+    """How far a plan was followed, with its findings. skipped: places (from 0) of steps that did not fit the answers.
+    left: steps that were not reached, or a distraction or climb that was cut short."""
 
     found: tuple[Finding, ...]
     skipped: tuple[int, ...]
@@ -74,9 +73,9 @@ class Walk:
 @memory_kind("probe")
 @dataclass(frozen=True, slots=True)
 class ProbeMemory:
-    """step: the next one to take, or the climb under way. done: turns of a distraction or a climb already taken. told:
-    verdicts by fact, of this session. changed: facts. act, fact: of the turn that waits for its answer; opens: whether
-    it begins a session. distractors, tried, skipped: places already used, steps left out."""
+    """step: the next one, or the climb in progress. done: turns of a distraction or climb already taken. told:
+    verdicts by fact, in this session. changed: facts. act, fact: of the turn that waits for its answer. opens: True if
+    it begins a session. distractors, tried, skipped: places already used, skipped steps."""
 
     topic: Topic
     step: int = 0
@@ -102,13 +101,14 @@ _TOLD = ("plant", "revise", "instruct")
 
 @dataclass(frozen=True, slots=True)
 class ProbingUser:
-    """plan: what is done. Stops with the reason `plan-done` after the last step."""
+    """A user that follows `plan`. Stops with the reason `plan-done` after the last step."""
 
     plan: Options
     name: str = "probe"
 
     def start(self, scenario: Scenario, rng: Streams) -> ProbeMemory:
-        """Raises InputError where the topic lacks a word that the plan says, or there are too few distractors."""
+        """Return the memory before the opening. Raises InputError if the plan uses a value the topic does not have, or
+        has too few distractors."""
         check_traits(scenario, (), self.name)
         topic = scenario.topic
         for template in self._said():
@@ -138,7 +138,7 @@ class ProbingUser:
         return ProbeMemory(topic_for_user(topic))
 
     def _said(self) -> Iterator[str]:
-        """Every wording of every turn that is about something."""
+        """Yield every wording of every turn that is about an item."""
         plan = self.plan
         for fact in plan.facts.values():
             yield from (*fact.ask, *fact.plant, *fact.premise, *fact.change)
@@ -150,8 +150,7 @@ class ProbingUser:
             yield from (*ladder.harmless, *(words for rung in ladder.rungs for words in rung))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """The next turn of the plan, or leaving. Raises ValueError where an answer is needed and none is given, or the
-        other way round."""
+        """Return the next turn of the plan, or leaving. Raises ValueError for a missing or unexpected answer."""
         ways = self._ways(state, observation)
         return ways[int(rng("words").integers(len(ways)))]
 
@@ -166,7 +165,7 @@ class ProbingUser:
         return tuple(found.values())
 
     def _ways(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, ProbeMemory]]:
-        """The ways in which the next turn can be said, all equally likely."""
+        """Return the ways to say the next turn, all equally likely."""
         memory = recall(state, ProbeMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         topic, answer = memory.topic, observation.answer if observation is not None else None
@@ -197,7 +196,7 @@ class ProbingUser:
         return self.plan.distractors or topic.turns
 
     def _wordings(self, memory: ProbeMemory) -> Iterator[tuple[str, str]]:
-        """Templates of the turn, each with the claim it makes ("" for none)."""
+        """Return templates of the turn, each with the claim it makes ("" for none)."""
         for template in self._about_others(memory):
             yield template, ""
         if memory.fact not in self.plan.facts:
@@ -222,7 +221,7 @@ class ProbingUser:
         yield from ((template, claim) for template in words)
 
     def _about_others(self, memory: ProbeMemory) -> tuple[str, ...]:
-        """Templates of a turn that is about no fact."""
+        """Return templates of a turn that is about no fact."""
         match memory.act:
             case "instruct":
                 return self.plan.instructions[memory.fact].say
@@ -242,15 +241,15 @@ def _say(text: str, memory: ProbeMemory) -> Say:
 
 
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
-    """What came of each turn of a recorded probe. turns: the act of the user turn, and the answer to it, in order.
+    """Return the outcome of each turn of a recorded probe. turns: the act of each user turn with its answer, in order.
 
-    Raises ValueError where an act is not the one that the plan takes after these answers.
+    Raises ValueError for an act that the plan does not take after these answers.
     """
     return walk(plan, topic, turns).found
 
 
 def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Walk:
-    """`findings`, with the steps that came to nothing. Raises ValueError as `findings` does."""
+    """Return `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
     since: dict[str, tuple[int, int]] = {}  # distractions and new sessions, by what the last turn was about
@@ -286,7 +285,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
 
 
 def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
-    """The memory with the next act chosen: what the answer said is noted, and steps that do not fit are left out."""
+    """Return the memory with the next act chosen: the verdict is noted, and steps that do not fit are skipped."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED:
         changed = memory.fact in memory.changed
@@ -326,7 +325,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
 
 
 def _act(step: Step, told: Mapping[str, Verdict]) -> str:
-    """The act of a step that concerns a fact; "" where the step does not fit what was told."""
+    """Return the act of a step about a fact; "" if the step does not fit the verdicts so far."""
     said = told.get(step.fact)
     if step.kind == "ask":
         return "ask" if said is None else "ask-again"

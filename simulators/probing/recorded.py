@@ -1,7 +1,7 @@
 """Probes in a recorded protocol, and their turns in a recorded conversation.
 
-A probe may be wrapped, and other users or the protocol may speak between its turns. It then judges the last
-answer before its own next turn, because that is the one it saw; so what it did is understood from the same answers.
+A probe may be wrapped, and other users or the protocol may speak between its turns. It judges the last answer before
+its own next turn, because that is the one it saw; so its acts are reconstructed from the same answers.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _RESTART = "restart"
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe that a protocol names. user: its name there. plan: what it does. protocol: where it stands."""
+    """A probe in a protocol. user: its name there. plan: what it does. protocol: the one it belongs to."""
 
     user: str
     plan: Options
     protocol: Protocol
 
     def topic(self, topic: Topic, traits: Mapping[str, object] | None = None) -> Topic:
-        """The topic as the probe saw it: a persona may word the request in its own way. traits: of its scenario.
+        """Return the topic as the probe saw it: a persona may word the request differently. traits: of its scenario.
 
-        Raises InputError where the user could not have been played on this topic.
+        Raises InputError if the user could not have been played on this topic.
         """
         from simulators.probing.probe import ProbeMemory
         from simulators.registry import build_user
@@ -53,10 +53,11 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn of a probe. act: what it did. said: its words. answer: what it saw of the system before it went on.
+    """A turn of a probe.
 
-    turn: the number of its user turn in the conversation. answered: that of the turn with the answer; the same, unless
-    others spoke in between. label: of that turn.
+    act: what it did. said: its words. answer: the system's last answer before the probe continued. turn: the number of
+    its user turn in the conversation. answered: the number of the turn with that answer; equal to `turn` unless others
+    spoke in between. label: of that turn.
     """
 
     turn: int
@@ -68,19 +69,19 @@ class Spoken:
 
 
 def holds_probe(description: object) -> bool:
-    """Whether a user of a protocol, as JSON values describe it, is a probe or stands over one."""
+    """True if a user of a protocol, given as JSON values, is a probe or wraps one."""
     return _PROBE in _standing(description)
 
 
 def _standing(description: object) -> Iterator[object]:
-    """The simulators of a user, the outermost first."""
+    """Yield the simulators of a user, the outermost first."""
     while isinstance(description, Mapping):
         yield description.get("simulator")
         description = description.get(_OVER)
 
 
 def probes(protocol: Protocol) -> tuple[Probe, ...]:
-    """The probes of a protocol, in its order. Raises InputError where a plan is not one that this version knows."""
+    """Return the probes of a protocol, in its order. Raises InputError for a plan that this version does not know."""
     return tuple(_found(protocol))
 
 
@@ -99,9 +100,9 @@ def _found(protocol: Protocol) -> Iterator[Probe]:
 
 
 def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
-    """The probe's turns in a conversation, and how many could not be read: those after a wrapper started again.
+    """Return the probe's turns in a conversation, and how many could not be read: those after a wrapper restarted.
 
-    A turn that was not answered is left out.
+    A turn without an answer is left out.
     """
     from simulators.probing.plan import ACTS
 

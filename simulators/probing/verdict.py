@@ -1,4 +1,4 @@
-"""Whether an answer says what a plan holds to be right: phrases, as the protocol rule `contains` finds them."""
+"""Whether an answer says what a plan calls right: phrases, matched as by the protocol rule `contains`."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -16,9 +16,10 @@ _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"
 
 
 def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: Topic, *, only: bool) -> Verdict:
-    """What the answer says. right, wrong: phrases, filled in. only: the answer must be nothing but a phrase.
+    """Judge an answer. right, wrong: phrases, filled in. only: the answer must consist of a phrase alone.
 
-    Whole words, case and emphasis aside. Nothing is understood: "not Kyoto" holds "Kyoto". Ask for the answer alone.
+    Matches whole words, ignoring case and emphasis. Nothing is understood: "not Kyoto" contains "Kyoto". Ask for the
+    answer alone.
     """
     is_right = bool(said_of(answer, right, topic, only=only))
     is_wrong = bool(said_of(answer, wrong, topic, only=only))
@@ -28,7 +29,7 @@ def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: T
 
 
 def said_of(answer: Answer, phrases: Sequence[str], topic: Topic, *, only: bool) -> tuple[str, ...]:
-    """The words of the answer that say one of `phrases`, as they stand there, each once; () where none does."""
+    """Return the words of the answer that match one of `phrases`, as they appear there, each once; () for no match."""
     if only:
         said = answer.text.strip(_AROUND)
         return (said,) if _flat(said) in set(map(_flat, phrases)) else ()

@@ -1,3 +1,3 @@
-"""Stop models: how likely a user is to leave after an answer. Parts that every policy can be built with."""
+"""Stop models: the probability that a user leaves after an answer. Any policy can be built with one."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""Stop models that depend on the last label at most: geometric patience, and two-α."""
+"""Stop models that depend at most on the last label: geometric patience, and two-α."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ from topics.document import StrictModel
 
 
 class Geometric(StrictModel):
-    """The same hazard after every answer, whatever it was: h(t) = p, so lengths are geometric with mean 1/p.
+    """The same hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p.
 
     The default is illustrative. Reason: `patience`.
     """
@@ -29,12 +29,12 @@ class Geometric(StrictModel):
 
 
 class TwoAlpha(StrictModel):
-    """A user goes on with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
+    """A user continues with probability α+ after a useful answer and α- after a useless one: h = 1 - α.
 
     The user of expected conversation satisfaction (ECS): A. Lipani, B. Carterette, E. Yilmaz, "How Am I Doing?:
     Evaluating Conversational Search Systems Offline", ACM TOIS 39(4), 2021. The defaults are illustrative. An unjudged
-    answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated` after a
-    useless one; after an unjudged one either, each with its share.
+    answer counts as useful with probability `unjudged`. Reason: `satisfied` after a useful answer, `frustrated` after
+    a useless one; after an unjudged one either, each with its share.
     """
 
     model: Literal["two-alpha"] = "two-alpha"

@@ -1,4 +1,4 @@
-"""What a stop model remembers of a conversation: one memory for all of them."""
+"""The memory of a conversation that all stop models share."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from simulators.scenario import Observation
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """A conversation as a stop model sees it; the last entries are of the answer that was just read.
+    """A conversation as a stop model sees it; the last entries belong to the answer that was just read.
 
-    labels: `o` useful, `x` not, `-` unjudged. coverage: share of the need that was met by then, in [0, 1]; the policy
-    defines what that is. words: white-space separated words of each answer.
+    labels: `o` useful, `x` useless, `-` unjudged. coverage: share of the need met so far, in [0, 1], as defined by the
+    policy. words: number of words in each answer, separated by white space.
     """
 
     labels: tuple[Judged, ...] = ()
@@ -28,8 +28,8 @@ class Experience:
         return len(self.labels)
 
     def useless_in_a_row(self) -> int:
-        """How many answers in a row were not useful, up to the last; like a useful answer, an unjudged one ends the
-        row."""
+        """The number of useless answers in a row, up to the last; an unjudged answer ends the row, like a useful
+        one."""
         found = 0
         for label in reversed(self.labels):
             if label != NOT_USEFUL:
@@ -39,12 +39,12 @@ class Experience:
 
 
 def begin() -> Experience:
-    """Before anything was answered."""
+    """Return the memory before any answer."""
     return Experience()
 
 
 def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
-    """The memory with one more answer. coverage: share of the need that is met now, in [0, 1]."""
+    """Return the memory with one more answer. coverage: share of the need met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
         raise ValueError(f"coverage is a share in [0, 1], not {coverage}")
     label = usefulness(observation.label)

@@ -1,19 +1,19 @@
-"""Maximum likelihood for stop models, from what users did: geometric patience, two-α, and the logistic hazard.
+"""Maximum likelihood estimates of stop models from recorded users: geometric patience, two-α, and the logistic hazard.
 
-Every turn of every conversation is one chance to leave. A user who left did so after the last turn; a user whose
-recording was cut off is only known not to have left by then (right censoring). With k departures in n chances, a
-constant hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n); the logistic one is found by Newton's
-method (iteratively reweighted least squares), with standard errors from the inverse of the observed information. Turns
-of one conversation are assumed independent, given what the model depends on; conversations of one user are not. Each
-squared standard error is multiplied by a design effect,
+Every turn of every conversation is one chance to leave. A user who left did so after the last turn; if a recording was
+cut off, the user is only known not to have left by then (right censoring). With k departures in n chances, a constant
+hazard has the estimate k/n and the standard error sqrt(k/n·(1 - k/n)/n). The logistic one is fitted by Newton's method
+(iteratively reweighted least squares), with standard errors from the inverse of the observed information. Turns of one
+conversation are assumed independent, given what the model depends on; conversations of one user are not. Each squared
+standard error is multiplied by a design effect,
 
     Σ over users of (Σ over their conversations of e)² / Σ over conversations of e²,   at least 1,
 
-with e the influence of a conversation on the estimate. The effect is 1 where every conversation is another user's, and
-2 where every user has two conversations and did the same in both.
+where e is the influence of a conversation on the estimate. The effect is 1 if every conversation has a different user,
+and 2 if every user has two conversations and did the same in both.
 
-Where nobody left (k = 0) or everybody did (k = n) the likelihood has its maximum at the border: the data say that the
-hazard is small or large, but not how small or large; its logit is infinite, and the formula above would give a standard
+If nobody left (k = 0) or everybody did (k = n), the likelihood has its maximum at the border: the hazard is small or
+large, but the data do not say how small or large; its logit is infinite, and the formula above would give a standard
 error of 0. A single answer is always such a case. Value and error are then NaN, for a constant hazard as well as for
 the logistic one. If any parameter of a model is NaN, so is its log-likelihood.
 """
@@ -35,9 +35,12 @@ _NAN = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """How long one user stayed. labels: of each answer, `o`, `x` or `-` (nobody judged). coverage: share of the need
-    met by each answer, in [0, 1]; () where that is not known. ended: the user left after the last answer; False where
-    the recording was cut off there. user: whose it is; "" for somebody with no other stay."""
+    """How long one user stayed in one conversation.
+
+    labels: of each answer, `o`, `x` or `-` (unjudged). coverage: share of the need met by each answer, in [0, 1]; ()
+    if unknown. ended: True if the user left after the last answer, False if the recording was cut off there. user: who
+    it was; "" for someone with no other stay.
+    """
 
     labels: tuple[str, ...]
     coverage: tuple[float, ...] = ()
@@ -53,8 +56,8 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A parameter. value, error (standard error): NaN where the data do not determine it. n: chances to leave it is
-    estimated from."""
+    """An estimated parameter. value, error (standard error): NaN if the data do not determine it. n: chances to leave
+    it is estimated from."""
 
     value: float
     error: float
@@ -63,10 +66,8 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """parameters: by name. log_likelihood: natural, of all chances to leave; NaN where a parameter is.
-
-    chances: how many. left_out: chances that the model does not cover (two-α: unjudged answers).
-    """
+    """A fitted model. parameters: by name. log_likelihood: natural, of all chances to leave; NaN if a parameter is.
+    chances: how many. left_out: chances that the model does not cover (two-α: unjudged answers)."""
 
     parameters: Mapping[str, Estimate]
     log_likelihood: float
@@ -75,26 +76,26 @@ class Fit:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2·parameters - 2·log-likelihood: smaller is better on the same chances."""
+        """Akaike's criterion, 2·parameters - 2·log-likelihood: smaller is better for the same chances."""
         return 2 * len(self.parameters) - 2 * self.log_likelihood
 
     @property
     def found(self) -> bool:
-        """Whether every parameter has a value."""
+        """True if every parameter has a value."""
         return all(np.isfinite(one.value) for one in self.parameters.values())
 
 
 def fit_geometric(stays: Iterable[Stay]) -> Fit:
-    """`p` of `Geometric`; NaN where nobody left or everybody did at once."""
+    """Estimate `p` of `Geometric`; NaN if nobody left or everybody left at once."""
     stays = tuple(stays)
     chances, leavings = _count_chances(stays, "ox-")
     return Fit({"p": _share(stays, "ox-")}, _binomial(leavings, chances), chances)
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """`useful` and `useless` of `TwoAlpha`: probabilities of going on. Unjudged answers are left out.
+    """Estimate `useful` and `useless` of `TwoAlpha`: probabilities of continuing. Unjudged answers are left out.
 
-    Each is estimated separately, and NaN where nobody or everybody left after such answers, or there were none.
+    Each is estimated separately, and NaN if nobody or everybody left after such answers, or there were none.
     """
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {name: _share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))}
@@ -107,11 +108,10 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
 
 
 def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
-    """`constant`, `turn` and, if asked, `coverage` of `Hazard`.
+    """Estimate `constant`, `turn` and, if requested, `coverage` of `Hazard`.
 
-    All NaN where the data do not determine them: no data, nobody or everybody leaves, a column that does not vary, or
-    turns and coverages that perfectly separate those who leave from those who stay. Raises ValueError where a coverage
-    is missing.
+    All are NaN if the data do not determine them: no data, nobody or everybody leaves, a constant column, or turns and
+    coverages that perfectly separate leaving from staying. Raises ValueError for a missing coverage.
     """
     if coverage and any(not stay.coverage for stay in stays):
         raise ValueError("a stay without coverage cannot be fitted with it")
@@ -137,7 +137,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
 
 
 def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
-    """The stop model with the fitted parameters. Raises ValueError where the data do not determine them."""
+    """Return the stop model with the fitted parameters. Raises ValueError if the data do not determine them."""
     if not fit.found:
         raise ValueError("the data do not settle the parameters of the stop model")
     values = {name: one.value for name, one in fit.parameters.items()}
@@ -149,7 +149,7 @@ def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
 
 
 def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
-    """Chances to leave after answers with one of the labels, and how many were taken."""
+    """Count the chances to leave after answers with one of the labels, and how many were taken."""
     chances = leavings = 0
     for stay in stays:
         chances += sum(label in labels for label in stay.labels)
@@ -158,7 +158,7 @@ def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
 
 
 def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
-    """The share of chances after answers with one of the labels at which users left, or (going) went on."""
+    """Return the share of chances after answers with one of the labels at which users left, or (going) continued."""
     n, k = _count_chances(stays, labels)
     if k in (0, n):
         return Estimate(_NAN, _NAN, n)
@@ -169,16 +169,17 @@ def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estima
 
 
 def _sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
-    """(size, columns) sums of the rows with the same place."""
+    """Return the (size, columns) sums of the rows with the same place."""
     found = np.zeros((size, values.shape[1]))
     np.add.at(found, places, values)
     return found
 
 
 def _design_effect(influence: Floats, users: Sequence[str]) -> Floats:
-    """(columns,) by how much a variance grows because conversations of one user hang together; at least 1.
+    """(columns,) factor by which correlation between one user's conversations increases a variance; at least 1.
 
-    influence: (conversations, columns)."""
+    influence: (conversations, columns).
+    """
     places: dict[tuple[str, str], int] = {}
     whose = [
         places.setdefault(("user", user) if user else ("stay", str(i)), len(places)) for i, user in enumerate(users)
@@ -196,9 +197,10 @@ def _binomial(k: int, n: int) -> float:
 
 
 def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
-    """Coefficients, standard errors and log-likelihood; None where there is no maximum.
+    """Return coefficients, standard errors and log-likelihood; None if there is no maximum.
 
-    wider: from the influence of every row on every coefficient to the design effect of each."""
+    wider: maps the influence of every row on every coefficient to the design effect of each.
+    """
     if len(y) == 0 or np.linalg.matrix_rank(x) < x.shape[1] or y.min() == y.max():
         return None
     scale = np.abs(x).max(axis=0)

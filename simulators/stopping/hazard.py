@@ -1,4 +1,4 @@
-"""The stop model that is shipped as the default: a hazard that grows with the turn and with what was already found."""
+"""The default stop model: a hazard that grows with the turn and with what was already found."""
 
 from typing import Literal
 
@@ -17,7 +17,7 @@ ORIGIN = "fitted to 223 search sessions of a public log; not to conversations wi
 class Hazard(StrictModel):
     """logit h(t) = constant + turn·t + coverage·c, with t the user turn (from 1) and c the share of the need met.
 
-    The shipped coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
+    The default coefficients were fitted to 223 sessions of a public log, where they describe leaving much better than
     geometric patience or two-α (AIC 1048 against 1130 and 1132); they describe that log, not your users: fit them to
     your own data (`simulators.stopping.fitting.fit_hazard`). Reason: `satisfied` once the whole need is met (c = 1),
     else `patience`.

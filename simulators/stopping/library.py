@@ -1,7 +1,7 @@
-"""All stop models by the names they have in files, and the one that is made of others.
+"""All stop models by their names in files, and the one that combines others.
 
-stop: {model: hazard, turn: 0.11}
-stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
+stop: {model: hazard, turn: 0.11} stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p:
+0.1}]}
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from topics.suggestions import did_you_mean
 class Combined(StrictModel):
     """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i).
 
-    Each part is asked in the order in which they stand; the reason is that of the first that leaves.
+    The parts are asked in their order; the reason is that of the first that leaves.
     """
 
     model: Literal["combined"] = "combined"
@@ -76,12 +76,12 @@ class _Option(RootModel[StopOption]):
 
 
 def stop_model(value: object) -> StopOption:
-    """The stop model that `value` describes, a mapping as in a file. Raises InputError."""
+    """Return the stop model described by `value`, a mapping as in a file. Raises InputError."""
     return Document("stop model", _tuples(value), {}, {}).validated(_Option).root
 
 
 def as_options(model: StopOption) -> dict[str, object]:
-    """The mapping that `stop_model` reads back as the same value: plain JSON values."""
+    """Return the mapping of plain JSON values that `stop_model` reads back as the same value."""
     found: dict[str, object] = model.model_dump(mode="json")
     return found
 

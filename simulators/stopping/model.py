@@ -1,4 +1,4 @@
-"""The seam for stop models, and the logistic curve that several of them use."""
+"""The interface of stop models, and the logistic curve that several of them use."""
 
 import math
 from typing import Protocol
@@ -11,17 +11,17 @@ Exit = tuple[str, float]
 
 
 class StopModel(Protocol):
-    """How likely a user is to leave after an answer. A pure value: no clock, no randomness, no other state."""
+    """How likely a user is to leave after an answer. A pure value without clock, randomness or other state."""
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        """Probability in [0, 1] of leaving now, given that the user is still there.
+        """Return the probability in [0, 1] of leaving now, given that the user is still there.
 
-        memory: with this very answer as its last entry. observation: the answer.
+        memory: its last entry is this answer. observation: the answer.
         """
         ...
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
-        """The hazard, split by the reason for leaving: the probabilities sum to it."""
+        """Return the hazard by reason for leaving; the probabilities sum to it."""
         ...
 
 
@@ -34,7 +34,8 @@ def logistic(value: float) -> float:
 
 
 def rising(value: float, width: float) -> float:
-    """0 below 0 and 1 from 0 on where width is 0; else logistic(value / width): a half at 0, softer as width grows."""
+    """Return 0 below 0 and 1 from 0 on if width is 0; else logistic(value / width): a half at 0, softer as width
+    grows."""
     if width == 0:
         return 1.0 if value >= 0 else 0.0
     return logistic(value / width)

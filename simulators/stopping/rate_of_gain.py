@@ -1,4 +1,4 @@
-"""The stop model of foraging: leave when the last answers brought less for their time than could be had elsewhere."""
+"""The stop model of foraging: leave when the last answers gained less per minute than is available elsewhere."""
 
 from typing import Literal
 
@@ -12,17 +12,17 @@ from topics.document import StrictModel
 
 
 class RateOfGain(StrictModel):
-    """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976: stay
-    while the rate of gain here is above the rate elsewhere.
+    """After E. L. Charnov, "Optimal foraging, the marginal value theorem", Theoretical Population Biology 9, 1976:
+    stay while the rate of gain here is above the rate elsewhere.
 
-    Over the last `window` turns (all, where there are fewer): gain G is by how much the share of the need met grew, and
+    Over the last `window` turns (or all, if fewer), the gain G is the increase in the share of the need met, and the
     time T in minutes is the sum over turns of seconds/60 + words/reading. With r = G/T,
 
         h = 1 where r ≤ elsewhere, else 0 (width 0);  h = logistic((elsewhere - r) / width) else.
 
-    Nobody leaves before turn `least`. The defaults are illustrative, but for `reading`: M. Brysbaert, "How many words
+    Nobody leaves before turn `least`. The defaults are illustrative, except `reading`: M. Brysbaert, "How many words
     do we read per minute?", Journal of Memory and Language 109, 2019 (English non-fiction, silent reading). Reason:
-    `satisfied` where something was found in the conversation, else `frustrated`.
+    `satisfied` if anything was found in the conversation, else `frustrated`.
     """
 
     model: Literal["rate-of-gain"] = "rate-of-gain"

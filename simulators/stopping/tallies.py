@@ -1,8 +1,8 @@
 """Stop models that count answers: frustration, satiation, and a budget of patience.
 
 The first two are the rules of D. H. Kraft and T. Lee, "Stopping rules and their effect on expected search length",
-Information Processing & Management 15, 1979: stop after so many documents without use, or with it; their third,
-whichever comes first, is `combined`. A width makes them a matter of degree, where people differ.
+Information Processing & Management 15, 1979: stop after a number of useless documents, or of useful ones; their third,
+whichever comes first, is `combined`. A width makes the limit gradual, because people differ.
 """
 
 from typing import Literal, Self
@@ -18,9 +18,9 @@ from topics.document import StrictModel, refusal
 
 
 class Frustration(StrictModel):
-    """Leaves when useless answers have become too many: n of them, in all or in a row.
+    """Leaves after too many useless answers: n of them, in total or in a row.
 
-    h = 0 for n = 0; else 1 where n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
     illustrative. Reason: `frustrated`.
     """
 
@@ -38,9 +38,9 @@ class Frustration(StrictModel):
 
 
 class Satiation(StrictModel):
-    """Leaves when there were useful answers enough: n of them.
+    """Leaves after enough useful answers: n of them.
 
-    h = 0 for n = 0; else 1 where n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
+    h = 0 for n = 0; else 1 if n ≥ after and 0 below (width 0), or logistic((n - after) / width). Defaults are
     illustrative. Reason: `satisfied`.
     """
 
@@ -57,7 +57,7 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """Leaves when a budget is used up: turns taken, words read, or both, whichever is first.
+    """Leaves when a budget of turns taken or words read is used up, whichever comes first.
 
     h = 1 from then on, 0 before. Reason: `patience`.
     """

@@ -1,3 +1,3 @@
-"""Users that hold a user, and change what it says: its words, who it is, or whether it asks again."""
+"""Users that wrap another user and change its words, its persona, or whether it asks again."""
 
 __all__: list[str] = []

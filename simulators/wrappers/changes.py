@@ -1,7 +1,7 @@
-"""The six ways in which a paraphrase changes a text, each a rule that can be read. They never touch a guard.
+"""The six changes of a paraphrase, each a simple rule. They never touch a guard.
 
-Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with a tally: how many units
-it could have changed, and how many it did. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
+Every change takes the pieces of a text, a rate and a random stream, and returns the pieces with a tally: how many
+units it could have changed, and how many it did. A unit is a word (`typos`, `synonyms`) or the whole turn (`case`,
 `keywords`, `order`, `politeness`). Each unit is changed with probability `rate`, independently.
 """
 
@@ -29,7 +29,7 @@ Pieces = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """pieces: the text afterwards. could: units that the change fits. did: units that were changed."""
+    """pieces: the text afterwards. could: units that the change applies to. did: units that were changed."""
 
     pieces: Pieces
     could: int
@@ -55,7 +55,7 @@ def _synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Change
 
 
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
-    """`text` with the first synonym for every word that has one; `text` itself where none has."""
+    """Return `text` with every word replaced by its first synonym, if it has one."""
     parts = pieces(text, guard)
     words = (_others(parts, at)[:1] for at in range(len(parts)))
     return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
@@ -65,7 +65,7 @@ _PARTICLES = frozenset({"up", "out", "off", "for", "down"})
 
 
 def _others(parts: Pieces, at: int) -> tuple[str, ...]:
-    """What may stand for the word; () where nothing, and before a particle: `list up` is not `name up`."""
+    """Return the synonyms of the word; () for none, and before a particle: `list up` is not `name up`."""
     if parts[at].kind != "word" or any(part.text in _PARTICLES for part in parts[at + 2 : at + 3]):
         return ()
     return SYNONYMS.get(parts[at].text.casefold(), ())
@@ -76,7 +76,7 @@ def _cased_like(old: str, new: str) -> str:
 
 
 def _order(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
-    """Sentences of one line change places; a turn of one sentence stays."""
+    """Rotate the sentences of a single line; a turn of one sentence is not changed."""
     sentences = _sentences(parts)
     if len(sentences) < 2:
         return Changed(parts, 0, 0)
@@ -91,7 +91,8 @@ def _order(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
 
 
 def _sentences(parts: Pieces) -> list[list[Piece]]:
-    """The sentences without the space between them; [] where they cannot be moved: several lines, or no full stop."""
+    """Return the sentences without the space between them; [] if they cannot be moved: several lines, or no full
+    stop."""
     if "\n" in join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
         return []
     found: list[list[Piece]] = [[]]
@@ -112,14 +113,14 @@ def _keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Change
 
 
 def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
-    """`text` as a keyword query; `text` itself where nothing can be left out."""
+    """Return `text` as a keyword query; `text` itself if nothing can be left out."""
     parts = pieces(text, guard)
     return join_pieces(_without_function_words(parts) or parts)
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
-    """The content words, each once, and guards with a space between them; None where nothing, or nearly all, would be
-    left out."""
+    """Return the content words, each once, and guards, separated by spaces; None if nothing, or nearly everything,
+    would be left out."""
     said: set[str] = set()
     dropped: list[bool] = []
     for at, part in enumerate(parts):
@@ -155,7 +156,7 @@ def _droppable(parts: Pieces, at: int) -> bool:
 
 
 def _apart(parts: Pieces, at: int) -> bool:
-    """Whether the word is not a part of a longer one, such as `robot` in `robot-like`."""
+    """True unless the word is part of a longer one, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")
@@ -213,7 +214,8 @@ def _typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
 
 
 def _slip(word: str, slip: int, place: float) -> str:
-    """One slip after the first letter, which people seldom miss. slip: 0 swap, 1 leave out, 2 double, 3 key beside."""
+    """Make one typo after the first letter, which people seldom mistype. slip: 0 swap, 1 omit, 2 double, 3
+    neighbouring key."""
     at = 1 + int(place * (len(word) - 2))
     letter, following = word[at], word[at + 1]
     if slip == 0 and letter != following:

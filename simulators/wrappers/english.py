@@ -1,4 +1,4 @@
-"""English words that the wording rules know: small lists, so that they can be read. What is not here is left alone."""
+"""English words for the wording rules: short lists, so that they can be read. Other words are left alone."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,11 +1,11 @@
-"""The user with given words: says, in place of the protocol's own words, those that a file has for topic and state.
+"""The user with given words: it replaces the protocol's own words by those that a file has for topic and state.
 
     format: harvest-wordings/1
     states: {insist: "Encore, s'il vous plaît."}      # said on every topic
     topics: {M001: {ask: "Quels sont …?"}}            # said on this topic alone
 
-So the same need can be asked for in another language, or in words that people chose. What simulated users of the
-protocol say stays theirs. Draws nothing.
+So the same need can be asked for in another language, or in words that people chose. The words of the protocol's
+simulated users are not replaced. Draws nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ class WordingsFile(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class GivenWords:
-    """states: by name of a state, what is said there on every topic. topics: by topic and state; goes first."""
+    """states: words by state, said on every topic. topics: words by topic and state, which take precedence."""
 
     states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     topics: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
@@ -57,14 +57,14 @@ class GivenWords:
         )
 
     def of(self, topic: str, state: str) -> str | None:
-        """What is said; None where nothing is given."""
+        """Return the given words, or None."""
         return self.topics.get(topic, {}).get(state, self.states.get(state))
 
 
 def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequence[Topic]) -> GivenWords:
-    """The words of a file, for every turn that the protocol itself can say on these topics.
+    """Read the words in a file for every turn that the protocol itself can say on these topics.
 
-    Raises InputError, with its place, for words of a topic or state that there is not, and for a turn without words.
+    Raises InputError, with its place, for an unknown topic or state, and for a turn without words.
     """
     document = read_document(path)
     file = document.validated(WordingsFile)
@@ -90,7 +90,7 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
 
 
 def with_given_words(inner: User, words: GivenWords) -> User:
-    """`inner`, saying `words`; enumerable where it is."""
+    """Wrap `inner` to say `words`; enumerable if it is."""
     return (EnumerableUserWithWords if can_enumerate(inner) else UserWithWords)(inner, words)
 
 
@@ -103,7 +103,7 @@ class GivenWordsMemory:
 
 @dataclass(frozen=True, slots=True)
 class UserWithWords:
-    """inner: whose words are replaced. Acts, routes and stops are the inner user's."""
+    """A user with given words. inner: the user whose words are replaced; acts, routes and stops are its own."""
 
     inner: User
     words: GivenWords
@@ -130,7 +130,7 @@ class UserWithWords:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableUserWithWords(UserWithWords):
-    """Over a user that can be enumerated."""
+    """The same over an enumerable user."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, GivenWordsMemory)

@@ -1,9 +1,9 @@
-"""What a paraphrase must leave alone: numbers, names, URLs, quotations, and words that turn a meaning round.
+"""The parts of a text that a paraphrase must leave alone: numbers, names, URLs, quotations, and negations.
 
-A text is cut into pieces. Guarded pieces are carried through every change letter for letter; only words and the gaps
-between them are changed. The rules are for English and prefer to guard too much: a capital in the middle of a
-sentence makes a name, and so does a capitalised word at its beginning that is not among the usual openers. A name
-written in small letters is not seen: name it in `guard`.
+A text is cut into pieces. Guarded pieces pass every change letter for letter; only words and the gaps between them are
+changed. The rules are for English and tend to guard too much: a capital in the middle of a sentence makes a name, and
+so does a capitalised word at its beginning that is not a common opener. A name in lower case is not recognised: list
+it in `guard`.
 """
 
 import re
@@ -16,7 +16,7 @@ from simulators.wrappers.english import NEGATIONS, NUMBER_WORDS, OPENERS
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text. kind: `guard` (never changed), `word` (letters), or `gap` (what lies between them)."""
+    """A stretch of text. kind: `guard` (never changed), `word` (letters), or `gap` (anything between them)."""
 
     text: str
     kind: Literal["guard", "word", "gap"]
@@ -41,7 +41,7 @@ _NAME_LINKS = frozenset({"of", "the", "and", "de", "la", "von", "van", "in", "fo
 
 
 def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
-    """`text` cut up; joined again it is `text`. guard: phrases to guard besides, as they are written."""
+    """Cut `text` into pieces that join to `text` again. guard: additional phrases to guard, exactly as written."""
     found: list[Piece] = []
     cursor = 0
     for start, end in _spans(text, guard):
@@ -64,7 +64,7 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
 
 
 def guarded_stretches(text: str, guard: Iterable[str] = ()) -> tuple[str, ...]:
-    """The guarded stretches of `text`, in its order."""
+    """Return the guarded stretches of `text`, in its order."""
     return tuple(piece.text for piece in pieces(text, guard) if piece.kind == "guard")
 
 
@@ -73,7 +73,7 @@ def join_pieces(parts: Iterable[Piece]) -> str:
 
 
 def _spans(text: str, guard: Iterable[str]) -> list[tuple[int, int]]:
-    """Stretches that are guarded whatever stands around them, in order, none over another."""
+    """Return the stretches that are guarded in any context, in order and without overlap."""
     found = [hit.span() for pattern in _ALWAYS for hit in pattern.finditer(text)]
     for phrase in guard:
         if phrase:
@@ -117,7 +117,7 @@ def _is_name(word: str, opening: bool) -> bool:
 
 
 def _link_names(told: list[Piece]) -> list[Piece]:
-    """A capitalised guard, small linking words, a capitalised guard: one name."""
+    """Join guards that are linked by small words into one name."""
     result: list[Piece] = []
     at = 0
     while at < len(told):

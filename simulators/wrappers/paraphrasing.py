@@ -1,14 +1,15 @@
-"""The paraphrasing user: says what the wrapped user would say, in other words.
+"""The paraphrasing user: it says what the wrapped user would say, in other words.
 
-Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with a
-rate of its own. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
+Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with its
+own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
 (`simulators.wrappers.guards`).
 
-At the start one number is drawn from the stream `paraphrasing` and kept in the memory; the words of every turn follow
-from it, the turn and the inner user's words, with one stream for each kind of change. So trials differ, a memory that
-is forked says the same words in the same way, and where the inner user can be enumerated this one can be too.
+At the start one number is drawn from the stream `paraphrasing` and kept in the memory; it determines the words of
+every turn together with the turn and the inner user's words, with one stream for each kind of change. So trials
+differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner one is.
 
-The memory counts under `realised`, for each kind of change, the units that could have been changed and those that were.
+The memory counts under `realised`, for each kind of change, the units that could have been changed and those that
+were.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ _NUMBERS = 2**53
 
 
 class Options(StrictModel):
-    """At least one rate is given; 0 is a rate, for the control group. The rates of words are shares of the words that
-    the change fits, those of turns shares of the turns that it fits."""
+    """Options of the paraphrasing user. At least one rate is given; 0 is a rate, for the control group. Rates of words
+    are shares of the words that the change applies to, rates of turns shares of the turns."""
 
     typos: Rate = Field(default=0.0, description="of words of four letters or more: swapped, lost, doubled, wrong")
     synonyms: Rate = Field(default=0.0, description="of words in the list of synonyms (English)")
@@ -70,7 +71,7 @@ class Options(StrictModel):
 
 
 def build(options: Options, inner: User) -> User:
-    """The paraphrasing user over `inner`; enumerable where that is."""
+    """Build the paraphrasing user over `inner`; enumerable if that is."""
     kind = EnumerableParaphrasingUser if can_enumerate(inner) else ParaphrasingUser
     return kind(inner, MappingProxyType(dict(options.rates)), options.guard)
 
@@ -78,9 +79,10 @@ def build(options: Options, inner: User) -> User:
 def paraphrase(
     text: str, rates: Mapping[str, float], rng: Streams, guard: Sequence[str] = ()
 ) -> tuple[str, dict[str, tuple[int, int]]]:
-    """`text` in other words, and for each kind of change (units it fits, units changed). Never empty for words.
+    """Return `text` in other words, and for each kind of change (units it applies to, units changed). Never returns an
+    empty text for words.
 
-    rng: at the turn; one stream for each kind of change. Rate 0 for all gives `text` itself.
+    rng: at the turn; one stream for each kind of change. If all rates are 0, the text does not change.
     """
     parts, tally = pieces(text, guard), {}
     for name, change in CHANGES.items():
@@ -90,7 +92,7 @@ def paraphrase(
 
 
 def realised_rates(state: State) -> dict[str, float]:
-    """For each kind of change, the share of the units so far that were changed; NaN where it never fitted."""
+    """Return for each kind of change the share of the units so far that were changed; NaN if it never applied."""
     counted = recall(state, ParaphrasingMemory).realised
     return {name: did / could if could else math.nan for name, (could, did) in counted.items()}
 
@@ -98,8 +100,8 @@ def realised_rates(state: State) -> dict[str, float]:
 @memory_kind("paraphrasing")
 @dataclass(frozen=True, slots=True)
 class ParaphrasingMemory:
-    """words: the number that the words of every turn follow from. guard: phrases left alone. realised: by kind of
-    change, the units that it fitted, and those changed."""
+    """words: the number that determines the words of every turn. guard: phrases left alone. realised: by kind of
+    change, the units that it applied to, and those changed."""
 
     words: int
     guard: tuple[str, ...]
@@ -109,7 +111,8 @@ class ParaphrasingMemory:
 
 @dataclass(frozen=True, slots=True)
 class ParaphrasingUser:
-    """inner: whose words are changed. rates: by kind of change, in [0, 1]. guard: further phrases left alone.
+    """A user with changed words. inner: the wrapped user. rates: by kind of change, in [0, 1]. guard: further phrases
+    left alone.
 
     Acts (`Say.state`), routes, stops and their reasons are the inner user's.
     """
@@ -153,7 +156,7 @@ class ParaphrasingUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableParaphrasingUser(ParaphrasingUser):
-    """Over a user that can be enumerated."""
+    """The same over an enumerable user."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, ParaphrasingMemory)

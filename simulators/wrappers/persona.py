@@ -1,15 +1,15 @@
 """The persona user: the wrapped user, as a member of a group.
 
-A group is known by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame puts the cue and the
-inner user's turn together. Users of several groups on one topic are *matched*: the same need, the same random streams,
-the same acts, stops and words but for the cue; so a difference between their answers is due either to the cue or to
-chance in the system. A *null pair*, two groups with the same cue, shows how large the effect of chance is.
+A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the cue
+and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random streams,
+the same acts, stops and words except the cue; so a difference between their answers is due either to the cue or to
+chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
 
-The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups` gives
-to every user.
+The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups`
+gives to every user.
 
-What is missing is refused at the start: a frame without a place for the cue, a cue with a word that the topic lacks, a
-group without a description. A persona that is silently lost would be measured as fairness.
+Incomplete options are refused at the start: a frame without a place for the cue, a cue with a value the topic does not
+have, a group without a description. A persona that is silently lost would be measured as fairness.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CUE, _TURN = "{cue}", "{turn}"
 
 
 class Group(StrictModel):
-    """One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
+    """A group of users. One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
 
     cue: Said | None = Field(default=None, description="a template over the topic: what tells the group")
     same_as: str | None = Field(default=None, description="the group whose cue is said here too: a null pair")
@@ -108,14 +108,15 @@ class Options(StrictModel):
 
 
 def build(options: Options, inner: User) -> User:
-    """The persona user over `inner`; enumerable where that is."""
+    """Build the persona user over `inner`; enumerable if that is."""
     kind = EnumerablePersonaUser if can_enumerate(inner) else PersonaUser
     groups = MappingProxyType(dict(options.groups))
     return kind(inner, groups, options.group, options.frame, options.where == "every")
 
 
 def persona_in(user: Document) -> Document | None:
-    """The persona in the description of a user: the outermost, which alone reads the trait `group`; None if none."""
+    """Return the outermost persona in the description of a user, which alone reads the trait `group`; None if there is
+    none."""
     value = user.value
     if not isinstance(value, Mapping):
         return None
@@ -125,14 +126,15 @@ def persona_in(user: Document) -> Document | None:
 
 
 def written_options(persona: Document) -> Options:
-    """The options in the description of a persona. Raises InputError."""
+    """Return the options in the description of a persona. Raises InputError."""
     assert isinstance(persona.value, Mapping)
     own = {key: value for key, value in persona.value.items() if key not in ("simulator", "over")}
     return replace(persona, value=own).validated(Options)
 
 
 def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
-    """The pairs of groups whose users say the same words: differences between them are due to chance in the system."""
+    """Return the pairs of groups whose users say the same words: differences between them are due to chance in the
+    system."""
     said: dict[str, tuple[str | None, str | None]] = {}
     for name, group in options.groups.items():
         cue = options.groups[group.same_as].cue if group.same_as is not None else group.cue
@@ -141,14 +143,14 @@ def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
 
 
 def matched_scenarios(scenario: Scenario, groups: Iterable[str]) -> dict[str, Scenario]:
-    """The scenario once for each group, by group. All have the id of the one given, and so the same streams."""
+    """Return the scenario for each group. All have the id of the original, and so the same streams."""
     return {group: replace(scenario, traits=MappingProxyType({**scenario.traits, "group": group})) for group in groups}
 
 
 @memory_kind("persona")
 @dataclass(frozen=True, slots=True)
 class PersonaMemory:
-    """cue: the words that tell the group; None where it has none."""
+    """cue: the words that identify the group; None if it has none."""
 
     group: str
     cue: str | None
@@ -157,10 +159,11 @@ class PersonaMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
-    """inner: the user that acts. groups: by name. group: this user's, None for its scenario's. every: cue at each turn.
+    """A member of a group. inner: the user that acts. groups: by name. group: this user's; None takes it from the
+    scenario. every: True to say the cue at each turn.
 
-    Acts, routes, stops and their reasons are the inner user's. The name is the same for all groups, since streams are
-    named after it.
+    Acts, routes, stops and their reasons are the inner user's. The name is the same for all groups, because streams
+    are named after it.
     """
 
     inner: User
@@ -171,7 +174,8 @@ class PersonaUser:
     name: str = "persona"
 
     def start(self, scenario: Scenario, rng: Streams) -> PersonaMemory:
-        """Raises InputError for a group that is unknown or not told, and for a cue that cannot be filled in."""
+        """Return the memory before the opening. Raises InputError for an unknown or missing group, and for a cue that
+        cannot be filled in."""
         name = self._name_of_group(scenario)
         group = self.groups[name]
         if group.same_as is not None:
@@ -219,7 +223,7 @@ class PersonaUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerablePersonaUser(PersonaUser):
-    """Over a user that can be enumerated."""
+    """The same over an enumerable user."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = recall(state, PersonaMemory)

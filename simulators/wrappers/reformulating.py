@@ -1,7 +1,7 @@
-"""The reformulating user: now and then asks again, in one way or another, where the wrapped user would go on.
+"""The reformulating user: now and then it asks again, in one of several ways, where the wrapped user would go on.
 
 After every answer one act is drawn from the row of a table for the label of that answer (`o`, `x`, `-` for none), or
-from a row of its own after the same act as last time:
+from a separate row after the same act as last time:
 
     go-on      the inner user takes its turn (and may stop)
     repeat     the last words again           restart   the opening again; the inner user is back where it was then
@@ -9,9 +9,9 @@ from a row of its own after the same act as last time:
     simplify   the need as keywords           change    another need of a list
     stop
 
-Only `repeat` says the last words again: ways to rephrase, simplify or restart that would do so are left out.
-The chances of acts that are not possible now (no constraint left, no other words, `most` reformulations in a row) go to
-the others of the row in proportion; where nothing is left, the user goes on. The inner user is asked only where it goes
+Only `repeat` says the last words again: ways to rephrase, simplify or restart that would do so are left out. The
+chances of acts that are impossible now (no constraint left, no other words, `most` reformulations in a row) go to the
+other acts of the row in proportion; if nothing is left, the user goes on. The inner user is asked only when it goes
 on: it then sees the latest answer, as if to its own last words.
 """
 
@@ -39,7 +39,7 @@ _PHRASED = ("rephrase", "simplify", "restart")
 
 
 def build(options: Options, inner: User) -> User:
-    """The reformulating user over `inner`; enumerable where that is."""
+    """Build the reformulating user over `inner`; enumerable if that is."""
     kind = EnumerableReformulatingUser if can_enumerate(inner) else ReformulatingUser
     return kind(inner, options.chances(), options.most, options.constraints, options.changes, options.phrases)
 
@@ -47,8 +47,8 @@ def build(options: Options, inner: User) -> User:
 @memory_kind("reformulating")
 @dataclass(frozen=True, slots=True)
 class ReformulatingMemory:
-    """inner: the inner user's memory; opened: the one after its opening. before: the last act. need: the words that are
-    put again. last: those said last. first: the opening. row: reformulations in a row. constraints, changes: places of
+    """inner: the inner user's memory. opened: the one after its opening. before: the last act. need: the words to ask
+    again. last: the last words said. first: the opening. row: reformulations in a row. constraints, changes: places of
     those already said."""
 
     topic: Topic
@@ -71,9 +71,10 @@ Way = tuple[Say | Stop, ReformulatingMemory]
 
 @dataclass(frozen=True, slots=True)
 class ReformulatingUser:
-    """inner: the user that goes on. table: what comes after which answer. most: reformulations in a row.
+    """A user that asks again. inner: the user that goes on. table: chances of each act by answer. most: reformulations
+    in a row.
 
-    Acts (`Say.state`): those of this user, and the inner user's where it goes on. Stops where the inner user stops, and
+    Acts (`Say.state`): those of this user, and the inner user's when it goes on. Stops when the inner user stops, and
     with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
     """
 
@@ -86,7 +87,8 @@ class ReformulatingUser:
     name: str = "reformulating"
 
     def start(self, scenario: Scenario, rng: Streams) -> ReformulatingMemory:
-        """Raises InputError where the topic lacks a word that a constraint, a change or a phrase says."""
+        """Return the memory before the opening. Raises InputError if a constraint, a change or a phrase uses a value
+        the topic does not have."""
         topic = scenario.topic
         for template in (*self.constraints, *self.changes):
             render(Wording(template), topic, turn=1)
@@ -97,7 +99,7 @@ class ReformulatingUser:
         )
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Raises ValueError where the memory waits for an answer and none is given, or the conversation is over."""
+        """Return the next action and memory. Raises ValueError for a missing answer, or after the end."""
         memory = _recall(state, observation)
         if observation is None:
             return self._gone_on(memory, *self._ask_again(memory, None, rng))
@@ -119,7 +121,7 @@ class ReformulatingUser:
         return next_action(self.inner, memory.inner, observation, rng.inside("reformulating"))
 
     def _possible(self, memory: ReformulatingMemory, observation: Observation) -> dict[str, float]:
-        """The acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
+        """Return the acts that are possible now, with probabilities that sum to 1, in the order of `ACTS`."""
         row = self.table.row(usefulness(observation.label), memory.before)
         full = memory.row >= self.most
         barred = {
@@ -134,7 +136,7 @@ class ReformulatingUser:
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
 
     def _ways(self, act: str, memory: ReformulatingMemory, observation: Observation) -> Iterator[Way]:
-        """Every way to do `act`, all equally likely."""
+        """Return every way to do `act`, all equally likely."""
         topic, turn = memory.topic, memory.turn + 1
         then = replace(memory, turn=turn, before=act, row=memory.row + 1)
 
@@ -163,7 +165,7 @@ class ReformulatingUser:
                 yield said(text, replace(then, need=memory.first, inner=opened))
 
     def _texts(self, act: str, memory: ReformulatingMemory) -> tuple[str, ...]:
-        """The ways to say the need, or the opening, once more; without one that says the last words again."""
+        """Return the ways to repeat the need or the opening, except one that repeats the last words."""
         topic = memory.topic
         form = (topic.asks_for,) if topic.asks_for else ()
         if act == "rephrase":
@@ -177,7 +179,7 @@ class ReformulatingUser:
         return tuple(text for text in texts if text != memory.last)
 
     def _gone_on(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:
-        """The inner user's action, its turn counted among all."""
+        """Return the inner user's action, with its turn counted among all."""
         if isinstance(action, Stop):
             return action, replace(memory, inner=after, over=True)
         turn = memory.turn + 1
@@ -190,7 +192,7 @@ class ReformulatingUser:
 
 @dataclass(frozen=True, slots=True)
 class EnumerableReformulatingUser(ReformulatingUser):
-    """Over a user that can be enumerated."""
+    """The same over an enumerable user."""
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         memory = _recall(state, observation)

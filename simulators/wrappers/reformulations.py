@@ -1,7 +1,7 @@
-"""Ways to ask again: the acts of a reformulating user, the table of their chances, and how they are phrased.
+"""Ways to ask again: the acts of a reformulating user, the table of their chances, and their phrases.
 
-The shipped table is ILLUSTRATIVE: it was not fitted, and only its share of asking the same again is taken from data
-(34% after an answer that was not relevant, 12% after one that was). Give a table with its `origin`.
+The default table is ILLUSTRATIVE: it was not fitted, and only its share of asking the same again comes from data (34%
+after an irrelevant answer, 12% after a relevant one). Give a table with its `origin`.
 """
 
 from __future__ import annotations
@@ -64,10 +64,8 @@ _ILLUSTRATIVE_ROWS: Mapping[str, Mapping[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """rows: by label, the probability of each act; each row sums to 1. after: rows in their place after an act.
-
-    origin: what the numbers come from, in words for a report.
-    """
+    """rows: by label, the probability of each act; each row sums to 1. after: rows that replace them after an act.
+    origin: the source of the numbers, in words for a report."""
 
     rows: Mapping[str, Mapping[str, float]]
     after: Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -142,7 +140,7 @@ class Options(StrictModel):
         return self
 
     def chances(self) -> Table:
-        """The table to play: the given one, its rows scaled to sum to 1 exactly, or the illustrative one."""
+        """Return the table to play: the given one with rows scaled to sum to exactly 1, or the illustrative one."""
         if self.table is None:
             return ILLUSTRATIVE
         rows: dict[str, Mapping[str, float]] = {label: _scale_row(row) for label, row in self.table.items()}

@@ -1,4 +1,4 @@
-"""What every wrapper needs: decisions and chances of the user it holds, whose memory is a part of its own."""
+"""Functions that every wrapper shares: decisions and chances of the inner user, whose memory is part of its own."""
 
 from collections.abc import Callable, Iterable
 
@@ -12,12 +12,12 @@ REWORDING = frozenset({"given-words", "paraphrasing"})
 
 
 def can_enumerate(user: User) -> bool:
-    """Whether the user can list the ways its next turn can go."""
+    """True if the user can list the outcomes of its next turn."""
     return callable(getattr(user, "distribution", None))
 
 
 def chances_of(inner: User, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-    """The chances of the wrapped user's next turn. Raises TypeError where it cannot list them."""
+    """Return the chances of the inner user's next turn. Raises TypeError if it cannot list them."""
     if not can_enumerate(inner):
         raise TypeError(f"the user {inner.name!r} cannot be enumerated")
     enumerable: EnumerableUser = inner  # type: ignore[assignment]
@@ -27,5 +27,5 @@ def chances_of(inner: User, state: State, observation: Observation | None) -> tu
 def merge_equal(
     chances: Iterable[Chance], change: Callable[[Say | Stop, State], tuple[Say | Stop, State]]
 ) -> tuple[Chance, ...]:
-    """Each chance with its action and state changed; those that are then the same are one."""
+    """Change the action and state of each chance, and merge those that are then equal."""
     return merge_chances(Chance(one.probability, *change(one.action, one.state)) for one in chances)
