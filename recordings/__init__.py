@@ -1,4 +1,4 @@
-"""Recordings: conversations as values, the append-only store, and what is imported and exported."""
+"""Recordings: conversations as values, the append-only store, and imports and exports."""
 
 import lazy_loader
 

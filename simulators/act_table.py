@@ -58,7 +58,7 @@ class ActSequence:
         if len(self.answers) not in (len(self.acts), len(self.acts) - 1):
             raise ValueError(f"{len(self.acts)} acts cannot have {len(self.answers)} answers")
         if {START, STOP} & set(self.acts):
-            raise ValueError("'start' and 'stop' are no acts of a user")
+            raise ValueError("'start' and 'stop' cannot be acts of a user")
 
     def contexts(self, order: int) -> Iterator[tuple[Context, str]]:
         """Yield each act with its context, and finally the stop if the user left."""
@@ -128,7 +128,7 @@ class ActTable:
             wrong = next((act for act, n in row.items() if n < 0 or n != int(n)), None)
             if wrong is not None:
                 raise ValueError(
-                    f"after {_shown(context)}: the count of {wrong!r} is {row[wrong]}, and must be at least 0"
+                    f"after {_shown(context)}: the count of {wrong!r} must be at least 0 (here: {row[wrong]})"
                 )
             if _opens(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
@@ -205,7 +205,7 @@ class ActTable:
                 ):
                     found[tuple(str(act) for act in after), answer] = {str(act): n for act, n in row.items()}
                 case _:
-                    raise ValueError("not a table of acts: a count is {after: […], answer: …, next: {act: n}}")
+                    raise ValueError("not a table of acts: each count must be {after: […], answer: …, next: {act: n}}")
         return cls(tuple(str(act) for act in acts), order, found, cast(Smoothing, smoothing), float(weight), least)
 
 
@@ -237,7 +237,7 @@ class GivenRows:
         for act in (START, *self.acts):
             answers = (UNKNOWN,) if act == START else (USEFUL, NOT_USEFUL, UNKNOWN)
             if not all(self._found(((act,), answer)) for answer in answers):
-                raise ValueError(f"no row says what follows {act!r} after every answer (o, x and -)")
+                raise ValueError(f"no row gives the acts after {act!r} and every answer (o, x and -)")
 
     def _found(self, context: Context) -> Mapping[str, float] | None:
         after, answer = context
@@ -294,7 +294,7 @@ def _check_acts(acts: Sequence[str]) -> None:
     reserved = next((act for act in (START, STOP, "") if act in acts), None)
     if reserved is not None:
         meaning = {START: "stands for the opening", STOP: "stands for leaving", "": "is not a name"}[reserved]
-        raise ValueError(f"acts: {reserved!r} {meaning}, and is not named among the acts")
+        raise ValueError(f"acts: {reserved!r} {meaning} and must not be listed among the acts")
 
 
 def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
@@ -303,9 +303,9 @@ def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
     if unknown is not None:
         raise ValueError(f"after {_shown(context)}: {_unknown(unknown, acts)}")
     if len(after) > order:
-        raise ValueError(f"after {_shown(context)}: {len(after)} acts, and order {order} looks back on {order}")
+        raise ValueError(f"after {_shown(context)}: {len(after)} acts, but a table of order {order} uses {order}")
     if START in after[1:]:
-        raise ValueError(f"after {_shown(context)}: 'start' stands before all acts, so it comes first")
+        raise ValueError(f"after {_shown(context)}: 'start' precedes all acts, so it must come first")
 
 
 def _check_known(context: Context, row: Iterable[str], acts: Sequence[str]) -> None:

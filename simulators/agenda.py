@@ -82,11 +82,11 @@ class Change(StrictModel):
     """A change of the goal at some turn: something is added, replaced or dropped."""
 
     turn: int = Field(ge=2, le=1000, description="the user turn at which it is said, or earlier if all is answered")
-    slot: str = Field(min_length=1, description="of the constraint or fact; a new one is added as a constraint")
+    slot: str = Field(min_length=1, description="slot of the constraint or fact; a new slot becomes a constraint")
     say: Template = Field(description="how the user says it")
     becomes: Template | None = Field(
         default=None,
-        description="the constraint or fact from then on; not given: a constraint is dropped, a fact no longer known",
+        description="the constraint or fact from then on; default: a constraint is dropped, a fact no longer known",
     )
 
 
@@ -94,10 +94,12 @@ class Options(StrictModel):
     """Options of the agenda user. The goal is the trait `goal`, else the requests, constraints and facts given here,
     else the topic's request."""
 
-    requests: Variants = Field(default=("{{ topic.request }}",), description="what is asked, in order")
-    constraints: dict[str, Template] = Field(default={}, description="by slot, such as year: how the user states it")
-    facts: dict[str, Template] = Field(default={}, description="by slot: what the user knows and tells if asked")
-    unknown: tuple[str, ...] = Field(default=(), description="slots of which the user knows nothing, and says so")
+    requests: Variants = Field(
+        default=("{{ topic.request }}",), description="requests, in the order in which they are asked"
+    )
+    constraints: dict[str, Template] = Field(default={}, description="how the user states each, by slot such as year")
+    facts: dict[str, Template] = Field(default={}, description="facts the user tells if asked, by slot")
+    unknown: tuple[str, ...] = Field(default=(), description="slots the user knows nothing about, and says so")
     changes: tuple[Change, ...] = Field(default=(), description="of constraints and facts, in the order of their turns")
     initiative: Probability = Field(default=0.5, description="probability of saying a constraint unasked")
     cooperativeness: Probability = Field(default=1.0, description="probability of answering a question of the system")
@@ -108,12 +110,12 @@ class Options(StrictModel):
         default=None,
         ge=0,
         le=1000,
-        description="questions in a row that the user tolerates; not given: they count as turns without an answer",
+        description="questions in a row that the user tolerates; default: they count as turns without an answer",
     )
     fallback: Template | None = Field(
-        default=None, description="what is said to a question that names no constraint; not given: no preference"
+        default=None, description="the reply to a question that names no constraint; default: no preference"
     )
-    words: ItemWords = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="ways to say each act")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by goal and patience")
 
     @model_validator(mode="after")
@@ -131,9 +133,9 @@ class Options(StrictModel):
         for number, (before, one) in enumerate(pairwise(self.changes), 1):
             if one.turn <= before.turn:
                 raise refusal(
-                    "changes: each is at a later turn than the one before",
+                    "changes: each must be at a later turn than the one before",
                     allowed=f"a turn after {before.turn}",
-                    advice="write them in the order of their turns, one at each",
+                    advice="list them by turn, one for each turn",
                     at=("changes", number, "turn"),
                 )
         slots = {*self.constraints, *self.facts}
@@ -141,7 +143,7 @@ class Options(StrictModel):
             if change.becomes is None and change.slot not in slots:
                 raise refusal(
                     f"changes: there is no {change.slot!r} to drop{did_you_mean(change.slot, slots)}",
-                    allowed=", ".join(sorted(slots)) or "none: there are neither constraints nor facts by then",
+                    allowed=", ".join(sorted(slots)) or "none: there are no constraints or facts by then",
                     advice="name one of them, or say what it becomes",
                     at=("changes", number, "slot"),
                 )

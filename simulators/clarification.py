@@ -73,7 +73,7 @@ class Options(StrictModel):
     overlap: float = Field(
         default=0.5, gt=0, le=1, description="share of the facet's words a text must contain to mention it"
     )
-    words: ItemWords = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="ways to say each act")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: leaves only by the rules above")
 
 

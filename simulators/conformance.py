@@ -80,7 +80,7 @@ def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 1
     """
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
-        raise AssertionError(f"{len(findings)} promises are not kept:\n" + "\n".join(str(one) for one in findings))
+        raise AssertionError(f"{len(findings)} promises are broken:\n" + "\n".join(str(one) for one in findings))
 
 
 def conforms(

@@ -158,4 +158,4 @@ def expand(
 
 def _check(found: Sequence[float], whose: str) -> None:
     if not found or min(found) <= 0 or abs(math.fsum(found) - 1) > _NEAR:
-        raise ValueError(f"the probabilities {whose} sum to {math.fsum(found):g}; above 0, and together 1, is needed")
+        raise ValueError(f"the probabilities {whose} sum to {math.fsum(found):g}; they must be above 0 and sum to 1")

@@ -53,10 +53,10 @@ class Source(StrictModel):
 
     files: tuple[str, ...] = Field((), description="names of the runs or files")
     dialogues: int = Field(ge=0)
-    users: int = Field(ge=0, description="different persons; each dialogue counts where none is named")
-    decisions: int = Field(ge=0, description="acts and leavings")
+    users: int = Field(ge=0, description="different people; each dialogue counts if none is named")
+    decisions: int = Field(ge=0, description="acts and departures")
     censored: int = Field(0, ge=0, description="dialogues that were cut off")
-    answers: Literal["nothing", "labels"] = Field("nothing", description="what is looked at of the last answer")
+    answers: Literal["nothing", "labels"] = Field("nothing", description="the part of the last answer that is used")
 
 
 class Share(StrictModel):
@@ -109,7 +109,7 @@ class UserFile(StrictModel):
     about: str = ""
     source: Source
     options: markov.Options
-    level: float = Field(0.95, gt=0, lt=1, description="of the intervals")
+    level: float = Field(0.95, gt=0, lt=1, description="confidence level of the intervals")
     rows: tuple[RowEstimate, ...] = ()
     stopping: tuple[StopEstimate, ...] = ()
 
@@ -123,21 +123,21 @@ class UserFile(StrictModel):
         if not self.options.counts and not self.options.rows:
             raise document.error(
                 ("options",),
-                "options: no counts, and a fitted user is played by them",
+                "options: no counts, which a fitted user needs to be played",
                 allowed="counts, or rows",
                 key=True,
             )
         if not isinstance(table, ActTable):
             if self.rows:
                 raise document.error(
-                    ("rows",), "rows: there are no counts that they could be of", advice=_DROP, key=True
+                    ("rows",), "rows: there are no counts they could belong to", advice=_DROP, key=True
                 )
             return
         decisions = sum(sum(row.values()) for row in table.counts.values())
         if self.source.decisions != decisions:
             raise document.error(
                 ("source", "decisions"),
-                f"decisions: the counts in options are {decisions:,} decisions (here: {self.source.decisions:,})",
+                f"decisions: the counts in options sum to {decisions:,} decisions (here: {self.source.decisions:,})",
                 advice=f"the counts were changed; put them back, or write {decisions} and remove rows",
             )
         if not self.rows:
@@ -147,7 +147,7 @@ class UserFile(StrictModel):
         if missing is not None:
             raise document.error(
                 ("rows",),
-                f"rows: none is of the counts after {' '.join(missing[0])} ({missing[1]})",
+                f"rows: no row for the counts after {' '.join(missing[0])} ({missing[1]})",
                 advice=_DROP,
                 key=True,
             )
@@ -162,7 +162,7 @@ class UserFile(StrictModel):
                 share = row.next.get(act)
                 if share is None:
                     raise document.error(
-                        ("rows", number, "next"), f"next: {act!r}, which was counted here, is not in it", advice=_DROP
+                        ("rows", number, "next"), f"next: {act!r} was counted here but is missing", advice=_DROP
                     )
                 if share.k != counted.get(act, 0):
                     loc = ("rows", number, "next", act, "k")
@@ -171,7 +171,9 @@ class UserFile(StrictModel):
                     )
                 if abs(share.p - played.get(act, 0.0)) > _ROUNDED:
                     loc = ("rows", number, "next", act, "p")
-                    raise _contradiction_error(document, loc, f"p: the counts give {played.get(act, 0.0):.6f}", share.p)
+                    raise _contradiction_error(
+                        document, loc, f"p: the counts imply {played.get(act, 0.0):.6f}", share.p
+                    )
 
 
 class HiddenFile(StrictModel):
@@ -202,7 +204,7 @@ def _yaml(file: UserFile | HiddenFile) -> str:
 def check_name(name: str) -> None:
     """Raise InputError for a name that the file cannot have."""
     if not re.fullmatch(_NAME, name) or not name.strip():
-        raise InputError(f"a fitted user cannot be called {name!r}", allowed=_NAME_WORDS)
+        raise InputError(f"a fitted user cannot have the name {name!r}", allowed=_NAME_WORDS)
 
 
 def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
@@ -212,7 +214,7 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:
         raise InputError(
-            f"not a file of a fitted user: its format is {named!r}",
+            f"not a fitted-user file: its format is {named!r}",
             place=document.place(),
             allowed=" or ".join(f"format: {one}" for one in _FORMATS),
         )
@@ -239,10 +241,10 @@ class Options(StrictModel):
     """Options of a fitted user."""
 
     file: str = Field(min_length=1, description="a file that `harvest simulate fit` wrote")
-    words: Words = Field({}, description="by act: ways to say it, in place of the file's")
-    stop: StopOption | None = Field(None, description="a stop model in place of the file's")
+    words: Words = Field({}, description="ways to say each act, instead of the file's")
+    stop: StopOption | None = Field(None, description="a stop model instead of the file's")
     latent_class: int | None = Field(
-        None, ge=1, description="of hidden states: play people of this class only, 1 being those who leave soonest"
+        None, ge=1, description="with hidden states: play people of this class only; 1 leaves soonest"
     )
 
 
@@ -266,7 +268,7 @@ def build(options: Options) -> markov.MarkovUser | hidden.HiddenUser:
 def _hidden_options(held: hidden.Options, words: Words, options: Options) -> hidden.Options:
     if options.stop is not None:
         raise InputError(
-            "stop: hidden states say when this user leaves, and take no stop model",
+            "stop: a user with hidden states leaves by them and cannot have a stop model",
             advice="remove it, or fit a table: harvest simulate fit --stop turn-and-act",
         )
     classes = held.model().classes

@@ -64,16 +64,18 @@ _TABLES = "rows: [{after: [ACT], answer: o, next: {ACT: 0.6, stop: 0.4}}, …], 
 class Row(StrictModel):
     """The probabilities of the next act in one context."""
 
-    after: tuple[str, ...] = Field(default=(), max_length=2, description="the acts before, oldest first; `start` opens")
+    after: tuple[str, ...] = Field(
+        default=(), max_length=2, description="the last acts, oldest first; `start` for the opening"
+    )
     answer: str = Field(default="*", min_length=1, description="the answer to the last of them; `*`: any answer")
-    next: dict[str, float] = Field(description="probability of each act, and of `stop`; together 1")
+    next: dict[str, float] = Field(description="probability of each act and of `stop`, sum 1")
 
 
 class Count(StrictModel):
     """How often each act followed one context."""
 
-    after: tuple[str, ...] = Field(min_length=1, max_length=2, description="the acts before, oldest first")
-    answer: str = Field(default=UNKNOWN, min_length=1, description="the answer to the last of them; `-`: not known")
+    after: tuple[str, ...] = Field(min_length=1, max_length=2, description="the last acts, oldest first")
+    answer: str = Field(default=UNKNOWN, min_length=1, description="the answer to the last of them; `-`: unknown")
     next: dict[str, int] = Field(description="how often each act, or `stop`, followed")
 
 
@@ -88,9 +90,9 @@ class Options(StrictModel):
     """Options of the Markov user: rows, counts, or neither for the illustrative table."""
 
     acts: tuple[str, ...] = Field(
-        default=(), description="the acts of the rows or counts; not given: those that occur in them"
+        default=(), description="the acts of the rows or counts; default: those that occur in them"
     )
-    order: Literal[1, 2] = Field(default=1, description="how many acts back the rows or counts look")
+    order: Literal[1, 2] = Field(default=1, description="number of last acts in a context of the rows or counts")
     rows: tuple[Row, ...] = Field(default=(), description="given probabilities")
     counts: tuple[Count, ...] = Field(default=(), description="counts of recordings")
     smoothing: Literal["witten-bell", "additive"] = Field(default="witten-bell", description="smoothing of the counts")
@@ -101,8 +103,8 @@ class Options(StrictModel):
     stretches: tuple[Stretch, ...] = Field(
         default=(), description="the counts after the opening, by stretches of turns: rows then depend on the turn too"
     )
-    words: Words = Field(default={}, description="by act: ways to say it")
-    stop: StopOption | None = Field(default=None, description="a stop model in place of the table's `stop` column")
+    words: Words = Field(default={}, description="ways to say each act")
+    stop: StopOption | None = Field(default=None, description="a stop model instead of the table's `stop` column")
     enough: int = Field(
         default=3, ge=1, le=1000, description="useful answers that count as the whole need (for stop models)"
     )
@@ -128,7 +130,9 @@ class Options(StrictModel):
         """Refuse options without effect: ignoring them would play a different table from the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
-            raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
+            raise refusal(
+                f"{' and '.join(idle)} without {needed}: there is no table they could apply to", allowed=_TABLES
+            )
 
     def turn_table(self) -> TurnTable | None:
         """Return the counts by stretches of turns, or None. Raises ValueError."""
@@ -164,7 +168,7 @@ def _check_stretches(turns: TurnTable, table: ActTable) -> None:
     for context in dict.fromkeys((*wanted, *found)):
         if +found.get(context, Counter()) != +wanted.get(context, Counter()):
             raise ValueError(
-                f"stretches: after {' '.join(context[0])} ({context[1]}) they count "
+                f"stretches: after {' '.join(context[0])} ({context[1]}) the stretches count "
                 f"{_list_counts(found.get(context, {}))}, "
                 f"and counts {_list_counts(wanted.get(context, {}))}: put back what was changed, or remove stretches"
             )
@@ -242,7 +246,7 @@ def build(options: Options) -> MarkovUser:
     empty = [name for name in ("rows", "counts") if name in options.model_fields_set and not getattr(options, name)]
     if empty and not options.rows and not options.counts:
         raise InputError(
-            f"{empty[0]}: there is none, so the table for illustration would be played",
+            f"{empty[0]}: it is empty, so the illustrative table would be played",
             allowed=_TABLES,
             advice=f"write some, or remove {empty[0]}",
         )

@@ -95,7 +95,7 @@ def encode_memory(memory: State) -> dict[str, object]:
 def decode_memory(value: object) -> State:
     """Return the memory that `encode_memory` wrote. Raises ValueError for any other value."""
     if not isinstance(value, dict):
-        raise ValueError("not a memory that was kept")
+        raise ValueError("not a saved memory")
     return _decoded_plain(value)
 
 
@@ -120,7 +120,7 @@ def _decoded_plain(value: Any) -> Any:
     if name is None:
         return {key: _decoded_plain(one) for key, one in value.items()}
     if not isinstance(name, str) or name not in _KINDS:
-        raise ValueError(f"no user that is loaded has memories of the kind {name!r}: build the user first")
+        raise ValueError(f"no loaded user has memories of the kind {name!r}; build the user first")
     return _decode(_KINDS[name], {key: one for key, one in value.items() if key != _KIND}, name)
 
 
@@ -192,11 +192,11 @@ def _decode(kind: Any, value: Any, where: str) -> Any:
         if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
             parts = _fields(kind)
             if set(value) != set(parts):
-                raise TypeError(f"{where} has {', '.join(sorted(value)) or 'nothing'}, and not {', '.join(parts)}")
+                raise TypeError(f"{where} has {', '.join(sorted(value)) or 'nothing'} instead of {', '.join(parts)}")
             return kind(**{name: _decode(part, value[name], f"{where}.{name}") for name, part in parts.items()})
         return _as(kind, value, where)
     except TypeError as fault:
-        raise ValueError(f"not a memory that was kept: {fault}") from None
+        raise ValueError(f"not a saved memory: {fault}") from None
 
 
 def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[Any, Any]]:
@@ -205,7 +205,7 @@ def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterat
     if kinds[-1] is ...:
         return ((kinds[0], one) for one in values)
     if len(kinds) != len(values):
-        raise TypeError(f"{where} has {len(values)} parts, and not {len(kinds)}")
+        raise TypeError(f"{where} has {len(values)} parts instead of {len(kinds)}")
     return zip(kinds, values)
 
 
@@ -218,5 +218,5 @@ def _as(kind: Any, value: M, where: str) -> M:
     else:
         fits = kind in _PLAIN and type(value) is kind
     if not fits:
-        raise TypeError(f"{where} is {ascii(value)[:80]}, and not {getattr(kind, '__name__', kind)}")
+        raise TypeError(f"{where} is {ascii(value)[:80]}, not {getattr(kind, '__name__', kind)}")
     return value

@@ -155,7 +155,7 @@ async def respond_with_words(
         else:
             return action, after, tuple(taken)
         if source is None:
-            raise RuntimeError(f"the user {user.name!r} wants words of {prompt.source!r}, and nobody gives any")
+            raise RuntimeError(f"the user {user.name!r} wants words from {prompt.source!r}, but there is no source")
         try:
             taken.append((prompt, await source.sample(prompt)))
         except SourceFailed as fault:
@@ -195,5 +195,5 @@ class SuppliedUser:
 def _check_prompt(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
     """Raise RuntimeError for a user that would never stop asking."""
     if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
-        raise RuntimeError(f"a user asks for words of {prompt.source!r} without end")
+        raise RuntimeError(f"a user keeps asking {prompt.source!r} for words")
     return prompt

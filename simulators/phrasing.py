@@ -28,7 +28,7 @@ def _check_template(template: str, *, each: bool = False) -> str:
     if fault:
         raise refusal(fault.what, allowed=fault.allowed)
     if not template.strip():
-        raise refusal("a variant without words")
+        raise refusal("a variant is empty")
     return template
 
 
@@ -108,7 +108,7 @@ def phrasebook(own: Mapping[str, tuple[str, ...]], shipped: Mapping[str, tuple[s
         if act not in shipped:
             meant = nearest(act, shipped)
             raise InputError(
-                f"words for the act {act!r}, which this user does not do",
+                f"words for the act {act!r}, which this user does not have",
                 allowed=", ".join(shipped),
                 advice=f"did you mean {meant!r}?" if meant else None,
             )

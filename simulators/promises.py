@@ -61,7 +61,7 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
             checked = check_action(action, user.name)
             check_memory(after, user.name)
             return checked, after
-    raise BrokenPromise("action", user.name, f"it returns {_show_value(returned)}, and not an action and a memory")
+    raise BrokenPromise("action", user.name, f"it returns {_show_value(returned)} instead of an action and a memory")
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
@@ -81,7 +81,7 @@ def check_action(action: object, user: str) -> Say | Stop:
         case Say(route=None | Route()):
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}
             if type(action.turn) is not int:
-                raise BrokenPromise("turns", user, f"it calls this turn {_show_value(action.turn)}")
+                raise BrokenPromise("turns", user, f"it numbers this turn as {_show_value(action.turn)}")
             if type(action.new_session) is not bool:
                 raise BrokenPromise(
                     "action", user, f"Say.new_session is {_show_value(action.new_session)}, not true or false"
@@ -96,12 +96,10 @@ def check_action(action: object, user: str) -> Say | Stop:
         raise BrokenPromise("action", user, f"{type(action).__name__}.choice is {_show_value(action.choice)}")
     for name, value in parts.items():
         if not isinstance(value, str):
-            raise BrokenPromise(
-                "action", user, f"{type(action).__name__}.{name} is {_show_value(value)} and not a text"
-            )
+            raise BrokenPromise("action", user, f"{type(action).__name__}.{name} is {_show_value(value)}, not a text")
         if _HALF.search(value):
             raise BrokenPromise(
-                "action", user, f"{type(action).__name__}.{name} holds half a character: {_show_value(value)}"
+                "action", user, f"{type(action).__name__}.{name} contains a lone surrogate: {_show_value(value)}"
             )
     return action
 
@@ -125,7 +123,7 @@ def _is_choice(choice: object) -> bool:
 def check_turn(action: Say | Stop, turn: int, user: str) -> None:
     """Raise BrokenPromise unless the turn has the number `turn`, from 1."""
     if isinstance(action, Say) and action.turn != turn:
-        raise BrokenPromise("turns", user, f"it calls turn {turn} {action.turn}")
+        raise BrokenPromise("turns", user, f"it numbers turn {turn} as {action.turn}")
 
 
 def check_opening(action: Say | Stop, user: str) -> None:

@@ -41,12 +41,10 @@ Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 class Options(StrictModel):
     """Options of the random user. Acts without words of their own have default ones."""
 
-    acts: dict[str, Weight] = Field(
-        default={}, description="weight of each act; not given: all acts with words, equally"
-    )
+    acts: dict[str, Weight] = Field(default={}, description="weight of each act; default: all acts with words, equally")
     leave: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")
     most: int = Field(default=50, ge=1, le=10_000, description="maximum number of user turns")
-    words: Words = Field(default={}, description="by act: ways to say it")
+    words: Words = Field(default={}, description="ways to say each act")
 
     @model_validator(mode="after")
     def _some_act(self) -> Options:

@@ -66,7 +66,9 @@ class RecordedUser:
         """Return the memory before the opening. Raises InputError for a topic without a tree, and for a trait."""
         check_traits(scenario, (), self.name)
         if scenario.id not in self._trees:
-            raise InputError(f"no tree of topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self._trees)))
+            raise InputError(
+                f"there is no recorded tree of topic {scenario.id!r}", allowed=", ".join(sorted(self._trees))
+            )
         return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
@@ -96,7 +98,7 @@ class RecordedUser:
         memory = recall(state, RecordedMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         if memory.topic not in self._trees:
-            raise ValueError(f"the memory is of topic {memory.topic!r}, which has no tree")
+            raise ValueError(f"the memory is for topic {memory.topic!r}, which has no tree")
         tree, node, turn = self._trees[memory.topic], memory.node, memory.turn
         if observation is not None:
             found = tree.child(node, "system", self._answer_key(observation.answer))
@@ -118,7 +120,7 @@ class Options(StrictModel):
     """A recorded run whose user side is played."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
-    system: str | None = Field(default=None, description="only conversations with this system; not given: all")
+    system: str | None = Field(default=None, description="only conversations with this system; default: all")
 
 
 # Options that name files.
@@ -140,10 +142,10 @@ def conversations_of(run: str, system: str | None) -> tuple[Conversation, ...]:
     systems = sorted({one.key.system for one in finished})
     if system is not None and system not in systems:
         raise InputError(
-            f"{run} holds no whole conversation with system {system!r}{did_you_mean(system, systems)}",
+            f"{run} has no finished conversation with system {system!r}{did_you_mean(system, systems)}",
             allowed=", ".join(systems) or None,
         )
     chosen = tuple(one for one in finished if system in (None, one.key.system))
     if not chosen:
-        raise InputError(f"{run} holds no whole conversation")
+        raise InputError(f"{run} has no finished conversation")
     return chosen

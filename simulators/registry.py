@@ -101,7 +101,7 @@ def simulator(name: str) -> Simulator:
 def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Simulator:
     options = module.Options
     if not (isinstance(options, type) and issubclass(options, StrictModel)):
-        raise TypeError(f"{module.__name__}.Options is no StrictModel")
+        raise TypeError(f"{module.__name__}.Options is not a StrictModel")
     further = list(signature(build).parameters.values())[1:]
     over: Literal["must", "may", "never"] = "never"
     if further:
@@ -125,7 +125,7 @@ def build_user(document: Document) -> User:
         raise document.error((_SIMULATOR,), fault.what, allowed=fault.allowed, advice=fault.advice) from None
     if found.over == "must" and _OVER not in value:
         raise document.error(
-            (), f"{found.name!r} wraps another user, and none is given", advice="add over: {simulator: NAME, …}"
+            (), f"{found.name!r} wraps another user, but none is given", advice="add over: {simulator: NAME, …}"
         )
     if found.over == "never" and _OVER in value:
         raise document.error((_OVER,), f"{found.name!r} does not wrap another user", advice="remove over", key=True)
@@ -151,7 +151,7 @@ def build_user(document: Document) -> User:
             raise
         raise _not_built(document, found.name, f"raises {type(fault).__name__}: {fault}") from fault
     if not isinstance(user, User):
-        raise _not_built(document, found.name, f"returns {type(user).__name__} and not a user")
+        raise _not_built(document, found.name, f"returns {type(user).__name__}, not a user")
     return user
 
 

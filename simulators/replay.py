@@ -68,7 +68,8 @@ class ReplayUser:
         found = self.recordings.get(scenario.id)
         if not found:
             raise InputError(
-                f"no conversation on topic {scenario.id!r} is recorded", allowed=", ".join(sorted(self.recordings))
+                f"there is no recorded conversation on topic {scenario.id!r}",
+                allowed=", ".join(sorted(self.recordings)),
             )
         drawn = int(rng("recording").integers(len(found))) if len(found) > 1 else 0
         return ReplayMemory(scenario.id, drawn)
@@ -82,7 +83,9 @@ class ReplayUser:
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         recorded = self.recordings.get(memory.topic, ())
         if not 0 <= memory.recording < len(recorded):
-            raise ValueError(f"the memory is of recording {memory.recording} of topic {memory.topic!r}: there is none")
+            raise ValueError(
+                f"the memory is for recording {memory.recording} of topic {memory.topic!r}, which does not exist"
+            )
         turns, turn, first = recorded[memory.recording].turns, memory.turn, memory.parted
         if turn >= len(turns):
             return Stop("user-stopped", RECORDED_END), replace(memory, over=True)
@@ -106,7 +109,7 @@ class Options(StrictModel):
     """A recorded run; each trial repeats one of its conversations."""
 
     run: str = Field(min_length=1, description="a folder of a recorded run")
-    system: str | None = Field(default=None, description="only conversations with this system; not given: all")
+    system: str | None = Field(default=None, description="only conversations with this system; default: all")
     mode: Literal["strict", "tolerant"] = Field(default="strict", description="`strict`: a different answer ends it")
 
 

@@ -117,7 +117,7 @@ class ScriptedUser:
     def _speaker(self, memory: ScriptedMemory, ask: Ask) -> tuple[User, Speaker]:
         """Return the user of the protocol that speaks next, with its state."""
         if ask.user not in memory.users:
-            raise ValueError(f"the memory knows no user {ask.user!r}")
+            raise ValueError(f"the memory has no user {ask.user!r}")
         return self.users[ask.user], memory.users[ask.user]
 
 

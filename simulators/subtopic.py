@@ -60,14 +60,14 @@ class Requery(StrictModel):
 class Matrices(StrictModel):
     """Rows are the current subtopic, columns the next; rows sum to 1."""
 
-    useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, after a useful answer")
+    useful: tuple[tuple[Probability, ...], ...] = Field(description="M⁺, used after a useful answer")
     useless: tuple[tuple[Probability, ...], ...] = Field(description="M⁻, after a useless one")
 
     @model_validator(mode="after")
     def _stochastic(self) -> Self:
         for name, matrix in (("useful", self.useful), ("useless", self.useless)):
             if len(matrix) != len(self.useful) or any(len(row) != len(self.useful) for row in matrix):
-                raise refusal(f"{name}: as many rows as columns are needed, and as many in both matrices")
+                raise refusal(f"{name}: both matrices must be square and of the same size")
             if any(abs(sum(row) - 1) > 1e-6 for row in matrix):
                 raise refusal(f"{name}: each row must sum to 1")
         return self
@@ -79,12 +79,12 @@ class Options(StrictModel):
 
     subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
-    matrices: Matrices | None = Field(default=None, description="transitions between subtopics, in place of `requery`")
+    matrices: Matrices | None = Field(default=None, description="transitions between subtopics, instead of `requery`")
     first: tuple[Probability, ...] = Field(
-        default=(), description="probability of opening with each subtopic; not given: equal"
+        default=(), description="probability of opening with each subtopic; default: equal"
     )
     unjudged: Probability = Field(default=0.5, description="how far an unjudged answer counts as useful")
-    words: ItemWords = Field(default={}, description="by act: ways to say it")
+    words: ItemWords = Field(default={}, description="ways to say each act")
     stop: StopOption | None = Field(default=Hazard(), description="stop model; null: the user never leaves on its own")
 
     @model_validator(mode="after")
@@ -129,7 +129,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
             if size and size != len(subtopics):
                 raise InputError(
                     f"topic {scenario.id!r} has {len(subtopics)} subtopics, and {option} of the subtopic user {size}",
-                    advice="give as many of one as of the other",
+                    advice="give the same number of both",
                 )
         self.phrasebook.check(scenario.topic, dict.fromkeys(ACTS, subtopics))
         return SubtopicMemory(topic=topic_for_user(scenario.topic), subtopics=tuple(subtopics))

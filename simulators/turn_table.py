@@ -35,7 +35,7 @@ class TurnTable:
     def __post_init__(self) -> None:
         turns = [turn for turn, _ in self.stretches]
         if not turns or turns != sorted({1, *turns}):
-            raise ValueError("stretches: the first begins after turn 1, and their turns rise")
+            raise ValueError("stretches: the first must start after turn 1, and turns must increase")
 
     def row(self, after: Sequence[str], answer: str, turn: int, base: Mapping[str, float]) -> dict[str, float]:
         """Return the probabilities after user turn `turn` (from 1). after: the last acts, oldest first. base: the row

@@ -1,1 +1,1 @@
-"""Conversations as sequences of dialogue acts, for the statistics of users."""
+"""Conversations as sequences of dialogue acts, for statistics of users."""

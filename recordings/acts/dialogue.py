@@ -15,11 +15,10 @@ _PERSON = "human"  # what recordings call a person at the terminal (`simulators.
 
 @dataclass(frozen=True, slots=True)
 class ActTurn:
-    """One user turn. act: what the user did with it.
+    """One user turn.
 
-    answer: what the system's turn after it was, as a user would see it (a label `o` or `x`, or a system's act); None
-    if no answer came, or if nothing is known of it. said: the user's words, "" if they are not known; they
-    do not count when two turns are compared.
+    act: what the user did. answer: the system's next turn as a user sees it (a label `o` or `x`, or a system act);
+    None if no answer came or it is unknown. said: the user's words, "" if unknown; ignored when turns are compared.
     """
 
     act: str
@@ -31,12 +30,12 @@ class ActTurn:
 class Dialogue:
     """The acts of one user in one conversation, in order; at least one turn.
 
-    ended: the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit, end of the
-    system, end of the log), so that how the user would have gone on is not known (a censored end).
-    person: who took the user's side, "" if that is not known; dialogues of one person are not independent.
-    draws: for a simulated user, the names of its random streams; dialogues with the same draws are of one user that was
-    played several times, with several systems or for several groups. "" for people, and where it is not known. system,
-    topic: "" if there is none. score: of the whole dialogue, NaN if it has none.
+    ended: True if the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit,
+    end of the system, end of the log), so how the user would have continued is unknown (a censored end). person: who
+    took the user's side, "" if unknown; dialogues of one person are not independent. draws: for a simulated user, the
+    names of its random streams; dialogues with the same draws are of one user that was played several times, with
+    several systems or for several groups. "" for people, or if unknown. system, topic: "" for none. score: of the
+    whole dialogue, NaN for none.
     """
 
     id: str
@@ -50,7 +49,7 @@ class Dialogue:
 
     @property
     def unit(self) -> str:
-        """The user, who is resampled, split and left out as a whole: the person where one is named, else the draws of a
+        """The user, which is resampled, split and left out as a whole: the person if known, else the draws of a
         simulated user, else the dialogue."""
         if self.person:
             return f"person {self.person}"
@@ -58,29 +57,28 @@ class Dialogue:
 
     @property
     def length(self) -> int:
-        """User turns."""
+        """Number of user turns."""
         return len(self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """What a source holds. left_out: how many conversations say nothing about users, by reason, for people."""
+    """The dialogues of a source. left_out: how many conversations say nothing about users, by reason."""
 
     kept: tuple[Dialogue, ...]
     left_out: Sequence[tuple[str, int]] = ()
 
 
 def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue | None:
-    """The acts in a recorded conversation; None if nothing of it counts: it is invalid, or has no user turn.
+    """Return the acts in a recorded conversation; None if it is invalid or has no user turn.
 
-    An act is what a simulated user of the protocol did, else the state of the user turn; an answer the label of the
-    turn (None if no rule judged it). The user is taken to have left where the outcome says so: `user-stopped`,
-    `completed`, `breakdown`. Every other end is censored, and so is a stop for which a simulated user had no choice,
-    such as `no-branch`. The score is the share of `o` among labelled answers.
+    An act is what a simulated user of the protocol did, else the state of the user turn; an answer is the label of the
+    turn (None if no rule judged it). The user left if the outcome says so: `user-stopped`, `completed`, `breakdown`.
+    Every other end is censored, and so is a stop for which a simulated user had no choice, such as `no-branch`. The
+    score is the share of `o` among labelled answers.
 
-    seed: of the run that was played; None for an import and for a chat, whose users are people. The draws of a
-    simulated user are named by seed, user, topic and trial, and never by the system (`harvest.playing.attempt`): these
-    are its `draws`.
+    seed: of the played run; None for an import and for a chat, whose users are people. The draws of a simulated user
+    are named by seed, user, topic and trial, never by the system (`harvest.playing.attempt`): these are its `draws`.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):
@@ -102,7 +100,7 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
 
 
 def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
-    """One dialogue for each trial: of several attempts the first that is valid, else the last that was cut off.
+    """Return one dialogue for each trial: of several attempts the first valid one, else the last that was cut off.
 
     seed: as in `dialogue_of`.
     """

@@ -7,13 +7,13 @@ Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue
 UMAP 2020. The seeker takes the user's side. An utterance may have several intents; here it has one act:
 
     top    the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other talk) is
-           left out of a set that has anything else
-    sub    its first sub-intent that is not OTH: what else it does is lost
+           left out of a set that has any other intent
+    sub    its first sub-intent that is not OTH; further intents are lost
 
-Answers are the recommender's top-level actions in the same way. What a recommender says before the seeker's first
-utterance is left out, since a user of a system opens the conversation. Every dialogue counts as ended by the seeker:
-the file does not say who closed it. `worker_id` of the seeker is the person; without it the person is unknown. The
-score is 1 where a recommendation was accepted, else 0.
+Answers are the recommender's top-level actions in the same way. The recommender's words before the seeker's first
+utterance are left out, because the user of a system opens the conversation. Every dialogue counts as ended by the
+seeker: the file does not say who closed it. The seeker's `worker_id` is the person; without it the person is unknown.
+The score is 1 if a recommendation was accepted, else 0.
 """
 
 from collections.abc import Sequence
@@ -32,19 +32,19 @@ _OTHER = "OTH"
 
 
 def is_iard(value: Json) -> bool:
-    """Whether a JSON value has the form of the file."""
+    """True if a JSON value has the form of the file."""
     first = next(iter(value.values()), None) if isinstance(value, dict) else None
     return isinstance(first, dict) and "dialogue_info" in first
 
 
 def read_iard(path: str | PathLike[str], *, level: Level = "top") -> tuple[Dialogue, ...]:
-    """The dialogues in the file at `path`. Raises InputError, naming dialogue and utterance."""
+    """Read the dialogues in the file at `path`. Raises InputError, naming dialogue and utterance."""
     place = Place.of(path)
     return dialogues_in_iard(read_json_value(path).value, place, level=level)
 
 
 def dialogues_in_iard(value: Json, place: Place, *, level: Level = "top") -> tuple[Dialogue, ...]:
-    """The dialogues in the file's JSON value. Raises InputError, naming dialogue and utterance."""
+    """Return the dialogues in the file's JSON value. Raises InputError, naming dialogue and utterance."""
     if not isinstance(value, dict) or not is_iard(value):
         raise InputError("not the IARD file", place=place, allowed='{"474": {"dialogue_info": {…}}, …}')
     return tuple(_dialogue(str(name), row, place, level) for name, row in value.items())
@@ -87,7 +87,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
 
 
 def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:
-    """Not empty, in the order of the file; OTH alone, or not at all."""
+    """Return at least one intent, in the order of the file; OTH only if it is the only one."""
     found = said.get(key)
     if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
         raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')

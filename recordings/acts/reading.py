@@ -1,4 +1,4 @@
-"""Acts from a run folder, a file of acts, or one of the known data sets."""
+"""Read acts from a run folder, a file of acts, or one of the known data sets."""
 
 import math
 import re
@@ -19,7 +19,7 @@ _KEYS = ("id", "turns", "ended", *_TEXTS, "score")
 
 
 def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """The dialogues in the file. Raises InputError, naming the line, for anything that is not of this form."""
+    """Read the dialogues in the file. Raises InputError, naming the line, for any other form."""
     rows, torn = read_lines(Path(path))
     if torn:
         raise InputError(torn, advice="write the complete file again")
@@ -44,7 +44,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
 
 
 def write_act_lines(path: str | PathLike[str], dialogues: Iterable[Dialogue], *, source: str = "") -> None:
-    """Write the dialogues, with what they were made of in the heading. Raises FileExistsError if the file exists."""
+    """Write the dialogues, with their sources in the heading. Raises FileExistsError if the file exists."""
     data = [line({"format": FORMAT, "source": source})]
     for dialogue in dialogues:
         row: dict[str, Json] = {
@@ -111,9 +111,9 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
-    """The dialogues at `path`, whichever kind it is. level: of the intents, for IARD.
+    """Read the dialogues at `path`, whatever its kind. level: of the intents, for IARD.
 
-    Raises InputError if its kind is unknown, where it holds no dialogue, or if an act has a reserved name.
+    Raises InputError if its kind is unknown, if it has no dialogue, or if an act has a reserved name.
     """
     place, where = Place.of(path), Path(path)
     if where.is_dir():
@@ -151,7 +151,7 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """What a query does after the one before it (None: it is the first)."""
+    """Classify a query by its change from the one before (None: it is the first)."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))
@@ -165,18 +165,18 @@ def query_act(query: str, before: str | None) -> str:
 
 
 def is_queries(value: Json) -> bool:
-    """Whether a JSON value has the form of the file, as far as its first session tells."""
+    """True if the first session of a JSON value has the form of the file."""
     return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
 
 
 def read_queries(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
-    """The sessions in the file at `path`. Raises InputError for another kind of file."""
+    """Read the sessions in the file at `path`. Raises InputError for another kind of file."""
     place = Place.of(path)
     return dialogues_in_queries(read_json_value(path).value, place)
 
 
 def dialogues_in_queries(value: Json, place: Place) -> tuple[Dialogue, ...]:
-    """The sessions in the file's JSON value. Raises InputError for another kind of value, or if a session is empty."""
+    """Return the sessions in the file's JSON value. Raises InputError for another kind of value or an empty session."""
     if not isinstance(value, dict) or not is_queries(value):
         raise InputError("not a file of search sessions", place=place, allowed='{"1": ["query", "query", …], …}')
     return tuple(_session(str(name), row, place) for name, row in value.items())

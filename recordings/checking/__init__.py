@@ -1,1 +1,1 @@
-"""Whether a run is whole, and whether anything in it was changed."""
+"""Check whether a run is complete and unchanged."""

@@ -1,9 +1,10 @@
-"""Whether a recording is as it was written: every file against its chain, its name, the inventory, or what names it.
+"""Check whether a recording is as it was written: every file against its chain, its name, the inventory, or what names
+it.
 
-Three answers are kept apart. A *fault* is something that is not as it was written. A *gap* is something that should be
-covered, and is not: a chain that is gone, a layer that was listed. A *note* is what nothing promises to cover, as the
-last lines of a process that was killed. Hashes without a key prove nothing against people who can write the folder and
-mean to deceive. What proves more is the hash of the recording, kept or signed elsewhere.
+There are three kinds of findings. A *fault* is something that is not as it was written. A *gap* is something that
+should be covered and is not: a chain that is gone, a layer that was listed. A *note* is something that was never
+covered, such as the last lines of a killed process. Hashes without a key prove nothing against people who can write
+the folder and mean to deceive. The hash of the recording, kept or signed elsewhere, proves more.
 """
 
 import hashlib
@@ -36,10 +37,12 @@ _AGAIN = "an earlier inventory was gone when this one was begun, so nothing show
 
 @dataclass(slots=True)
 class Checked:
-    """hash: of the recording, 32 hex digits; "" if not all of it can be read. lines: of events; chained: how many of
-    them a chain or a later file covers. evidence, layers: files whose content is what their names say. faults, gaps,
-    notes: see the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a
-    sentence on each.
+    """The findings on a recording.
+
+    hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of events. chained: how many of them
+    a chain or a later file covers. evidence, layers: files whose content matches their names. faults, gaps, notes: see
+    the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a sentence
+    on each.
     """
 
     hash: str
@@ -53,8 +56,8 @@ class Checked:
     gone: list[str] = field(default_factory=list)
 
     def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
-        """What a run that is made of this one, in the folder `run`, is to keep of it. faults, notes: what else is wrong
-        with it, sentences that name its files."""
+        """Yield what a run made from this one, in the folder `run`, keeps of its findings. faults, notes: further
+        findings, sentences that name its files."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
             yield Noted(self.hash, _inside(what, run))
         for what in (*map(str, self.notes), *notes):
@@ -67,7 +70,7 @@ class Checked:
             self.notes += one.notes
 
     def take_gone(self, chains: Iterable[Path]) -> list[ChainedFile]:
-        """Files that are gone but left a chain, with what their chains show."""
+        """Return files that are gone but left a chain, with what their chains show."""
         gone = [
             check_gone(chain.with_suffix(".jsonl"))
             for chain in sorted(chains)
@@ -87,7 +90,7 @@ class Checked:
             self.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
 
     def check_layers(self, run: Path) -> list[str]:
-        """The layers that are there, by their paths in the run."""
+        """Check the layers and return their paths in the run."""
         there = []
         for file in sorted(entries(run, "judgments", "*.jsonl")):
             name = f"judgments/{file.name}"
@@ -116,7 +119,7 @@ class Checked:
         return checked
 
     def check_closed(self, one: ChainedFile, lines: int, head: str) -> None:
-        """A file that was closed once never changes again, and neither does its chain."""
+        """Check a closed file, which never changes again, and neither does its chain."""
         if one.closing and (len(one.hashes), one.head) == (lines, head):
             return
         if len(one.hashes) < lines or not one.closing:
@@ -187,13 +190,13 @@ class Checked:
 
 
 def _inside(what: str, run: Path) -> str:
-    """A sentence about files of a run that does not name its folder, which may be another tomorrow."""
+    """Remove the run's folder from a sentence about its files, because the folder may be renamed."""
     return what.replace(f"{run}/", "").replace(f"{run}: ", "")
 
 
 def recording_hash(run: Path) -> str:
-    """Of `run.json` and every file of events, which name the evidence by its content. Judgments, which may be added
-    later, are not in it. Raises OSError."""
+    """Hash `run.json` and every file of events, which name the evidence by its content. Judgments, which may be added
+    later, are not included. Raises OSError."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-run")
     for file in (run / "run.json", *event_files(run)):
         digest.update(f"{file.name} {content_digest(file)}\n".encode())
@@ -201,7 +204,7 @@ def recording_hash(run: Path) -> str:
 
 
 def check_recording(run: Path) -> Checked:
-    """Every file of the run folder `run`, also where it cannot be read as a run. Raises OSError."""
+    """Check every file of the run folder `run`, even if it cannot be read as a run. Raises OSError."""
     paths = [run / "run.json", run / INVENTORY, *sorted(run.glob("trials-*"))]
     for folder in ("judgments", DECISIONS):
         for pattern in ("*.jsonl", "*.chain"):
@@ -233,13 +236,13 @@ def check_recording(run: Path) -> Checked:
 
 
 def check_written(run: Path) -> Checked:
-    """The same without exhibits, for whoever copies those and looks at each, and without what was noted of the
-    recordings that the run was made of. Raises OSError."""
+    """Check without exhibits, for callers that check those while copying, and without findings noted about the
+    recordings that the run was made from. Raises OSError."""
     return _check_journal(run)[0]
 
 
 def _check_journal(run: Path) -> tuple[Checked, set[str]]:
-    """What is found, and the addresses of evidence that events name."""
+    """Return the findings, and the addresses of evidence that events name."""
     found = Checked(recording_hash(run))
     files = event_files(run)
     inventory = read_inventory(run)

@@ -1,13 +1,13 @@
-"""What the lines of an attempt must agree with, beyond their order: their file, each other, and the plan of the run.
+"""Contradictions between the lines of an attempt and their file, each other, and the plan of the run.
 
-A reader takes every recording of format 1, and some hold less than Harvest writes: an import may know neither routes
-nor answers. What Harvest itself played is written in one way only, so a missing or changed line often contradicts the
-others:
+A reader accepts every recording of format 1, and some contain less than Harvest writes: an import may know neither
+routes nor answers. What Harvest itself played is written in one way only, so a missing or changed line often
+contradicts the others:
 
-- a trial is known by the hash of its protocol, topic, system and number;
+- a trial is identified by the hash of its protocol, topic, system and number;
 - every answer is routed by the state that asked, and its route leads to the next state that asks, or to the end;
-- an attempt that is valid has an answer to every turn and no failure but one of its user's, and an invalid one says
-  what failed.
+- a valid attempt has an answer to every turn and no failure except one of its user's, and an invalid one says what
+  failed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ from topics.identity import content_hash
 
 
 class Contradictions:
-    """Contradictions within the run that `header` describes.
+    """Finds contradictions within the run that `header` describes.
 
-    played: Harvest recorded its conversations as they happened, none was imported. by_protocol: and a protocol decided.
-    reread: they were decided again later, so that a way may end in another state than the one it was recorded to.
+    played: Harvest recorded its conversations as they happened, none was imported. by_protocol: a protocol decided,
+    too. reread: they were decided again later, so a path may end in a state other than the recorded one.
     """
 
     def __init__(self, header: Header) -> None:
@@ -42,7 +42,7 @@ class Contradictions:
         self._by_protocol = self.played and header.protocol is not None
 
     def at_start(self, started: TrialStarted) -> str:
-        """What contradicts the beginning of an attempt, as a sentence; "" for nothing."""
+        """Return a sentence on what contradicts the beginning of an attempt; "" for nothing."""
         if not self.played:
             return ""
         key = started.key
@@ -64,7 +64,7 @@ class Contradictions:
         return ""
 
     def within(self, attempt: Attempt, event: Event) -> str:
-        """What in `attempt` contradicts the event that comes next, as a sentence; "" for nothing."""
+        """Return a sentence on what in `attempt` contradicts the next event; "" for nothing."""
         return next(self._within(attempt, event), "") if self.played else ""
 
     def _within(self, attempt: Attempt, event: Event) -> Iterator[str]:
@@ -110,7 +110,7 @@ class Contradictions:
             yield f"{then}, and the answer to turn {last.number} has no route"
 
     def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
-        """A user who is to speak next in a state may leave there instead."""
+        """A user who should speak next in a state may leave there instead."""
         if not self._by_protocol or self._reread or last.route is None:
             return
         target = last.route.target
@@ -123,8 +123,8 @@ class Contradictions:
 
 
 def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
-    """Only where the words stand nowhere: two halves of a character that were written apart are read as one, which
-    moves what follows."""
+    """Report only quotes that are nowhere in the answer: two separately written halves of a surrogate pair are read as
+    one character, which shifts the positions after it."""
     if last.reply is None:
         return
     text = last.reply.answer.text
@@ -134,7 +134,7 @@ def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
 
 
 def _sources(header: Header) -> Iterator[Json]:
-    """Where the conversations of a run came from, if not from playing."""
+    """Yield the sources of a run's conversations that were not played."""
     yield header.source
     for one in (*header.parts, *header.changes):
         if isinstance(one, Mapping):

@@ -1,13 +1,13 @@
-"""Saving what a damaged run still holds.
+"""Save what a damaged run still contains.
 
-The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt that it
-may have belonged to is cut there: what went before stays, as an interrupted attempt, which is never scored and can be
+The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt it may
+have belonged to is cut there: what came before stays, as an interrupted attempt, which is never scored and can be
 resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
-file is kept. No hashes are looked at: a letter changed inside a text, or a line removed without a contradiction
+file is kept. Hashes are not checked: a letter changed inside a text, or a line removed without a contradiction
 (`recordings.checking.contradictions`), goes unnoticed.
 
-A file that is in the folder twice gives each of its attempts once. Where its two accounts of an attempt differ,
-neither is to be trusted beyond the lines they share.
+A file that is in the folder twice gives each of its attempts once. If its two copies of an attempt differ, neither is
+trusted beyond the lines they share.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class _Cut:
 
 
 def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
-    """The run in the folder `path`, each attempt as far as it can be trusted, and the damaged files.
+    """Return the run in the folder `path`, each attempt as far as it can be trusted, and the damaged files.
 
-    If two machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if
-    the header or a file cannot be read, and for an unknown version.
+    If two machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError
+    if the header or a file cannot be read, and for an unknown version.
     """
     folder = Path(path)
     header = read_header(folder)
@@ -72,7 +72,7 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
 
 
 def _agree(files: Sequence[_Trusted]) -> list[Attempt]:
-    """The attempts of all files, those of a file and of a copy of it once."""
+    """Return the attempts of all files; those in a file and its copy once."""
     accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
     for file in files:
         for name, attempt in file.found.items():
@@ -87,7 +87,7 @@ def _agree(files: Sequence[_Trusted]) -> list[Attempt]:
 
 
 def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt) -> Attempt:
-    """What two accounts of one attempt by the same process come to: the longer one if it begins with the other."""
+    """Join two records of one attempt by the same process: the longer one if it begins with the other."""
     both = list(zip(one.rows, two.rows, strict=False))
     same = next((i for i, (row, other) in enumerate(both) if row != other), len(both))
     if same == len(both):
@@ -103,7 +103,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
 
 
 def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
-    """Attempts without any line, although later attempts at the same trial are there."""
+    """Yield attempts without any line if later attempts at the same trial are there."""
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
     for file in files:
@@ -136,8 +136,8 @@ class _Trusted(Attempts):
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
-        """Whether `attempt`, in this file, and `known`, in the other one, may have been written by one process: each
-        says which did, unless its first line is lost."""
+        """True if `attempt`, in this file, and `known`, in the other one, may have been written by one process: each
+        names its process, unless its first line is lost."""
         one, two = self._writer(attempt), other._writer(known)
         return one is None or two is None or one == two
 

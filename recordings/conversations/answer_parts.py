@@ -1,4 +1,4 @@
-"""Lines without their text: what came with an answer, and the choice of a simulated user."""
+"""Parts of lines besides the text: what came with an answer, and the choice of a simulated user."""
 
 from dataclasses import fields
 from typing import Any
@@ -8,7 +8,7 @@ from protocols.choice import Choice
 
 
 def parts_row(answer: Answer) -> dict[str, Any]:
-    """What came with the text of an answer, by the keys of a line; a part that it lacks has no key."""
+    """Return the parts that came with an answer by the keys of a line; missing parts have no key."""
     row: dict[str, Any] = {}
     if answer.sources:
         row["sources"] = [_without_defaults(source, "href") for source in answer.sources]
@@ -28,7 +28,7 @@ def parts_row(answer: Answer) -> dict[str, Any]:
 
 
 def choice_row(choice: Choice) -> dict[str, Any]:
-    """A choice by the keys of a line; what is not known has none."""
+    """Return a choice by the keys of a line; unknown values have no key."""
     row: dict[str, Any] = {}
     if choice.probability is not None:
         row["probability"] = choice.probability

@@ -1,6 +1,6 @@
 """A recorded conversation: one attempt at one trial, turn by turn.
 
-Values only; nothing here reads or writes. `recordings.events.events` turns them into lines and back.
+Values only; nothing here reads or writes. `recordings.events.events` converts them to lines and back.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """What is played: the `trial`-th playing of the run's protocol on `topic` with `system`.
+    """A trial: the `trial`-th playing of the run's protocol on `topic` with `system`.
 
     trial: from 1 to LARGEST_NUMBER.
     """
@@ -33,19 +33,17 @@ class TrialKey:
 
 @dataclass(frozen=True, slots=True)
 class SystemTurn:
-    """What came back for one user turn.
+    """The system's reply to one user turn.
 
-    asked_at: UTC time of sending, ISO 8601 with microseconds ("" if an import does not know).
-    first_seconds / seconds: from sending to the first piece / to the last one; None if not known.
-    finish: why the system stopped writing, in its own word (`stop`, `length`, …); "" if it does not say.
-    tokens: counts the system reported (`prompt`, `completion`, …). pieces: for streams, (seconds since sending,
-    characters received so far). evidence: content addresses in the run's `evidence/` folder, by what they are.
-    ended: the system closed the conversation with this turn. sends: how often the turn was handed to the system;
-    more than 1 only where it never took the turn, or keeps no state. sent_as: the user's words as they were sent, where
-    a page has changed them on the way; "" if they are what was said, as they always are elsewhere. model: what the
-    system calls the model that answered, with its fingerprint if it has one; "" if it does not say.
-    notes: what a reader of the figures should know about how the reply came, a sentence each, and the same sentence for
-    the same thing.
+    asked_at: UTC time of sending, ISO 8601 with microseconds ("" if an import does not know). first_seconds / seconds:
+    from sending to the first / last piece; None if unknown. finish: why the system stopped writing, in its own word
+    (`stop`, `length`, …); "" if it does not say. tokens: counts the system reported (`prompt`, `completion`, …).
+    pieces: for streams, (seconds since sending, characters received so far). evidence: content addresses in the run's
+    `evidence/` folder, by kind. ended: the system closed the conversation with this turn. sends: how often the turn
+    was sent; more than 1 only if the system never received it, or keeps no state. sent_as: the user's words as sent,
+    if a page changed them; else "". model: the system's name for the model that answered, with its fingerprint if it
+    has one; "" if it does not say. notes: what a reader of the figures should know about how the reply came, a
+    sentence each, and the same sentence for the same thing.
     """
 
     answer: Answer
@@ -64,8 +62,8 @@ class SystemTurn:
 
     @property
     def ending(self) -> str:
-        """Whether the answer is `whole`, `cut` by the system's own limit, `filtered` or `refused`, by the system's
-        word for its end; "" if the word says none of these."""
+        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from the system's word for the end; "" if
+        unknown."""
         return "refused" if self.answer.refused else ending_of(self.finish)
 
 
@@ -73,11 +71,11 @@ class SystemTurn:
 class Turn:
     """One user turn (number from 1, said in protocol state `state`), its reply, and the route taken after it.
 
-    reply: None when the turn was asked and nothing whole came back. route: None when no decision was recorded.
-    user, act: where a simulated user of the protocol spoke, its name there and what it did; both "" if the protocol
-    did. A user that plays without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what
-    that user chose among; None if no simulated user spoke, and in recordings that do not say it. session: the name
-    of the system's session that begins with this turn, because the user came back; "" if it goes on.
+    reply: None if the turn was asked but no complete answer came. route: None if no decision was recorded. user, act:
+    name and act of the simulated user of the protocol that spoke; both "" if the protocol did. A user that plays
+    without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what that user chose from;
+    None if no simulated user spoke, or the recording does not say. session: the name of the system's session that
+    begins with this turn, because the user came back; "" if it continues.
     """
 
     number: int
@@ -101,11 +99,11 @@ class Turn:
 class Outcome:
     """How an attempt ended.
 
-    kind, the earlier taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
+    kind, earlier ones taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
     `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting (`timeout`,
-    `http-503`, `script-ended`); detail: a sentence for a person. missing: user turns that the conversation would still
-    have had, see `recordings.conversations.endings`; None if the recording does not say, and the protocol may.
-    choice: what a simulated user that left chose among; None as for a turn.
+    `http-503`, `script-ended`). detail: a sentence for a person. missing: user turns that the conversation would still
+    have had, see `recordings.conversations.endings`; None if the recording does not say, but the protocol may. choice:
+    what a simulated user that left chose from; None as for a turn.
     """
 
     kind: str
@@ -116,12 +114,12 @@ class Outcome:
 
     @property
     def valid(self) -> bool:
-        """Whether the attempt ended otherwise than by a fault of the infrastructure."""
+        """True unless the attempt ended by a fault of the infrastructure."""
         return self.kind != INVALID
 
     @property
     def why(self) -> str:
-        """The reason, in words also where none is recorded: an import need not give one."""
+        """The reason, in words even if none is recorded: an import need not give one."""
         return self.reason or "no reason given"
 
 
@@ -129,10 +127,10 @@ class Outcome:
 class Conversation:
     """One attempt (from 1) at one trial.
 
-    trial_id: content-derived identity of the trial; the same in every attempt and on every machine.
-    session: name of the system's memory this took place in; place: 1 for a fresh session, else the position
-    among the conversations of that session. outcome: None when the recording breaks off (interrupted). member: of the
-    population whose user was drawn for the trial; "" if none was.
+    trial_id: content-derived identity of the trial; the same in every attempt and on every machine. session: name of
+    the system's memory this took place in. place: 1 for a fresh session, else the position among the conversations of
+    that session. outcome: None if the recording breaks off (interrupted). member: of the population whose user was
+    drawn for the trial; "" for none.
     """
 
     key: TrialKey
@@ -150,23 +148,23 @@ class Conversation:
 
     @property
     def valid(self) -> bool:
-        """Finished, and not by a fault of the infrastructure."""
+        """True if it finished, and not by a fault of the infrastructure."""
         return self.outcome is not None and self.outcome.valid
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What was said and answered, as a user would have it before their eyes."""
+        """What was said and answered, as the user saw it."""
         return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
 
     @property
     def models(self) -> tuple[str, ...]:
-        """What the system called the models that answered, each once."""
+        """The system's names for the models that answered, each once."""
         return tuple(
             dict.fromkeys(turn.reply.model for turn in self.turns if turn.reply is not None and turn.reply.model)
         )
 
     def label(self, turn_number: int) -> str:
-        """`o` or `x` for user turn `turn_number` (from 1); `-` where there was no such turn."""
+        """Return `o` or `x` for user turn `turn_number` (from 1); `-` if there was no such turn."""
         for turn in self.turns:
             if turn.number == turn_number and turn.label:
                 return turn.label

@@ -1,11 +1,11 @@
 """How conversations ended: which ends count against a system, and how many user turns are missing after them.
 
-A conversation that ended badly is charged the turns that it would still have had, each once: those that were certain to
-follow by the protocol it was played by (`recordings.formats.lengths`). Where no protocol is known, as for most imports,
-that is the next turn alone; a turn that was asked and never answered is that turn.
+A conversation that ended badly is charged the turns that it would still have had, each once: those that were certain
+to follow by its protocol (`recordings.formats.lengths`). If no protocol is known, as for most imports, only the next
+turn is charged; a turn that was asked and never answered is that turn.
 
-A user who leaves charges nothing, whatever the reason is called: how soon a user leaves is a trait of the user, and the
-name of a reason a habit of whoever wrote the user.
+A user who leaves charges nothing, whatever the name of the reason: how soon a user leaves is a trait of the user, and
+the name is a choice of whoever wrote the user.
 """
 
 from collections import Counter
@@ -30,10 +30,10 @@ NO_REPLY = "no-reply"
 
 
 def end_name(outcome: Outcome) -> str:
-    """What an end is called as a branch of a tree: its kind, and of a user who left the reason, since users leave for
-    opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`.
+    """Return the name of an end as a branch of a tree: its kind, and for a user who left the reason, because users
+    leave for opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`.
 
-    Reasons of other kinds say which rule or state of a protocol led there, so they are not ends of their own.
+    Reasons of other kinds name the rule or state of a protocol that led there, so they are not separate ends.
     """
     if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
         return f"{outcome.kind} ({outcome.reason})"
@@ -41,13 +41,13 @@ def end_name(outcome: Outcome) -> str:
 
 
 def says_how(outcome: Outcome) -> bool:
-    """Whether the recording knows how the conversation ended: many imports do not."""
+    """True if the recording knows how the conversation ended: many imports do not."""
     return not (outcome.kind in _BY_SHAPE and outcome.reason in _UNSAID)
 
 
 def shape_of_ends(conversations: Iterable[Conversation]) -> str:
-    """A sentence on the ends that an import read from the shape of conversations; "" if the files say how all ended, or
-    all others end with an answer."""
+    """Return a sentence on the ends that an import inferred from the shape of conversations; "" if the files state all
+    ends, or all others end with an answer."""
     counted = Counter(filter(None, map(_shape, conversations)))
     told = [f"{count} {_SHAPES[shape][count != 1]}" for shape, count in counted.most_common()]
     return f"how they ended is read from their shape: {'; '.join(told)}" if counted.keys() - {"completed"} else ""
@@ -84,17 +84,16 @@ def _shape(conversation: Conversation) -> str:
 
 
 def ended_badly(outcome: Outcome | None) -> bool:
-    """Whether the end counts against the system: a breakdown, or an end by the system.
+    """True if the end counts against the system: a breakdown, or an end by the system.
 
-    The protocol's own end, its turn limit and a user who left do not; nor does an end of which nothing is known, as in
-    many imports.
+    The protocol's own end, its turn limit and a user who left do not count; nor does an unknown end, as in many
+    imports.
     """
     return outcome is not None and outcome.kind in _BAD
 
 
 def is_cut_short(outcome: Outcome | None) -> bool:
-    """Whether the user failed after at least one answer: what was answered counts, and what would have followed is not
-    known."""
+    """True if the user failed after at least one answer: the answers count, and what would have followed is unknown."""
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
@@ -103,7 +102,7 @@ CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 
 
 def missing_turns(conversation: Conversation) -> int:
-    """User turns, at least 0, that the conversation would still have had after the last one that was asked."""
+    """Return the number of user turns, at least 0, that would still have followed the last one asked."""
     outcome = conversation.outcome
     if outcome is None or not ended_badly(outcome):
         return 0

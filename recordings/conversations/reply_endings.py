@@ -1,4 +1,4 @@
-"""What systems call the end of a reply, and what it means for the answer."""
+"""The names systems use for the end of a reply, and what they mean for the answer."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words
 
 
 def ending_of(finish: str) -> str:
-    """`whole`, `cut` by the system's own limit, `filtered` or `refused`; "" for a word that says none of these."""
+    """Return `whole`, `cut` by the system's own limit, `filtered` or `refused`; "" for an unknown name."""
     # The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
     last = finish.rpartition(".")[2].strip()
     return _MEANING.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")

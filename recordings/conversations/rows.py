@@ -1,10 +1,10 @@
 """A run as tidy rows: one row per attempt or per user turn, each value in a named column.
 
     turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
-    data_frame(turn_rows(run.finished))    the same as a data frame, where pandas or polars is installed
+    data_frame(turn_rows(run.finished))    the same as a data frame, if pandas or polars is installed
     turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
 
-What is not known is None: no number stands in for it.
+Unknown values are None, never a number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,12 +21,11 @@ LIBRARIES = ("pandas", "polars")
 
 
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
-    """One row per attempt: what was played, how it ended, and how many user turns it had.
+    """Return one row per attempt: what was played, how it ended, and how many user turns it had.
 
-    run: what to call the run in each row. Columns: run (None if not given), system, topic, trial, attempt, user,
-    valid, outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that the conversation
-    would still have had; None if not known), session, place, worker, started_at and ended_at (UTC, ISO 8601; ""
-    if not known).
+    run: name of the run for each row. Columns: run (None if not given), system, topic, trial, attempt, user, valid,
+    outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that the conversation would
+    still have had; None if unknown), session, place, worker, started_at and ended_at (UTC, ISO 8601; "" if unknown).
     """
     return [
         {
@@ -48,14 +47,14 @@ def conversation_rows(conversations: Iterable[Conversation], run: str | None = N
 
 
 def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
-    """One row per user turn that was asked.
+    """Return one row per user turn that was asked.
 
-    run: what to call the run in each row. Columns: run (None if not given), system, topic, trial, attempt, valid,
-    turn (from 1), state, act, said, answer (None if nothing whole came back), label (`o`, `x`, or None if no
-    decision was recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many),
-    thoughts (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if the system does not say),
-    language (a code such as `de`, or "" if it cannot be told from the words), asked_at, first_seconds and seconds
-    (from sending to the first and to the last piece), finish, model, sends, ended.
+    run: name of the run for each row. Columns: run (None if not given), system, topic, trial, attempt, valid, turn
+    (from 1), state, act, said, answer (None if no complete answer came), label (`o`, `x`, or None if no decision was
+    recorded), links (how many; None without an answer), sources, calls, offers and attachments (how many), thoughts
+    (as text), refused, ending (`whole`, `cut`, `filtered`, `refused`, or "" if the system does not say), language (a
+    code such as `de`, or "" if it cannot be detected), asked_at, first_seconds and seconds (from sending to the first
+    and to the last piece), finish, model, sends, ended.
     """
     return [
         {
@@ -74,11 +73,11 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
-    """The rows as a DataFrame of `library`, `pandas` or `polars`; "" takes the first of the two that is installed.
+    """Return the rows as a DataFrame of `library`, `pandas` or `polars`; "" uses the first of the two that is
+    installed.
 
-    Half a surrogate pair, which a system can send and no data frame holds, becomes U+FFFD.
-
-    Raises ValueError for another library, and ImportError if it (or either of them) is not installed.
+    Lone surrogates, which a system can send but no data frame can store, become U+FFFD. Raises ValueError for another
+    library, and ImportError if it (or either of them) is not installed.
     """
     if library and library not in LIBRARIES:
         raise ValueError(f"no data frames of {library!r}; allowed: {', '.join(LIBRARIES)}")
@@ -102,7 +101,7 @@ def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
 
 
 def _reply(reply: SystemTurn | None) -> dict[str, Any]:
-    """The columns of a reply, all of them None if there is none."""
+    """Return the columns of a reply, all of them None without one."""
     if reply is None:
         return dict.fromkeys(_reply(SystemTurn(Answer(""))))
     answer = reply.answer

@@ -1,11 +1,11 @@
-"""A recorded conversation as the detector of breakdown looks at it."""
+"""A recorded conversation as input of the breakdown detector."""
 
 from protocols.breakdown.features import Utterance
 from recordings.conversations.conversation import Conversation
 
 
 def utterances_of(conversation: Conversation) -> tuple[tuple[Utterance, ...], dict[int, int]]:
-    """What both sides said, and by number of the turn the place of each answer in it."""
+    """Return the utterances of both sides, and the place of each answer in them by turn number."""
     found: list[Utterance] = []
     places = {}
     for turn in conversation.turns:

@@ -1,4 +1,4 @@
-"""From events to conversations: one attempt is built line by line, and checked as it grows."""
+"""From events to conversations: an attempt is built line by line, and checked as it grows."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
 
 @dataclass(slots=True)
 class Attempt:
-    """An attempt as far as its events go. rows: its lines as they stand in the file, where they are kept."""
+    """An attempt, as far as its events go. rows: its lines as they are in the file, if they are kept."""
 
     started: TrialStarted
     worker: str
@@ -60,17 +60,17 @@ class Attempt:
 
     @property
     def valid(self) -> bool:
-        """Finished, and not by a fault of the infrastructure."""
+        """True if it finished, and not by a fault of the infrastructure."""
         return self._outcome is not None and self._outcome.valid
 
     @property
     def spoken(self) -> Iterable[SpokenTurn]:
-        """What was spoken in each turn: in a fraction of the time that `conversation` takes."""
+        """What was said in each turn; much faster than `conversation`."""
         return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
     @property
     def last_turn(self) -> Turn | None:
-        """The turn that was asked last, as far as it was recorded."""
+        """The last turn asked, as far as it was recorded."""
         turns = self._whole_turns()
         return _recorded_turn(len(turns), turns[-1]) if turns else None
 
@@ -113,8 +113,8 @@ class Attempt:
                 raise self._wrong(place, "a second trial-started")
 
     def take_lines(self, rows: list[Line], first: int) -> int:
-        """Add what the lines from the number `first` on hold, as long as they are of turns of this attempt, or of its
-        end, and come where they must. Returns the number of the next line."""
+        """Add lines from the number `first` on while they continue turns of this attempt, or end it, in valid order.
+        Returns the number of the next line."""
         if self._outcome is not None:
             return first
         name, attempt, turns = self.started.trial_id, self.started.attempt, self._turns
@@ -146,17 +146,17 @@ class Attempt:
         return len(rows)
 
     def forget_turns(self) -> None:
-        """Keep no more than how it ended."""
+        """Keep only how it ended."""
         self._turns, self.failures = [], []
 
     def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
-        """Keep no more of the turns than what was spoken. known: turns that came before, and added to: what is like
-        one of them is in memory once."""
+        """Keep only what was said in the turns. known: earlier turns, to which these are added, so that equal turns
+        are in memory once."""
         self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
         self._turns = []
 
     def interrupt(self) -> None:
-        """Remove its end, with the row of it, because what went before may be incomplete."""
+        """Remove its end, with the row of it, because what came before may be incomplete."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
@@ -177,7 +177,7 @@ class Attempt:
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
 
     def conversation(self) -> Conversation:
-        """The attempt as a value. Raises ValueError if no more was kept than what was spoken."""
+        """Return the attempt as a value. Raises ValueError if only what was said was kept."""
         started = self.started
         return Conversation(
             key=started.key,
@@ -221,8 +221,8 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 class Attempts:
     """The attempts of a run, as its files are read one after the other.
 
-    keep_rows: keep the lines of each attempt, for copying. turns_of: systems whose attempts keep their turns after they
-    end; None for all. spoken: an attempt that has ended keeps only what was said in its turns.
+    keep_rows: keep the lines of each attempt, for copying. turns_of: systems whose attempts keep their turns after
+    they end; None for all. spoken: an attempt that has ended keeps only what was said in its turns.
     """
 
     def __init__(
@@ -236,8 +236,8 @@ class Attempts:
         """Begin another file of events. opening: its first line."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError, with the place,
-        if it does not fit."""
+        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError, with the place, if
+        it does not fit."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):
@@ -264,7 +264,7 @@ class Attempts:
             attempt.rows.append(row)
 
     def _drop_details(self, attempt: Attempt) -> None:
-        """Let go of what need not be kept of an attempt that has ended."""
+        """Drop the parts of an ended attempt that need not be kept."""
         if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
             attempt.forget_turns()
         if self._spoken is not None:
@@ -273,9 +273,8 @@ class Attempts:
             attempt.keep_spoken(self._spoken)
 
     def take_lines(self, rows: list[Line], first: int, worker: str) -> int:
-        """Add lines of `worker`'s file, from the number `first` on, as long as they are of turns of one attempt, or of
-        its end, and come where they must. Returns the number of the next: `first` where that is another line, whose
-        event is to be taken."""
+        """Add lines of `worker`'s file, from the number `first` on, while they continue turns of one attempt, or end
+        it, in valid order. Returns the number of the next line: `first` if that is another event, for `take`."""
         attempt = self.found.get((rows[first].id, rows[first].attempt))
         if attempt is None or attempt.worker != worker:
             return first
@@ -285,5 +284,5 @@ class Attempts:
         return after
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
-        """Handle a line that does not fit; here, raise `fault`. row: its JSON object, None if it holds none."""
+        """Handle a line that does not fit; here, raise `fault`. row: its JSON object, None if there is none."""
         raise fault

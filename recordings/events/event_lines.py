@@ -1,7 +1,7 @@
 """Events as lines of `trials-<worker>.jsonl`, written and read.
 
-Each file begins with an `opened` line (format, worker, process, software, time), then one event a line. Readers take
-any 1.x, refuse other versions, and pass over keys they do not know.
+Each file begins with an `opened` line (format, worker, process, software, time), then one event a line. Readers accept
+any 1.x, refuse other versions, and ignore unknown keys.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,8 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def event_line(row: dict[str, Any]) -> bytes:
-    """The line of an event's row, with its end. Raises ValueError for NaN and infinities, TypeError for no JSON."""
+    """Return an event's row as a line with its end. Raises ValueError for NaN and infinities, TypeError for values
+    outside JSON."""
     try:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
@@ -35,7 +36,7 @@ def event_line(row: dict[str, Any]) -> bytes:
 
 
 def encode(event: Event) -> dict[str, Any]:
-    """The JSON object of `event`, keys in the order in which people read them."""
+    """Return the JSON object of `event`, with keys in the order in which people read them."""
     match event:
         case TrialStarted():
             row = {
@@ -161,7 +162,7 @@ def _encode_reply(reply: SystemTurn) -> dict[str, Any]:
 
 
 def decode(row: Mapping[str, Json], place: Place) -> Event | None:
-    """The event of a line; None if its kind is not known here (a later 1.x). Raises RunError with the place."""
+    """Return the event of a line; None if its kind is unknown (a later 1.x). Raises RunError with the place."""
     kind = row.get("event")
     if not isinstance(kind, str):
         raise RunError("a line without an event", place=place, allowed=", ".join(LINES))

@@ -1,7 +1,7 @@
-"""The events of a recording: what happens in an attempt, in the order in which it happens.
+"""The events of a recording: what happens in an attempt, in order.
 
 An event names its attempt by the identity of the trial and the number of the attempt. `recordings.events.event_lines`
-turns events into lines and back.
+converts events to lines and back.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ def _empty() -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TrialStarted:
-    """`trial-started`: an attempt begins. at: UTC time, ISO 8601.
+    """`trial-started`: an attempt begins.
 
-    hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from the run's header.
-    worker: who recorded it, where that is not the file's own worker (after a merge). original_attempt: the number
-    it had before a merge gave it another one; 0 if it has its own. goes_on_from: the number of the interrupted
-    attempt whose answered turns it begins with, as far as the user says the same; 0 if it begins anew. member: as in
+    at: UTC time, ISO 8601. hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from
+    the run's header. worker: who recorded it, if that is not the file's own worker (after a merge). original_attempt:
+    its number before a merge renumbered it; 0 if it has its own. goes_on_from: the number of the interrupted attempt
+    whose answered turns it begins with, as far as the user says the same; 0 if it starts fresh. member: as in
     Conversation.
     """
 
@@ -46,8 +46,8 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded, choice,
-    session: as in Turn."""
+    """`asked`: the user turn that is about to be sent. turn: from 1. state: of the protocol. user, act, worded,
+    choice, session: as in Turn."""
 
     trial_id: str
     attempt: int
@@ -64,7 +64,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`turn`: the whole system turn that came back for user turn `turn`."""
+    """`turn`: the complete system turn that answers user turn `turn`."""
 
     trial_id: str
     attempt: int
@@ -83,7 +83,7 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: something between us and the system broke; what came back is kept and never scored.
+    """`failed`: the connection to the system broke; what came back is kept and never scored.
 
     turn: the user turn it broke at, 0 if none was open (the session could not be opened).
     """
@@ -100,7 +100,8 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """`trial-ended`: the last event of an attempt. redacted: marks `[redacted:…]` in its lines and its evidence."""
+    """`trial-ended`: the last event of an attempt. redacted: number of marks `[redacted:…]` in its lines and its
+    evidence."""
 
     trial_id: str
     attempt: int
@@ -113,7 +114,7 @@ Event = TrialStarted | Asked | Answered | Routed | Failed | TrialEnded
 
 
 def events_of(conversation: Conversation, hashes: Mapping[str, str] = _EMPTY) -> tuple[Event, ...]:
-    """The events that record `conversation`, in order: what an import or a copy writes."""
+    """Yield the events that record `conversation`, in order, as written by an import or a copy."""
     trial_id, attempt = conversation.trial_id, conversation.attempt
     events: list[Event] = [
         TrialStarted(

@@ -1,7 +1,7 @@
-"""Event lines read field by field, as `recordings.events.typed_lines` declares them.
+"""Event lines read field by field, as declared in `recordings.events.typed_lines`.
 
-This is for lines that the quick readings leave alone: it finds which field is wrong, and takes what that one cannot
-read, such as half of a surrogate pair.
+This handles lines that the fast readers reject: it finds which field is wrong, and accepts what they cannot read, such
+as lone surrogates.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _PAIRS = {"pieces": "[seconds, characters]", "noise": "[units, units changed]"}
 
 
 def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
-    """The JSON object `values` as a struct of the type `form`; keys that `form` does not declare are ignored.
+    """Return the JSON object `values` as a struct of the type `form`; undeclared keys are ignored.
 
     Raises RunError, with the place, for a field that is missing or of another type.
     """
@@ -99,12 +99,12 @@ def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str =
 
 
 def choice_from(row: Mapping[str, Json], place: Place) -> Choice:
-    """The choice that `choice_row` wrote. Raises RunError with the place."""
+    """Return the choice that `choice_row` wrote. Raises RunError with the place."""
     return read_as(ChoiceLine, row, place).choice()
 
 
 def with_parts(answer: Answer, row: Mapping[str, Json], place: Place) -> Answer:
-    """`answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
+    """Return `answer` with the parts that `parts_row` wrote. Raises RunError with the place."""
     parts = {key: row[key] for key in PARTS if key in row}
     turn = read_as(TurnLine, {"id": "", "attempt": 1, "turn": 1, "text": answer.text, **parts}, place)
     return replace(turn.answer(), links=answer.links, links_left_out=answer.links_left_out)

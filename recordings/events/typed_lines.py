@@ -1,8 +1,8 @@
-"""The lines of a file of events, declared as types and read straight into them.
+"""The lines of a file of events, declared as types and read directly into them.
 
 This is several times faster than reading dictionaries. A line that is damaged, of another version or merely odd is
-left to `recordings.events.line_fields`, which reads the same declarations field by field and reports what is wrong
-and where. The lines of a turn become values of `protocols` only when they are needed.
+left to `recordings.events.line_fields`, which reads the same declarations field by field and reports what is wrong and
+where. The lines of a turn become values of `protocols` only when they are needed.
 """
 
 from collections.abc import Mapping
@@ -245,7 +245,7 @@ _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 
 def decode_line(data: bytes) -> Event | None:
-    """The event of a line, given without its line end; None if it has to be read field by field."""
+    """Return the event of a line without its line end; None if it must be read field by field."""
     try:
         data.decode()  # the decoder does not check text under unknown keys
         return _DECODER.decode(data).event()
@@ -254,8 +254,8 @@ def decode_line(data: bytes) -> Event | None:
 
 
 def decode_lines(data: bytes, count: int) -> list[Line] | None:
-    """`count` whole lines with their line ends, several times faster than one by one; None if one of them has to be
-    read field by field."""
+    """Return the events of `count` whole lines with their line ends, several times faster than one by one; None if one
+    of them must be read field by field."""
     try:
         data.decode()
         rows = _DECODER.decode_lines(data)

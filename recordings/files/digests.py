@@ -1,4 +1,4 @@
-"""The hashes that identify a run: of whole files, and of lines, where each depends on all before it."""
+"""The hashes that identify a run: of whole files, and of lines, each of which depends on all before it."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ _AT_ONCE = 2**20  # bytes, so that evidence of any size takes little memory
 
 
 def linked(head: bytes, data: bytes) -> bytes:
-    """The next hash of a chain, 16 bytes: of the one before and of a line with its end."""
+    """Return the next hash of a chain, 16 bytes: of the previous hash and a line with its end."""
     digest = _EMPTY.copy()  # in three fifths of the time that a new one takes
     digest.update(head)
     digest.update(data)
@@ -22,7 +22,7 @@ def linked(head: bytes, data: bytes) -> bytes:
 
 
 def content_digest(path: Path) -> str:
-    """The hash of a whole file, 32 hex digits. Raises OSError."""
+    """Return the hash of a whole file, 32 hex digits. Raises OSError."""
     digest = hashlib.blake2b(digest_size=SIZE, person=_PERSON)
     with path.open("rb") as file:
         while data := file.read(_AT_ONCE):
@@ -31,7 +31,7 @@ def content_digest(path: Path) -> str:
 
 
 def read_object(data: bytes) -> dict[str, Any] | None:
-    """The object that a line holds; None if it holds none."""
+    """Return the JSON object in a line; None if there is none."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -3,7 +3,7 @@
     HarvestError
     ├── StoreError              something could not be made safe on disk: stop asking systems, repair the disk, resume
     └── InputError
-        └── RunError            a run folder, or a file in it, is not what it should be: says file and line
+        └── RunError            a run folder, or a file in it, is not what it should be: names file and line
 
 A `StoreError` never affects earlier events: everything for which `append` returned stays on disk.
 """
@@ -32,12 +32,11 @@ _OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed. path: the file. fault: the operating system's error. doing: what to it could not be done.
-    playing: a run was being written.
+    """A write failed.
 
-    While a run is played:
-    Every event whose `append(…, sync=True)` returned is on disk; the event at hand may or may not be. The writer
-    takes nothing more: going on behind a half-written line would bury it in the middle of a file.
+    path: the file. fault: the operating system's error. doing: the action that failed. playing: True if a run was
+    being written. Then every event whose `append(…, sync=True)` returned is on disk; the current event may or may not
+    be. The writer accepts nothing more: writing after a half-written line would bury it in the middle of a file.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class StoreError(HarvestError):
 
 
 def in_words(fault: OSError) -> tuple[str, str]:
-    """What the operating system refused, for a person, and what to do about it."""
+    """Return what the operating system refused, in words for a person, and what to do about it."""
     number = fault.errno or 0
     return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)
 
@@ -63,7 +62,8 @@ class RunError(InputError):
 
 
 def no_run(path: str | os.PathLike[str]) -> RunError:
-    """Why what is at `path` is no run folder, and what to do: it may be the folder that the runs are in."""
+    """Return the error for a `path` that is not a run folder, with advice: it may be the folder that contains the
+    runs."""
     folder, place = Path(path), Place(os.fspath(path))
     if not os.path.lexists(folder):
         return RunError("there is no such folder", place=place, advice=missing_advice(folder))

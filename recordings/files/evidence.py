@@ -1,8 +1,8 @@
 """Raw evidence on disk: each exhibit once, under the hash of its content.
 
-An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the
-content can be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn of a conversation keeps
-one and few are ever read. Older runs with uncompressed pages are read as well.
+An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the content can
+be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn of a conversation keeps one and
+few are ever read. Older runs with uncompressed pages are read as well.
 """
 
 import gzip
@@ -61,7 +61,8 @@ def _address(kept: bytes, extension: str) -> str:
 
 
 def address_of(data: bytes, media_type: str) -> str:
-    """Where `data` is kept: `evidence/<2 hex>/<40 hex>.<extension>`, hash blake2b with 20 bytes of the file."""
+    """Return the address of `data`: `evidence/<2 hex>/<40 hex>.<extension>`, the blake2b hash with 20 bytes of the
+    file."""
     return _address(*_kept_as(data, media_type))
 
 
@@ -81,7 +82,7 @@ def keep_exhibit(run: Path, data: bytes, media_type: str) -> str:
 
 
 def kept_before(run: Path, data: bytes, media_type: str) -> str | None:
-    """The address of `data` where it was kept before; None if it was not. Takes no time that is worth a thread."""
+    """Return the address of `data` if it was kept before, else None. Too fast to need a thread."""
     kept, extension = _kept_as(data, media_type)
     address = _address(kept, extension)
     return address if _is_there(f"{run}/{address}", len(kept)) else None
@@ -96,7 +97,7 @@ def _is_there(path: str, size: int) -> bool:
 
 
 def refuse_links(run: Path) -> None:
-    """Raise RunError if a folder of evidence is a link, or none."""
+    """Raise RunError if a folder of evidence is a link, or not a folder."""
     evidence = inner_folder(run, "evidence", "evidence")
     for entry in sorted(evidence.iterdir()) if evidence.exists() else ():
         if entry.is_symlink():
@@ -104,8 +105,8 @@ def refuse_links(run: Path) -> None:
 
 
 def read_exhibit(run: Path, address: str) -> bytes:
-    """What was kept at `address`, no longer compressed. Raises ValueError, with what is wrong with it, if the file is
-    not what its name says or cannot be read."""
+    """Return the uncompressed exhibit at `address`. Raises ValueError, with what is wrong with it, if the content does
+    not match its name or cannot be read."""
     path = run / address
     try:
         data = read_inside(run, address)
@@ -127,7 +128,7 @@ def read_exhibit(run: Path, address: str) -> bytes:
 
 
 def evidence_fault(run: Path, address: str) -> str:
-    """What is wrong with the exhibit at `address`: "" if its content is what its name says."""
+    """Return what is wrong with the exhibit at `address`; "" if its content matches its name."""
     try:
         read_exhibit(run, address)
     except ValueError as fault:
@@ -136,7 +137,8 @@ def evidence_fault(run: Path, address: str) -> str:
 
 
 def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Put `data` at `path` whole or not at all: a temporary file beside it, fsync, rename, fsync of the folder."""
+    """Write `data` to `path` completely or not at all: a temporary file next to it, fsync, rename, fsync of the
+    folder."""
     temporary = None
     try:
         temporary, file = new_temporary(path)
@@ -166,7 +168,7 @@ def fsync_file(descriptor: int) -> None:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder safe: without it a new file may be gone after a power cut."""
+    """Make the names in a folder safe: without this a new file may be gone after a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

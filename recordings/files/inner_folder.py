@@ -8,8 +8,8 @@ from topics.errors import Place
 
 
 def inner_folder(run: Path, name: str, holds: str) -> Path:
-    """The folder `name` of a run, which may not be there yet. holds: what is kept in it. Raises RunError if it is a
-    link, through which nothing would be read again, or no folder."""
+    """Return the folder `name` of a run, which may not exist yet. holds: its content, for the message. Raises RunError
+    if it is a link, which would not be followed when reading, or not a folder."""
     folder = run / name
     if folder.is_symlink():
         raise RunError(

@@ -1,9 +1,9 @@
-"""JSON as it stands in our files: real UTF-8, no NaN, one object a line. Files that people give: `topics.json_file`.
+r"""JSON in the files of a run: real UTF-8, no NaN, one object a line. For files from users see `topics.json_file`.
 
-A reply may hold halves of surrogate pairs, which UTF-8 cannot write. They are written as JSON's own `\\ud83d`, so
-that every file is valid UTF-8 and valid JSON and nothing is lost. Two halves that stand side by side and make a
-character come back as that character. NUL and other control characters are escaped by JSON; U+2028 and U+0085
-stand as themselves, because lines end at the byte 0x0A and nowhere else.
+A reply may contain lone surrogates, which UTF-8 cannot write. They are written as JSON's own `\ud83d`, so that every
+file is valid UTF-8 and valid JSON and nothing is lost. Two adjacent ones that form a character are read back as that
+character. JSON escapes NUL and other control characters; U+2028 and U+0085 are not escaped, because lines end at the
+byte 0x0A only.
 """
 
 import json
@@ -25,12 +25,13 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 
 def line(value: Json) -> bytes:
-    """`value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and what is no JSON."""
+    """Return `value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and values outside
+    JSON."""
     return _encode_text(_LINE.encode(value)) + b"\n"
 
 
 def texts_in(values: Iterable[Json]) -> list[str]:
-    """Every text in JSON values, in order, keys too."""
+    """Yield every text in JSON values, in order, including keys."""
     texts: list[str] = []
     _gather(values, texts)
     return texts
@@ -53,7 +54,7 @@ def _gather(values: Iterable[Json], texts: list[str]) -> None:
 
 
 def document(value: Json) -> bytes:
-    """`value` as an indented JSON file for people to read."""
+    """Return `value` as an indented JSON file for people to read."""
     return _encode_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + b"\n"
 
 
@@ -69,7 +70,7 @@ def _no_constant(name: str) -> float:
 
 
 def parse_value(data: bytes, place: Place) -> Json:
-    """The value in `data`, which a program of ours wrote. Raises RunError, naming the place, if it is no JSON."""
+    """Return the value in `data`, which Harvest wrote. Raises RunError, naming the place, if it is not JSON."""
     try:
         return json.loads(data.decode(), parse_constant=_no_constant)
     except UnicodeDecodeError as fault:
@@ -90,11 +91,11 @@ BLOCK = 2**17
 
 
 def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
-    """The lines of a file with their line ends, about `size` bytes of them at a time: the number of the first line, the
+    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line, the
     number of line ends, and the lines.
 
-    Only the last line can lack its end, and is then a block of its own: a killed writer leaves one. folder: where
-    the file was found; no link below it is followed. Raises RunError if the file cannot be read.
+    Only the last line can lack its end, and is then a separate block: a killed writer leaves one. folder: where the
+    file was found; no link below it is followed. Raises RunError if the file cannot be read.
     """
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
@@ -115,9 +116,9 @@ def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> I
 
 
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
-    """The lines of a file with their places, without their ends, and whether each is ended, one after the other.
+    """Yield each line of a file with its place, without its end, and whether it has one.
 
-    Only the last can be unended. folder, errors: as in `blocks_of`.
+    Only the last line can lack it. folder, errors: as in `blocks_of`.
     """
     name = str(path)
     for first, _, block in blocks_of(path, folder):
@@ -129,7 +130,7 @@ def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, by
 
 
 def row_of(data: bytes, place: Place) -> dict[str, Json]:
-    """The object that the line `data` holds. Raises RunError, with the place, if it is no JSON object."""
+    """Return the object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
         raise RunError("a line that is not a JSON object", place=place)
@@ -137,7 +138,8 @@ def row_of(data: bytes, place: Place) -> dict[str, Json]:
 
 
 def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
-    """The object in a last line without a line end where it is whole; otherwise None, and a sentence that says so."""
+    """Return the object in a last line without a line end if it is complete; otherwise None, and a sentence that says
+    so."""
     try:
         return row_of(data, place), ""
     except RunError:
@@ -146,10 +148,10 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
 
 
 def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """The objects of a JSONL file with their places, and what is wrong with its last line ("" if nothing).
+    """Return the objects of a JSONL file with their places, and what is wrong with its last line ("" for nothing).
 
-    A last line without a line end is taken if it is whole, and left out and described if it is not. folder: as in
-    `lines_of`. Raises RunError for anything else that is no JSON object, and where the file cannot be read.
+    A last line without a line end is read if it is complete, and otherwise left out and described. folder: as in
+    `lines_of`. Raises RunError for any other line that is not a JSON object, and if the file cannot be read.
     """
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""

@@ -1,7 +1,7 @@
-"""Temporary files of writers that were killed: they are found by their names, and removed by whoever writes there next.
+"""Temporary files of killed writers: they are recognised by their names, and removed by the next writer there.
 
-A writer holds its temporary file locked until the file has its real name. So one that can be locked belongs to nobody
-any more, whichever machine or container its writer was in. Where a disk has no locks, all of them stay.
+A writer keeps its temporary file locked until the file has its real name. So one that can be locked belongs to nobody
+any more, whichever machine or container its writer was in. On a disk without locks, all of them stay.
 """
 
 import os
@@ -18,7 +18,8 @@ _numbers = count(1)
 
 
 def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
-    """A new file beside `path`, locked until it is closed, and its name. mode: who may read it. Raises OSError."""
+    """Create a file next to `path`, locked until it is closed, and return it with its name. mode: who may read it.
+    Raises OSError."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
         file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
@@ -35,9 +36,9 @@ def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 
 
 def remove_leftovers(folder: Path, of: str | None = None) -> None:
-    """Remove what killed writers left in `folder`. of: the name of the file that they were to write; None for any.
+    """Remove what killed writers left in `folder`. of: the name of the file they were writing; None for any.
 
-    What cannot be removed stays: it is never read, and to complain of it would stop work that could be done.
+    Files that cannot be removed stay: they are never read, and an error would stop work that could be done.
     """
     with suppress(OSError):
         for entry in os.scandir(folder):

@@ -1,7 +1,7 @@
-"""The lock that keeps two processes from writing the same run, or the same file, at a time.
+"""The lock that keeps two processes from writing the same run or file at the same time.
 
-It is the operating system's own (flock): let go however a process ends, so nothing that is killed leaves one behind. On
-a disk that several machines share it holds between them where the disk's file locks do.
+It is the operating system's own (flock), released however a process ends, so killed processes leave none behind. On a
+disk shared by several machines it works between them if the disk's file locks do.
 """
 
 import errno
@@ -27,8 +27,8 @@ class Locked(RunError):
 
 
 def flock(descriptor: int, patience: float = 0.0) -> bool:
-    """Lock an open file until it is closed. False if another process holds the lock for longer than `patience` seconds.
-    Raises OSError if its disk has no locks."""
+    """Lock an open file until it is closed. False if another process holds the lock for longer than `patience`
+    seconds. Raises OSError if its disk has no locks."""
     until = time.monotonic() + patience
     while True:
         try:
@@ -41,9 +41,9 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 
 class Lock:
-    """Held from its making until `release`, or until the process ends, however it ends.
+    """A lock held from its creation until `release`, or until the process ends.
 
-    Raises Locked if another process holds it, naming that process; RunError if `lock` is not a file of ours;
+    Raises Locked if another process holds it, naming that process; RunError if `lock` is not a lock file of Harvest;
     StoreError if the folder cannot be written.
     """
 
@@ -86,14 +86,14 @@ class Lock:
             pass  # the number is a courtesy; on a full disk the lock itself still holds
 
     def release(self) -> None:
-        """Let go; may be called twice."""
+        """Release the lock; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def is_locked(run: Path) -> bool:
-    """Whether a process is writing the run in this folder, as far as can be told."""
+    """True if a process is known to be writing the run in this folder."""
     try:
         descriptor = os.open(run / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -1,8 +1,8 @@
 """Files that several commands write: one at a time, and each sees what the others wrote before it adds its own.
 
-    with shared_file(path) as file:     waits for whoever has it
-        file.data                       what it holds now
-        file.append(line)               what is there stays as it is
+    with shared_file(path) as file:     waits for other writers
+        file.data                       its current content
+        file.append(line)               keeps the current content
 
 The lock is on the file itself, so there is no separate lock file. Read the file again here: what was read without the
 lock may be out of date.
@@ -27,7 +27,7 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class SharedFile:
-    """A file while it is this process's to write. path: as it was named. data: all that it holds; b"" of a new one."""
+    """A file while this process may write it. path: as given. data: its whole content; b"" for a new one."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
@@ -39,8 +39,8 @@ class SharedFile:
             self.data += more
 
     def append(self, data: bytes, *, lines: bool = True) -> None:
-        """Add `data` on a line of its own; it is on the disk when this returns. A last line that was left unended is
-        ended first, unless `lines` is false. Raises StoreError, with the file as it was."""
+        """Add `data` on a line of its own; it is on the disk when this returns. A last line without an end is ended
+        first, unless `lines` is false. Raises StoreError and leaves the file as it was."""
         whole = b"\n" + data if lines and self.data and not self.data.endswith(b"\n") else data
         left = memoryview(whole)
         try:
@@ -58,7 +58,7 @@ class SharedFile:
         self.data += whole
 
     def replace(self, data: bytes) -> None:
-        """Put `data` in the place of all that it holds, whole or not at all. Raises StoreError."""
+        """Replace the whole content by `data`, completely or not at all. Raises StoreError."""
         try:
             write_safely(self.path, data)
         except OSError as fault:
@@ -68,10 +68,10 @@ class SharedFile:
 
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
-    """The file at `path`, which need not be there, for this process alone. patience: seconds to wait for others.
+    """Open the file at `path`, which need not exist, for this process alone. patience: seconds to wait for others.
 
-    Where nothing was written, a file that was not there before is not there afterwards. Raises Locked if others have
-    it for longer, RunError if it is no regular file, StoreError if it cannot be written or locked.
+    A new file to which nothing was written is removed. Raises Locked if others hold it for longer, RunError if it is
+    not a regular file, StoreError if it cannot be written or locked.
     """
     descriptor = _lock_file(path, patience)
     try:

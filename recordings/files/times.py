@@ -1,6 +1,6 @@
-"""Time as recordings hold it: an instant as ISO 8601 in UTC, a duration as seconds; both to microseconds.
+"""Times in recordings: an instant as ISO 8601 in UTC, a duration as seconds; both to microseconds.
 
-Nothing else here writes or reads either.
+No other module writes or reads them.
 """
 
 import math
@@ -31,14 +31,14 @@ def utc_now() -> datetime:
 
 
 def stamp(time: datetime) -> str:
-    """`time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
+    """Return `time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
     if time.tzinfo is None:
         raise ValueError("a time without a time zone")
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
 def moment(written: str) -> float:
-    """Seconds since 1970 of an instant in ISO 8601, in UTC where it names no zone; -inf for any other text."""
+    """Return the seconds since 1970 of an instant in ISO 8601, in UTC if it names no zone; -inf for any other text."""
     try:
         found = datetime.fromisoformat(written)
     except ValueError:
@@ -47,7 +47,7 @@ def moment(written: str) -> float:
 
 
 def instant(written: str) -> str:
-    """The same instant as `stamp` writes it, in UTC where it names no zone; any other text unchanged."""
+    """Return the instant as `stamp` writes it, in UTC if it names no zone; any other text unchanged."""
     try:
         found = datetime.fromisoformat(written)
         return stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
@@ -56,12 +56,12 @@ def instant(written: str) -> str:
 
 
 def other_instant(value: object) -> str:
-    """An instant as other programs write it, in ISO 8601, unchanged if it is written so; "" for what is none, and where
-    several may be meant: a time of day, or a date that may begin with its day or with its month.
+    """Convert an instant that another program wrote to ISO 8601; one in ISO 8601 is unchanged. Return "" for other
+    values, and for ambiguous ones: a time of day, or a date that may begin with its day or its month.
 
-    Texts in ISO 8601, as in letters and headers (RFC 2822) and as in logs; seconds since 1970, or thousandths and less,
-    as a number or as digits; and the wrappings of databases, such as {"$date": …} or {"seconds": …}. Without a zone an
-    instant is in UTC.
+    Accepts texts in ISO 8601, as in letters and headers (RFC 2822) and as in logs; seconds since 1970, or thousandths
+    and smaller units, as a number or digits; and wrappers of databases, such as {"$date": …} or {"seconds": …}.
+    Without a zone an instant is in UTC.
     """
     if isinstance(value, str) and value and moment(value) != -math.inf:
         return value
@@ -129,10 +129,10 @@ def _parse_formats(text: str) -> Iterator[datetime]:
 
 
 def clock_time(time: datetime) -> str:
-    """The time of day on the clocks of this machine, for people who wait for it."""
+    """Return the local time of day, for people who wait for it."""
     return time.astimezone().strftime("%H:%M:%S")
 
 
 def seconds(length: float) -> float:
-    """A duration in seconds, rounded to microseconds."""
+    """Round a duration in seconds to microseconds."""
     return round(length, 6)

@@ -1,1 +1,1 @@
-"""What other programs wrote, and what they read."""
+"""Imports from other programs, and exports for them."""

@@ -1,11 +1,11 @@
-"""Answers as retrieval tracks and nugget tools take them: JSONL, a record for each conversation.
+"""Export answers for retrieval tracks and nugget tools: JSONL, a record for each conversation.
 
     {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": ["https://…"], "response_length": 31,
      "answer": [{"text": "…", "citations": [0]}]}
 
-`run_id` is SYSTEM/TRIAL; `answer` holds the text of each system turn, and `citations` the places in `references`,
-from 0, of the sources that the turn gave, each once: their addresses, or titles where they have none. `response_length`
-counts words at white space. It is the form of TREC's RAG tracks, which `nuggetizer` reads.
+`run_id` is SYSTEM/TRIAL; `answer` has the text of each system turn, and `citations` the places in `references`, from
+0, of the sources of the turn, each once: their addresses, or titles if they have none. `response_length` counts words
+by white space. This is the format of TREC's RAG tracks, which `nuggetizer` reads.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +19,8 @@ from recordings.log.exports import write_export
 def write_answers(
     conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None
 ) -> None:
-    """Write the conversations to `path`, whole or not at all. requests: by topic, what the user wants; where one is
-    missing, the first words of the user stand for it. Raises as `write_export` does."""
+    """Write the conversations to `path`, completely or not at all. requests: by topic, what the user wants; the user's
+    first words replace a missing one. Raises as `write_export` does."""
     lines = []
     for one in conversations:
         answers = [exchange.answer for exchange in one.exchanges]

@@ -1,10 +1,11 @@
-"""ChatGPT's export, `conversations.json`: a conversation is a tree, for answers are made again and questions edited.
+"""ChatGPT's export, `conversations.json`: a conversation is a tree, because answers are regenerated and questions
+edited.
 
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 
-Each path from the first message to a last one is a conversation of its own, and the paths are trials of one topic: the
-same question, answered again. A path on which a message is missing is no conversation that anybody had: an answer would
-be read as the answer to another question. It is left out.
+Each path from the first message to a last one is a separate conversation, and the paths are trials of one topic: the
+same question, answered again. A path with a missing message is a conversation that nobody had, because an answer would
+seem to answer another question. It is left out.
 """
 
 from collections import Counter
@@ -19,7 +20,7 @@ _READ = ("mapping", "messages", "current_node", "id", "conversation_id", "create
 
 
 def is_chatgpt(value: Json) -> bool:
-    """Whether a JSON value is a conversation of this export."""
+    """True if a JSON value is a conversation of this export."""
     if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
         return False
     if value.get("messages") and isinstance(value["messages"], list):  # another program's, with a `mapping` of its own
@@ -33,9 +34,8 @@ HIDDEN_KEPT = "hidden messages of the user"
 
 @dataclass(slots=True)
 class Path:
-    """A path from the first message to a last one. keys: of the nodes of its messages. passed: how many messages were
-    left out, because nobody saw them, by kind.
-    """
+    """A path from the first message to a last one. keys: of the nodes of its messages. passed: number of messages left
+    out because nobody saw them, by kind."""
 
     keys: list[str] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -54,8 +54,8 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """The whole paths of a conversation, and what is missing of the others. A conversation in which nothing was said
-    has one path, without messages."""
+    """Return the complete paths of a conversation, and what is missing in the others. An empty conversation has one
+    path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}
     roots = sum(not node["parent"] for node in nodes.values())
@@ -90,7 +90,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
 
 
 def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several: bool) -> Sequence[dict[str, Any]]:
-    """Each path as an object with `messages`. several: whether the conversation has more paths than one."""
+    """Yield each path as an object with `messages`. several: True if the conversation has more than one path."""
     further = {key: value[key] for key in value if key not in _READ and value[key] not in (None, [], {}, "")}
     name = name_of(value)
     return [
@@ -105,7 +105,7 @@ def records_of_paths(value: Mapping[str, Any], paths: Sequence[Path], *, several
 
 
 def name_of(value: Mapping[str, Any]) -> str:
-    """The conversation's id, which is what all its paths are about."""
+    """Return the conversation's id, which is the topic of all its paths."""
     return str(value.get("conversation_id") or value.get("id") or "")
 
 
@@ -114,7 +114,8 @@ def _child_names(children: Json) -> list[str]:
 
 
 def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
-    """From a leaf towards the root; and whether it gets there, past no node that has lost its message."""
+    """Return the nodes from a leaf towards the root, and True if all of them have their message and the root is
+    reached."""
     way: dict[str, None] = {}
     at: Any = leaf
     while at and at in nodes and at not in way:  # a damaged export may go in circles
@@ -137,7 +138,8 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """The message as others write it; {} for one of the program's own. What is not text keeps its kind alone."""
+    """Return the message in the common form; {} for one of the program's own. Parts other than text keep only their
+    kind."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":
         return {}

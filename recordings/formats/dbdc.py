@@ -1,14 +1,14 @@
-"""Dialogues of the Dialogue Breakdown Detection Challenges, with what their annotators said of each system turn.
+"""Dialogues of the Dialogue Breakdown Detection Challenges, with the annotations of each system turn.
 
     dialogue-id, turns: [{turn-index, speaker, utterance, annotations: [{breakdown}, …]}]    the organisers' *.log.json
     subset, dialogues: [{id, turns: [{i, s, u, c: [O, T, X], cr: [O, T, X]}]}]               compact, a system a file
 
-Annotators call a system turn O (not a breakdown), T (possibly one) or X (a breakdown). Its label is `x` where the most
-frequent of the three is a breakdown, ties going to O before T before X, as in the challenge; else `o`. How many said
-what is kept as a layer of judgments.
+Annotators call a system turn O (not a breakdown), T (possibly one) or X (a breakdown). Its label is `x` if the most
+frequent of the three is a breakdown, ties going to O before T before X, as in the challenge; else `o`. The counts of
+annotators are kept as a layer of judgments.
 
-A system turn before the first user turn answers nothing. Where nobody annotated it, it is left out, and counted.
-Compact files may lack texts and turns without annotation: these turns have no words, and nothing else changes.
+A system turn before the first user turn answers nothing. If nobody annotated it, it is left out and counted. Compact
+files may lack texts and turns without annotation: these turns have no words, and nothing else changes.
 
 Source: R. Higashinaka et al., "Overview of Dialogue Breakdown Detection Challenge 3", DSTC6 2017.
 """
@@ -48,7 +48,7 @@ _SYSTEM = "S"
 @dataclass(frozen=True, slots=True)
 class Dialogues:
     """conversations: in the order of the files; the trial of each is its number among those of its system, its session
-    its id. layers: one of the kind `human`. warnings: what was left out, in sentences."""
+    its id. layers: one of the kind `human`. warnings: sentences on what was left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -75,7 +75,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class SpokenDialogue:
-    """All turns of a dialogue, openings of the system too. system: as `read_dialogues` finds it."""
+    """All turns of a dialogue, including openings by the system. system: as in `read_dialogues`."""
 
     name: str
     system: str
@@ -91,9 +91,9 @@ class _Exchange:
 def read_dialogues(
     files: Sequence[Path], *, system: str = "", topic: str = "", counts: Counts = "workshop", breakdown: Breakdown = "B"
 ) -> Dialogues:
-    """The dialogues in the files. Raises InputError with file:line:column.
+    """Read the dialogues in the files. Raises InputError with file:line:column.
 
-    system: of all of them; "" takes the compact file's subset, or the folder of a log. topic: one for all; "" for
+    system: of all of them; "" uses the compact file's subset, or the folder of a log. topic: one for all; "" for
     `TOPIC`. counts: which annotation of compact files labels turns. breakdown: whether T, a possible breakdown, counts
     as one (`PB+B`).
     """
@@ -134,7 +134,7 @@ def read_dialogues(
 
 
 def spoken_dialogues(files: Sequence[Path], *, counts: Counts = "workshop") -> Iterator[SpokenDialogue]:
-    """The dialogues in the files turn by turn, for what looks at turns themselves. Raises InputError as above."""
+    """Read the dialogues in the files turn by turn. Raises InputError as above."""
     for file in files:
         for name, _, system, turns in _dialogues(file, counts):
             numbers = [at["i" if at.has("i") else "turn-index"].index() for _, _, at in turns]
@@ -166,7 +166,7 @@ def _conversation(
 
 
 def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:
-    """User turns with what answered them, and how many openings are left out."""
+    """Return user turns with their answers, and how many openings are left out."""
     found: list[_Exchange] = []
     left_out = 0
     for speaker, said, place in turns:
@@ -186,7 +186,7 @@ def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> 
 
 
 def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _Said, JsonValue]]]]:
-    """Of each dialogue: its id, its place, the system that the file names, and its turns."""
+    """Yield the id of each dialogue, its place, the system that the file names, and its turns."""
     value = read_json_value(file)
     if value.has("dialogues"):
         system = value["subset"].text() if value.has("subset") else file.stem

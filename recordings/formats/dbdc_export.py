@@ -1,8 +1,8 @@
-"""Dialogues in the official form of the Dialogue Breakdown Detection Challenges: a `*.log.json` file for each, in a
-folder for each system. `recordings.formats.dbdc` reads them back.
+"""Export dialogues in the official form of the Dialogue Breakdown Detection Challenges: a `*.log.json` file for each,
+in a folder for each system. `recordings.formats.dbdc` reads them back.
 
-A run that people annotated for breakdowns keeps how many said O, T and X; each of them becomes an annotation. Other
-turns have none, as files have that a detector is to be tried on.
+A run that people annotated for breakdowns has counts of O, T and X; each becomes that number of annotations. Other
+turns have none, as in files that a detector is applied to.
 """
 
 import re
@@ -24,7 +24,7 @@ Counts = Mapping[str, int]
 
 
 def annotator_counts(layers: Iterable[Layer]) -> dict[Target, Counts]:
-    """By system turn, the newest numbers of annotators in the layers, which are the oldest first."""
+    """Return the newest counts of annotators by system turn. The layers are ordered from the oldest."""
     found: dict[Target, Counts] = {}
     for layer in layers:
         for judgment in layer.judgments:
@@ -41,7 +41,7 @@ def write_dialogues(
 ) -> int:
     """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return how many there are.
 
-    Raises InputError if something is at `folder` already, and as `write_export` does.
+    Raises InputError if `folder` exists, and as `write_export` does.
     """
     top = Path(folder)
     if top.exists():
@@ -77,6 +77,6 @@ def _turn(number: int, speaker: str, text: str, counts: Counts) -> dict[str, Jso
 
 
 def _file_name(name: str) -> str:
-    """The name itself where it can be that of a file anywhere; else with a hash, so that two names stay apart."""
+    """Return the name itself if it is a valid file name on every system; else with a hash that keeps names apart."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "-", name).strip(".")
     return plain if plain == name and len(name) < 100 else f"{plain[:90]}-{content_hash('harvest-file', name, size=4)}"

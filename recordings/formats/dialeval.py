@@ -1,14 +1,14 @@
-"""Helpdesk dialogues of the NTCIR tasks STC-3 and DialEval, with what their annotators said of them.
+"""Helpdesk dialogues of the NTCIR tasks STC-3 and DialEval, with their annotations.
 
     [{id, turns: [{sender, utterances: [text, …]}], annotations: [{nugget: [type, …], quality: {A, E, S: level}}]}]
 
-The organisers' form; a `*.jsonl` file has one dialogue a line. A turn is a block: all that one side says before the
-other speaks. The customer is the user, the helpdesk the system. A dialogue is a topic of its own, since each is about a
-problem of its own and dialogues are what intervals resample.
+This is the organisers' form; a `*.jsonl` file has one dialogue a line. A turn is a block: all that one side says
+before the other speaks. The customer is the user, the helpdesk the system. Each dialogue is a separate topic, because
+each has its own problem and dialogues are what intervals resample.
 
-Annotators come without names, and differ from dialogue to dialogue: the first of each dialogue become the layer
-`annotator 01`, and so on. Their nugget types are judgments of turns, by the criteria of the schema `dialeval-nuggets`;
-their levels from -2 to 2 are scores from 0 to 1, by those of `dialeval-quality`.
+Annotators have no names, and differ between dialogues: the first of each dialogue become the layer `annotator 01`, and
+so on. Their nugget types are judgments of turns, by the criteria of the schema `dialeval-nuggets`; their levels from
+-2 to 2 are scores from 0 to 1, by those of `dialeval-quality`.
 
 Source: Z. Zeng, S. Kato, T. Sakai, I. Kang, "Overview of the NTCIR-15 Dialogue Evaluation Task (DialEval-1)", 2020.
 """
@@ -38,7 +38,7 @@ _LEVELS = (-2, -1, 0, 1, 2)  # of DialEval's three qualities
 @dataclass(frozen=True, slots=True)
 class Helpdesk:
     """conversations: in the order of the files, each with its dialogue's id as topic. layers: of the kind `human`, one
-    for each place in the lists of annotators. warnings: what was left out, in sentences."""
+    for each place in the lists of annotators. warnings: sentences on what was left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -54,10 +54,10 @@ class _Exchange:
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
-    """The dialogues in the files. system: who the helpdesk is; "" takes the name of the file.
+    """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file.
 
-    Raises InputError with file:line:column: a dialogue that comes twice, two blocks of one side in a row, a number of
-    types other than that of the blocks, a type or a level that does not exist.
+    Raises InputError with file:line:column: a repeated dialogue, two blocks of one side in a row, a number of types
+    other than that of the blocks, an unknown type or level.
     """
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
@@ -123,8 +123,8 @@ def _name(at: JsonValue) -> str:
 
 
 def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]:
-    """Who sent each block, the exchanges, and the number of the exchange that each block is in. A helpdesk that speaks
-    first, speaks in an exchange in which the customer says nothing."""
+    """Return the sender of each block, the exchanges, and the number of the exchange of each block. If the helpdesk
+    speaks first, the first exchange has no words of the customer."""
     senders: list[str] = []
     exchanges: list[_Exchange] = []
     numbers: list[int] = []

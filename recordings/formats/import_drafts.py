@@ -1,4 +1,4 @@
-"""A conversation of a file on its way into a run, and what it is known by: see `recordings.formats.import_numbers`."""
+"""A conversation of a file on its way into a run, and how it is identified: see `recordings.formats.import_numbers`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Words = Sequence[tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A conversation of a file. Its trial is 0 until it gets a number, unless it is known by one. name: the id or the
-    instant that it is known by; "" if it is known by neither."""
+    """A conversation of a file. Its trial is 0 until it gets a number, unless it has one. name: the id or the instant
+    that identifies it; "" for neither."""
 
     conversation: Conversation
     known: Known
@@ -26,7 +26,8 @@ class Draft:
 
 
 class Identity:
-    """Gives conversations without a number their identity. Secrets are no part of it: it stays in the recording."""
+    """Identifies conversations without a number. Secrets are not part of the identity, because it stays in the
+    recording."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
@@ -35,13 +36,13 @@ class Identity:
         return identity_of(system, topic, *names, words=self.cleaned(words))
 
     def cleaned(self, words: Words) -> Words:
-        """The words as a recording has them."""
+        """Return the words as a recording stores them."""
         clean = self._redactor.text
         return [(clean(said), None if answered is None else clean(answered)) for said, answered in words]
 
 
 def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
-    """The identity of a conversation whose words are without secrets, as those of recordings are."""
+    """Return the identity of a conversation whose words are without secrets, as in recordings."""
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 

@@ -1,7 +1,8 @@
-"""Conversations that were exported while they went on, and again later: the same id or time, and more words.
+"""Conversations that were exported while they were still growing, and again later: the same id or time, and more
+words.
 
-The longer one counts, because the shorter one is a part of it. Nothing that is recorded is written again: if the run
-holds the beginning with an end that counts, the longer one is left out and named.
+The longer one counts, because the shorter one is part of it. Recorded conversations are never rewritten: if the run
+has the beginning with an end that counts, the longer one is left out and reported.
 """
 
 from collections import Counter, defaultdict
@@ -21,7 +22,7 @@ _About = tuple[str, str]
 
 
 class RecordedImports:
-    """What a run holds already. `found` says which of it a new conversation is, or goes on from."""
+    """The conversations in a run. `found` tells which of them a new conversation equals or continues."""
 
     def __init__(self, recorded: Sequence[Conversation]) -> None:
         self._attempts: defaultdict[str, list[Conversation]] = defaultdict(list)
@@ -41,10 +42,8 @@ class RecordedImports:
                     self._same_time[now] = one.trial_id
 
     def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
-        """The draft under the identity and with the notation of times that the run has for it; as the recorded
-        conversation if it is the beginning of one. None for one that goes on from a recorded one that counts, of which
-        `refuse` gets the fault.
-        """
+        """Return the draft with the run's identity and notation of times; as the recorded conversation if it is the
+        beginning of one. None if it continues a recorded one that counts; `refuse` then gets the fault."""
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
@@ -91,7 +90,7 @@ class RecordedImports:
             )
 
     def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
-        """The attempts of the longest recorded conversation with which this one begins."""
+        """Return the attempts of the longest recorded conversation with which this one begins."""
         about = _about(draft.conversation)
         for shorter in _beginnings(words):
             identity = identity_of(*about, draft.known, draft.name, words=shorter)
@@ -100,7 +99,8 @@ class RecordedImports:
         return ()
 
     def _grown(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
-        """As an attempt of the trial that is recorded; None if an attempt of it counts and has other words."""
+        """Return the conversation as an attempt of the recorded trial; None if one of its attempts counts and has
+        other words."""
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
@@ -126,7 +126,7 @@ class RecordedImports:
 
 
 def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """The drafts without those that are the beginning of another one of the same id or time, and how many those are."""
+    """Return the drafts without beginnings of other drafts with the same id or time, and the number of those."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):
@@ -142,8 +142,8 @@ def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
 
 
 def _beginnings(words: Words) -> Iterator[Words]:
-    """What these words may have been when less of them had been said, the longest first. At least one answer: a
-    question alone identifies no conversation."""
+    """Yield possible earlier states of these words, the longest first, with at least one answer: a question alone
+    identifies no conversation."""
     for end in range(len(words), 0, -1):
         if end < len(words):
             yield words[:end]

@@ -1,14 +1,15 @@
-"""Which conversations of an import are one and the same, and the trial numbers of those that came without one.
+"""Identify equal conversations of an import, and number the trials of those without a number.
 
-A place in a file is no identity: a file of the next day begins at its first line again. A conversation is known by the
-first of these that it has, together with its system and topic:
+A place in a file does not identify a conversation: the next day's file begins at its first line again. A conversation
+is identified by the first of these that it has, together with its system and topic:
 
     number   `metadata.trial`
-    id       what another program calls it, and its words
+    id       its name in another program, and its words
     time     when it began, and its words
-    file     the bytes of its file, and its place there: the same file again holds the same conversations
+    file     the bytes of its file, and its place there: the same file again has the same conversations
 
-A conversation that was exported while it went on, and again later, counts once: see `recordings.formats.import_growth`.
+A conversation that was exported while it was still growing, and again later, counts once: see
+`recordings.formats.import_growth`.
 """
 
 from collections import Counter, defaultdict
@@ -34,7 +35,7 @@ _SAME: dict[Known, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """Each conversation once, in the order of the drafts, and sentences on what was found to be the same."""
+    """Each conversation once, in the order of the drafts, and sentences on which were found to be equal."""
 
     drafts: Sequence[Draft]
     told: Sequence[str]
@@ -43,10 +44,11 @@ class Numbered:
 def number(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
 ) -> Numbered:
-    """Numbers go on after those in `recorded`, which is what the run holds; what is there already keeps its number.
+    """Number the drafts after the conversations in `recorded`, those in the run; a draft that is already there keeps
+    its number.
 
-    refuse: gets the fault of each draft that contradicts an earlier one: another conversation under the same number, or
-    under the same id with other labels, say; or that goes on from a recorded one. It is then left out.
+    refuse: gets the fault of each draft that contradicts an earlier one, for example another conversation under the
+    same number, or under the same id with other labels; or that continues a recorded one. The draft is then left out.
     """
     run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
@@ -111,7 +113,7 @@ def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Seque
 
 
 def _alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
-    """A sentence on new conversations with the words of recorded ones, if only their file tells them apart."""
+    """Return a sentence on new conversations with the words of recorded ones, if only their file distinguishes them."""
     there = {one.trial_id for one in recorded}
     words = {_words(one) for one in recorded}
     redactor = Redactor()

@@ -1,4 +1,4 @@
-"""What an import may call a system, an outcome and a time: a wrong word here would be a wrong figure later."""
+"""Valid names of systems, outcomes and times in imports: a wrong word here would be a wrong figure later."""
 
 import math
 import re
@@ -23,7 +23,7 @@ MOST_TURNS_ALLOWED = 10_000
 
 
 def check_system_name(name: str) -> None:
-    """Raises InputError for a name that an import may not give a system; names of systems are otherwise free."""
+    """Raise InputError for a name that an import may not give a system; other names are free."""
     wrong = (
         "has an @, which would be taken for SYSTEM@RUN"
         if "@" in name
@@ -44,9 +44,8 @@ def check_system_name(name: str) -> None:
 
 
 def odd_names(systems: Iterable[str]) -> Iterator[str]:
-    """A sentence on each name of a system that does not look as it is: with white space around it, with line ends, or
-    with characters that nobody sees; and on names that look the same. They are kept, and each is a system of its own.
-    """
+    """Yield a sentence on each misleading name of a system: with white space around it, line ends, or invisible
+    characters; and on names that look the same. They are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
@@ -63,12 +62,12 @@ def odd_names(systems: Iterable[str]) -> Iterator[str]:
 
 
 def check_outcome(kind: str) -> None:
-    """Raises InputError for an outcome that no conversation can have."""
+    """Raise InputError for an outcome that no conversation can have."""
     if kind not in OUTCOMES:
         raise InputError(f"{kind!r} is no outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
 
 
 def check_time(written: str) -> None:
-    """Raises InputError for a text that is no instant; "" is one that nobody knows."""
+    """Raise InputError for a text that is not an instant; "" is an unknown one."""
     if written and moment(written) == -math.inf:
         raise InputError(f"{written!r} is no time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

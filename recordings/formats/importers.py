@@ -2,8 +2,8 @@
 
     def read(request: Request) -> Found: ...
 
-A format of our own also declares which options have no effect on it. Other distributions add formats as plain
-functions, by entry points of the group `harvest.importers`, `name = "module:read"`.
+A built-in format also declares which options have no effect on it. Plug-ins add formats as functions, by entry points
+of the group `harvest.importers`, `name = "module:read"`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,12 +38,13 @@ MADE = "imported"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be read. files: at least one. system: of conversations that do not name theirs; "" for the name of
-    their file. trial: of conversations without one. topics: None if they are made from the files, or the format has
-    some of its own. topic: of conversations that do not name theirs; "" if each does. counts, breakdown: where
-    people annotated breakdowns, which of two annotations labels turns, and whether a possible breakdown counts as one.
-    recorded: conversations that are in the run already, for formats that number theirs on. strict: refuse everything if
-    one conversation cannot be read, and leave none out.
+    """What to read.
+
+    files: at least one. system: of conversations without one; "" for the name of their file. trial: of conversations
+    without one. topics: None if they are made from the files, or the format has its own. topic: of conversations
+    without one; "" if each has one. counts, breakdown: if people annotated breakdowns, which of two annotations labels
+    turns, and whether a possible breakdown counts as one. recorded: conversations already in the run, for formats that
+    continue their numbers. strict: refuse everything if one conversation cannot be read, instead of leaving it out.
     """
 
     files: tuple[Path, ...]
@@ -62,11 +63,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the files hold. conversations: each with its `outcome`; one without an outcome counts as interrupted, and is
-    in no figure. topics: those of the conversations. most_turns: user turns that the protocol could take, by system and
-    topic, where a file says so. gold: what the files judge. notes: words about a topic's entity, by (topic, entity).
-    warnings: sentences for the person who imports. layers: other judgments, kept with the run. left_out: what is wrong
-    with each conversation that could not be read.
+    """The content of the files.
+
+    conversations: each with its `outcome`; one without an outcome counts as interrupted, and is in no figure. topics:
+    those of the conversations. most_turns: maximum user turns of the protocol, by system and topic, if a file gives
+    it. gold: judgments in the files. notes: words about a topic's entity, by (topic, entity). warnings: sentences for
+    the person who imports. layers: other judgments, kept with the run. left_out: what is wrong with each conversation
+    that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -84,9 +87,11 @@ Read: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format. read: makes conversations of files. about: what its files hold, for `harvest import --help`; "" takes
-    the first line of the docstring of `read`. unused: what a caller may ask for that would have no effect here
-    (`trial` and `topic` of a `Request`), and what to do instead. annotated: whether `counts` and `breakdown` have one.
+    """A format.
+
+    read: makes conversations of files. about: the content of its files, for `harvest import --help`; "" uses the first
+    line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a `Request`), and what to
+    do instead. annotated: True if `counts` and `breakdown` have an effect.
     """
 
     read: Read
@@ -100,12 +105,13 @@ class Importer:
 
 
 def formats() -> tuple[str, ...]:
-    """The names of all formats, those of other distributions last."""
+    """Return the names of all formats, those of plug-ins last."""
     return (*IMPORTERS, *found_in(GROUP, "importers", IMPORTERS))
 
 
 def importer(name: str) -> Importer:
-    """The importer of a format. Raises InputError for an unknown name, and for a plug-in that cannot be loaded."""
+    """Return the importer of a format. Raises InputError for an unknown name, and for a plug-in that cannot be
+    loaded."""
     if name in IMPORTERS:
         return IMPORTERS[name]
     others = found_in(GROUP, "importers", IMPORTERS)
@@ -122,7 +128,7 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
         raise TypeError("it is not a function")
 
     def guarded(request: Request) -> Found:
-        """What is not ours may fail in any way: it is then named, and not taken for a fault of Harvest."""
+        """A plug-in may fail in any way: it is then named, so that it is not mistaken for a bug in Harvest."""
         what = f"the importer {entry.name!r} of {source(entry)}"
         try:
             found = read(request)
@@ -250,7 +256,7 @@ IMPORTERS: Mapping[str, Importer] = MappingProxyType(
 
 
 def made_of(conversations: Iterable[Conversation]) -> TopicSet:
-    """Topics for conversations that came without a topic set: their names, and what was asked first."""
+    """Make topics for conversations without a topic set, from their names and first questions."""
     kind = TopicType("unknown")
     made: dict[str, Topic] = {}
     for conversation in conversations:
@@ -260,7 +266,7 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
-    """The judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
+    """Unite the judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
     found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
     for file, transcript in zip(files, transcripts, strict=True):
         for entry in transcript.gold:

@@ -1,4 +1,4 @@
-"""Conversations recorded elsewhere, put into a run folder of our own."""
+"""Put conversations recorded elsewhere into a run folder."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from topics.topic import TopicSet, check_topic_id
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many conversations were written, and how many were there already, word for word."""
+    """How many conversations were written, and how many were already there, word for word."""
 
     written: int
     known: int
@@ -40,11 +40,11 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """The header of a run of imported conversations: no protocol, and only the names of the systems.
+    """Make the header of a run of imported conversations: no protocol, and only the names of the systems.
 
-    topics: only those that occur are kept, in the order of the set. most_turns: user turns that the protocol could take
-    at most, by (system, topic), where the import knows. Raises InputError for an id that no topic can have, because a
-    run with it could never be read again, and for a name that no system may have.
+    topics: only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by
+    (system, topic), if the import knows. Raises InputError for an invalid topic id, because a run with it could never
+    be read again, and for an invalid system name.
     """
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
@@ -72,9 +72,9 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> Imported:
-    """Write conversations into a new run folder, or add them to one that was made of imports.
+    """Write conversations into a new run folder, or add them to one of imports.
 
-    A conversation that is already there, word for word, is skipped, and one that is given twice is written once. Raises
+    A conversation that is already there, word for word, is skipped, and one given twice is written once. Raises
     RunError if a different conversation is there, or is given, under the same trial and attempt, or if the header
     differs (see `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
     """
@@ -134,8 +134,8 @@ def _words(conversation: Conversation) -> str:
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
-    """What two imports of one file have in common: earlier versions did not count the turns that never came, and took a
-    last user turn for one whose reply was lost."""
+    """Reduce an import to what two imports of one file share: earlier versions did not count the turns that never
+    came, and read a last user turn as one whose reply was lost."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:

@@ -17,10 +17,10 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """User turns that a conversation can have at most, by (system, topic id).
+    """Return the maximum user turns of a conversation, by (system, topic id).
 
-    By the run's protocol; without one, by what was told on import, and by the longest of its `conversations` with the
-    system, with the turns that are missing after it.
+    It follows from the run's protocol; without one, from the import, and from the longest of its `conversations` with
+    the system, including the turns missing after it.
     """
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
@@ -40,7 +40,7 @@ def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tu
 
 
 def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
-    """The same, as it was told on import; {} if it was not."""
+    """Return the maximum given on import; {} if there is none."""
     audit = _object(header.audit)
     return {
         (system, topic): most
@@ -51,7 +51,7 @@ def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
 
 
 def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
-    """The conversations of a run, with the number of missing turns wherever its protocol tells it."""
+    """Yield the conversations of a run, with the number of missing turns if its protocol determines it."""
     protocol, topics = header.played_protocol(), header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     for one in conversations:

@@ -1,9 +1,9 @@
 """Which of the lists of messages in a record is its conversation.
 
 Logs of models keep what went in and what came out: `input` and `output`, `prompt`, `chosen` and `rejected`, a request
-and its response. Each is a part of a conversation, or another version of it. As conversations of their own they would
-count twice, or a question would be left without its answer. So a list that another one of the same record holds is a
-part of that one; if more than one is left, the record is refused.
+and its response. Each is part of a conversation, or another version of it. As separate conversations they would count
+twice, or a question would lose its answer. So a list that another one of the same record contains is part of that one;
+if more than one is left, the record is refused.
 """
 
 import re
@@ -33,7 +33,7 @@ _MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. path: the keys to it. owner: the object that it is in. said: who says what."""
+    """A list of messages in a record. path: the keys to it. owner: the object that contains it. said: who says what."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]
@@ -46,7 +46,7 @@ class MessageList:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is under a key for conversations, in the record itself."""
+        """True if it is under a key for conversations, in the record itself."""
         return len(self.path) == 1 and self.path[0] in LISTS
 
     @property
@@ -59,14 +59,15 @@ def are_messages(value: Json) -> bool:
 
 
 def is_part(*names: str | int) -> bool:
-    """Whether something under these keys is a part of a conversation by its name, such as `input` or `model_output`."""
+    """True if the keys name a part of a conversation, such as `input` or `model_output`."""
     return bool(_PARTS & _words(*names))
 
 
 def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The record as an object with `messages`; None if it has none. What lies around the messages, and in the objects
-    on the way to them, becomes a member of it, so that the record is known by its id. Raises InputError, without a
-    place, if it cannot be told what the conversation is.
+    """Return the record as an object with `messages`; None if it has none.
+
+    Members around the messages, and in the objects on the way to them, become members of it, so that the record is
+    identified by its id. Raises InputError, without a place, if the conversation is ambiguous.
     """
     every = [one for one in lists_in(record) if one.said]
     if len(every) > _MANY:
@@ -95,8 +96,8 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]] = ()) -> list[MessageList]:
-    """Every list of messages in the record, and every message that is in none, those nearest to the top first. without:
-    paths to what is not looked into."""
+    """Yield every list of messages in the record, and every message that is in none, those nearest to the top first.
+    without: paths to skip."""
     found: list[MessageList] = []
     open_: list[tuple[tuple[str | int, ...], Json, Mapping[str, Any]]] = [((), record, record)]
     for path, value, owner in open_:  # grows while it is gone through
@@ -116,7 +117,7 @@ def lists_in(record: Mapping[str, Any], without: Container[tuple[str | int, ...]
 
 
 def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bool:
-    """Whether another list holds all of it, in its order; of equal ones, the first stays."""
+    """True if another list contains all of it, in its order; of equal ones, the first stays."""
     length = len(one.said)
     return any(
         other is not one
@@ -128,8 +129,8 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """A key beside the messages whose name says that the answer is there; "" if there is none, or if what is there is
-    in the messages."""
+    """Return a key outside the messages whose name suggests an answer; "" if there is none, or if its value is in the
+    messages."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

@@ -53,8 +53,8 @@ _ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """values: by key. name, began: what other programs call it and when they say that it began, "" if they do not.
-    ignored: keys that nothing reads, as they are written for people. Errors have no place: a record has one."""
+    """values: by key. name, began: its id and start time in another program, "" for none. ignored: unused keys,
+    because they are written for people. Errors have no place: a record has one."""
 
     values: Mapping[str, Any]
     name: str = ""
@@ -63,7 +63,8 @@ class Metadata:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> Metadata:
-        """Those of a line. Raises InputError for a key that is plainly a misspelt one; others by others are left."""
+        """Return the metadata of a line. Raises InputError for a key that is clearly misspelt; unknown keys are
+        ignored."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):
             raise InputError("'metadata' is not an object")
@@ -96,7 +97,7 @@ class Metadata:
         return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
-        """The text, which `check` refuses by an InputError."""
+        """Return the text if `check` does not raise InputError for it."""
         check(text)
         return text
 
@@ -139,14 +140,14 @@ class Metadata:
         return [item or "" for item in value]
 
     def of_turns(self, key: str, turns: int) -> list[str]:
-        """A text for each user turn; [] if the line does not say."""
+        """Return a text for each user turn; [] if the line has none."""
         found = self._texts(key)
         if found and len(found) != turns:
             raise InputError(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
-        """Of each answer, and of turns after them that have none; [] if the line does not say."""
+        """Return the labels of each answer, and of turns after them that have none; [] if the line has none."""
         labels = self._texts("labels")
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
@@ -159,7 +160,7 @@ class Metadata:
         return labels
 
     def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
-        """Labels and ends that the messages of the line contradict, as phrases for people."""
+        """Return labels and ends that the messages of the line contradict, as phrases for people."""
         if MISSING in labels[:answers] and not self.text("outcome"):
             yield f"labels with {MISSING} (no such turn) for answers that are there, which count as not labelled"
         if self.text("outcome") == "completed" and not answers:
@@ -179,7 +180,7 @@ class Metadata:
             yield "an attempt above 1 without the number of its trial"
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
-        """Of each answer; None if they are those of its text."""
+        """Return the links of each answer; None if they are those of its text."""
         found: list[tuple[Link, ...] | None] = []
         for item in self._list("links"):
             if item is not None and not isinstance(item, list):
@@ -197,15 +198,15 @@ class Metadata:
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
-        """What came with the text of each turn's answer, as a recording has it; [] if the line does not say."""
+        """Return what came with the text of each turn's answer, as in a recording; [] if the line has none."""
         return self._objects("parts", turns)
 
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
-        """What the user chose among at each turn; [] if the line does not say."""
+        """Return what the user chose from at each turn; [] if the line has none."""
         return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
 
     def end_choice(self, place: Place) -> Choice | None:
-        """What a user that left chose among; None if the line does not say."""
+        """Return what a user that left chose from; None if the line does not say."""
         found = self.values.get("end_choice")
         if found is not None and not isinstance(found, dict):
             raise InputError("metadata.end_choice is not an object")
@@ -218,7 +219,7 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """How it ended, by what the line says or else by its shape; None if it was interrupted. last: who spoke last,
+        """Return how it ended, from the line or else from its shape; None if it was interrupted. last: who spoke last,
         in text or otherwise."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
@@ -239,17 +240,17 @@ class Metadata:
 
 
 def is_name(key: str) -> bool:
-    """Whether other programs keep under this key what they call a conversation."""
+    """True for a key under which other programs keep the name of a conversation."""
     return _plain(key) in _IDENTITY
 
 
 def _plain(key: str) -> str:
-    """A key without what programs write differently: `_id`, `conversationId` and `conversation-id` are the same."""
+    """Normalise a key: `_id`, `conversationId` and `conversation-id` are the same."""
     return key.replace("_", "").replace("-", "").casefold()
 
 
 def _name(value: object) -> str:
-    """A text or a whole number, also in the wrapping of a database (`{"$oid": …}`); "" for anything else."""
+    """Return a text or a whole number, also in a database wrapper (`{"$oid": …}`); "" for anything else."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
     if isinstance(value, float) and value.is_integer():  # a data frame in which the id of one row is missing
@@ -262,6 +263,6 @@ _LINKS = "for each answer a list of [text, address], or null"
 
 
 def _alike(key: str, known: str) -> bool:
-    """Whether it was plainly meant. `session_id` and its like are words of others."""
+    """True for a likely misspelling. `session_id` and similar keys are words of other programs."""
     word = key.casefold()
     return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _ALIKE

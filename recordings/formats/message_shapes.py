@@ -1,10 +1,10 @@
 """The conversations in a JSON file, whichever program wrote it; each becomes a record in the first shape.
 
-{"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one on each line, several in a list, or alone
-{"conversations": [{"from": "human", "value": "…"}, …]}                ShareGPT; `conversation` in WildChat and LMSYS
-[{"role": "user", "content": "…"}, …]                                  the messages alone {"train": [CONVERSATION, …],
-"test": [CONVERSATION, …], …}             an object with lists of any of these {"mapping": {…}, "current_node": "…"}
-ChatGPT's export, see `recordings.formats.chatgpt`
+{"messages": [{"role": "user", "content": "…"}, …], "metadata": {…}}   one a line, several in a list, or alone
+{"conversations": [{"from": "human", "value": "…"}, …]}                ShareGPT; `conversation` in WildChat, LMSYS
+[{"role": "user", "content": "…"}, …]                                  the messages alone
+{"train": [CONVERSATION, …], "test": [CONVERSATION, …], …}             an object with lists of any of these
+{"mapping": {…}, "current_node": "…"}                                  ChatGPT: `recordings.formats.chatgpt`
 """
 
 from collections import Counter
@@ -25,9 +25,8 @@ _STEPS = 500
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One conversation as a file has it. value: an object with `messages`, a list. at: where it is in the file. topic:
-    what it is about if neither it nor the caller says so. passed: what its shape leaves out, by kind.
-    """
+    """One conversation as a file has it. value: an object with `messages`, a list. at: its place in the file. topic:
+    its topic if neither it nor the caller names one. passed: what its shape leaves out, by kind."""
 
     value: Mapping[str, Any]
     at: JsonValue
@@ -35,20 +34,23 @@ class Record:
     passed: Counter[str] = field(default_factory=Counter)
 
     def placed(self, fault: InputError) -> InputError:
-        """The fault with the place of the record, which is looked for only now."""
+        """Return the fault with the place of the record, which is computed only now."""
         return InputError(fault.what, place=place_of(self.at), allowed=fault.allowed, advice=fault.advice)
 
 
 def place_of(at: JsonValue) -> Place:
-    """Its line; in a list, also its column."""
+    """Return its line; in a list, also its column."""
     return at.place if at.loc else Place(at.path, at.line)
 
 
 def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
-    """The conversations of a JSON value: its elements, all that an object holds by name or in lists, also in objects
-    within it, or itself. It is not yet known whether they can be read. unread: gets the keys of an object under which
-    something else is. alone: whether it is all that its file holds; an object of several is a record, and what it holds
-    by name are parts of one conversation (see `recordings.formats.message_lists`)."""
+    """Return the conversations of a JSON value: its elements, all that an object has by name or in lists, also in
+    objects within it, or itself. They may still turn out to be unreadable.
+
+    unread: gets the keys of an object with other content. alone: True if it is all that its file contains; an object
+    of several is a record, and what it has by name are parts of one conversation (see
+    `recordings.formats.message_lists`).
+    """
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
         return value.elements()
@@ -83,8 +85,8 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
 
 
 def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
-    """Whether several conversations that an object holds by name are conversations of their own: whole ones, none of
-    them a part of another, in an object that is not itself a record."""
+    """True if the named conversations of an object are separate: complete ones, none part of another, in an object
+    that is not itself a record."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
@@ -96,7 +98,7 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
 
 
 def _go_on(several: Sequence[JsonValue]) -> bool:
-    """Whether one of several conversations is the beginning of another. More than a record has steps are not asked."""
+    """True if one of several conversations is the beginning of another. Checks no more than a record can have steps."""
     if len(several) > _STEPS:
         return False
     said = [words for one in several if (words := _said(one.value))]
@@ -112,8 +114,8 @@ def _said(value: Json) -> list[tuple[str, str]]:
 
 
 def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
-    """One conversation as records: several if its answers branch; and what is wrong with a part of it that is left out.
-    Raises InputError, without a place, for what is no conversation."""
+    """Return one conversation as records (several if its answers branch), and what is wrong with parts that are left
+    out. Raises InputError, without a place, if it is not a conversation."""
     found = value.value
     if isinstance(found, list) and found:
         return [Record({"messages": found}, value)], None
@@ -137,7 +139,7 @@ def _holds_conversations(value: Json) -> bool:
 
 
 def is_conversation(value: Json) -> bool:
-    """An object without messages is one too, if it has the key for them and holds no conversations elsewhere."""
+    """True also for an object without messages, if it has the key for them and no conversations elsewhere."""
     if not isinstance(value, dict):
         return are_messages(value) if isinstance(value, list) else False
     if is_chatgpt(value) or _has_messages(value):

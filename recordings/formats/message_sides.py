@@ -1,7 +1,7 @@
-"""Who said what in the messages of a log: the turns of two sides. What is not text is left out.
+"""Who said what in the messages of a log: the turns of two sides. Anything but text is left out.
 
-Logs of assistants with tools hold more than what was said: calls of tools, what came back, reasoning, pictures. A user
-sees none of the first three as an answer. They are left out and counted, by kind.
+Logs of assistants with tools contain more than words: calls of tools, results, reasoning, pictures. A user sees none
+of the first three as an answer. They are left out and counted, by kind.
 """
 
 from collections import Counter
@@ -33,10 +33,9 @@ _READ = frozenset(
 
 @dataclass(slots=True)
 class Sides:
-    """turns: (said, answered); the answer to the last may be missing, of the others it is there. prompts: system
-    prompts. last: who spoke last, `user`, `assistant` or "" (also if that was no text). passed: what was passed over,
-    by kind. unread: keys of messages that nothing reads.
-    """
+    """turns: (said, answered); only the last answer may be missing. prompts: system prompts. last: who spoke last,
+    `user`, `assistant` or "" (even if that was not text). passed: what was left out, by kind. unread: unused keys of
+    messages."""
 
     turns: list[tuple[str, str | None]] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
@@ -46,7 +45,8 @@ class Sides:
 
 
 def sides_of(messages: Sequence[Json]) -> Sides:
-    """Raises InputError, without a place, for a message of another role and for one that holds nothing."""
+    """Return the turns of messages. Raises InputError, without a place, for a message of another role or without
+    content."""
     found = Sides()
     turns = found.turns
     for i, message in enumerate(messages, 1):
@@ -84,13 +84,13 @@ def sides_of(messages: Sequence[Json]) -> Sides:
 
 
 def speaks(message: Json) -> bool:
-    """Whether a value has the form of a message: it says whose it is."""
+    """True if a value has the form of a message: it names its speaker."""
     return isinstance(message, dict) and (bool({"role", "from"} & message.keys()) or _role(message) in _SIDES)
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
-    """Who says what in messages, `user` or `assistant`, in the same words whichever notation they are in: only to
-    compare lists of messages. What is neither is left out."""
+    """Return who says what, `user` or `assistant`, in the same words for every notation: only for comparing lists of
+    messages. Other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
         side = "user" if _role(message) in _USER else "assistant" if _role(message) in _ASSISTANT else ""
@@ -111,7 +111,7 @@ def _role(message: Json) -> object:
 
 
 def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> str | None:
-    """None if what it holds is no text."""
+    """None if it contains no text."""
     content = message.get("content", message.get("value"))
     if content in (None, "") and isinstance(message.get("refusal"), str):
         return str(message["refusal"])
@@ -137,8 +137,8 @@ def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> st
 
 
 def _join_texts(texts: Sequence[str]) -> str:
-    """Parts are texts of their own, like messages of one side in a row; but an answer that names its sources comes in
-    pieces of a sentence, whose white space or punctuation is at their edges."""
+    """Join parts by line ends, like messages of one side in a row; but an answer with sources comes in pieces of a
+    sentence, with white space or punctuation at their edges."""
     found = ""
     for text in texts:
         goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS

@@ -3,10 +3,10 @@
     {"messages": [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}],
      "metadata": {"system": "B1", "topic": "M002", "trial": 1, "labels": ["o"], "outcome": "completed"}}
 
-Texts, links, labels and outcomes come back exactly, and with them every figure that needs no judgments by people or
-models. Files by others may have other shapes (`recordings.formats.message_shapes`), and messages that are no text
-(`recordings.formats.message_sides`); a greeting before the first user turn is read as a turn with empty user words,
-several messages of one side in a row are joined by a line end. What is left out is counted and said.
+Texts, links, labels and outcomes are read back exactly, and with them every figure that needs no judgments by people
+or models. Other programs' files may have other shapes (`recordings.formats.message_shapes`), and messages without text
+(`recordings.formats.message_sides`). A greeting before the first user turn is read as a turn with empty user words;
+several messages of one side in a row are joined by a line end. What is left out is counted and reported.
 """
 
 import hashlib
@@ -48,8 +48,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """text: with `mark` in the place of each byte that is no text; mark: "" if there is none. faults: by the line, the
-    first such byte on it, as it is named to people."""
+    """text: with `mark` instead of each byte that is not text. mark: "" if there is none. faults: the first such byte
+    of each line, as shown to people."""
 
     text: str
     path: str
@@ -58,7 +58,7 @@ class SalvagedText:
 
     @classmethod
     def of(cls, data: bytes, path: str, kind: str) -> Self:
-        """Raises InputError for a file that is no text at all, such as an archive."""
+        """Decode a file. Raises InputError if it is not text at all, such as an archive."""
         try:
             return cls(decode(data, path, kind), path, "", {})
         except InputError as fault:
@@ -71,8 +71,8 @@ class SalvagedText:
             return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
 
     def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
-        """As `json_values`, of lists with bad records too; a line that is no JSON is named for the byte, if that is
-        why."""
+        """Like `json_values`, but also for lists with bad records; if a line is not JSON because of a bad byte, the
+        byte is named."""
 
         def refuse(fault: InputError) -> None:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
@@ -83,7 +83,7 @@ class SalvagedText:
             raise (next(iter(self.faults.values()), fault)) from None
 
     def check(self, value: JsonValue) -> None:
-        """Raises InputError if such a byte is in the value; with its place, if nothing else is on its lines."""
+        """Raise InputError if such a byte is in the value; with its place, if nothing else is on its lines."""
         if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
@@ -105,9 +105,11 @@ _PLACED = 20
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What files hold. prompts: system prompts by (system, topic, trial). most_turns: user turns that the protocol
-    could take at most, by (system, topic), where a file says so. warnings: sentences for the person who imports.
-    left_out: what is wrong with each conversation that could not be read.
+    """The content of the files.
+
+    prompts: system prompts by (system, topic, trial). most_turns: maximum user turns of the protocol, by (system,
+    topic), if a file gives it. warnings: sentences for the person who imports. left_out: what is wrong with each
+    conversation that could not be read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -126,12 +128,12 @@ def read_messages(
     strict: bool = True,
     clock: Now = utc_now,
 ) -> Messages:
-    """The conversations in the files.
+    """Read the conversations in the files.
 
-    system: of those whose metadata does not say; "" takes the name of the file. topic: likewise; "" if each does.
-    topics: names of topics that are allowed. recorded: what the run holds already, see
-    `recordings.formats.import_numbers`. clock: by which times are in the future. Raises InputError, with file:line, for
-    the first conversation that cannot be read; not strict: where none can be.
+    system: of those whose metadata have none; "" uses the name of the file. topic: likewise; "" if each has one.
+    topics: names of topics that are allowed. recorded: the content of the run, see
+    `recordings.formats.import_numbers`. clock: for detecting times in the future. Raises InputError, with file:line,
+    for the first conversation that cannot be read; if not strict, only if none can.
     """
     left_out: list[InputError] = []
 
@@ -162,7 +164,7 @@ def read_messages(
 
 @dataclass(slots=True)
 class _File:
-    """name: its path. system: of conversations that name none. digest: of its bytes. from_zero: whether its trials are
+    """name: its path. system: of conversations without one. digest: of its bytes. from_zero: True if its trials are
     counted from 0."""
 
     name: str
@@ -179,7 +181,7 @@ class _File:
 
 
 class _Reading:
-    """Reads files one after the other, and remembers what it passes over."""
+    """Reads files one after the other, and remembers what it leaves out."""
 
     def __init__(
         self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None], now: datetime
@@ -211,7 +213,7 @@ class _Reading:
             yield f"odd, and kept as the file has it: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
 
     def records(self, file: str | PathLike[str], system: str) -> _File:
-        """What a file holds, line by line. Those that cannot be read are refused."""
+        """Yield the content of a file, line by line. Unreadable lines are refused."""
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
@@ -233,7 +235,7 @@ class _Reading:
 
     def count_from_zero(self, files: Sequence[_File]) -> None:
         """Find the files that count trials from 0, and with them all files that number trials of the same systems: one
-        log may go on in the next file."""
+        log may continue in the next file."""
         for file in files:
             file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
         counting = [file for file in files if file.from_zero]
@@ -247,7 +249,7 @@ class _Reading:
                     self.from_zero.append(f"{other.name}: trials are counted from 0, {about}, so 1 is added to each")
 
     def drafts(self, file: _File) -> Sequence[Draft]:
-        """The conversations of a file. Those that cannot be read are refused."""
+        """Yield the conversations of a file. Unreadable ones are refused."""
         first, found = 0 if file.from_zero else 1, []
         for place, (record, told) in enumerate(file.read, 1):
             try:
@@ -269,7 +271,7 @@ class _Reading:
             self.refuse(record.placed(fault))
 
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
-        """first: what the trials of the file are counted from. place: names the record, by the bytes of its file."""
+        """first: the number of the file's first trial. place: identifies the record by the bytes of its file."""
         system = told.text("system") or system
         topic = told.text("topic") or self.topic or record.topic
         if not topic:

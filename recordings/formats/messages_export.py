@@ -16,16 +16,15 @@ def write_messages(
     *,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write the conversations to `path`, whole or not at all. most_turns: user turns that the protocol could take at
-    most, by (system, topic). Raises as `write_export` does."""
+    """Write the conversations to `path`, completely or not at all. most_turns: maximum user turns of the protocol, by
+    (system, topic). Raises as `write_export` does."""
     known = most_turns or {}
     data = b"".join(messages_line(one, known.get((one.key.system, one.key.topic), 0)) for one in conversations)
     write_export(path, data)
 
 
 def messages_line(conversation: Conversation, most_turns: int = 0) -> bytes:
-    """One conversation as a line. The metadata hold everything that `recordings.formats.messages.read_messages` needs
-    to give it back."""
+    """Return one conversation as a line, with the metadata that `recordings.formats.messages.read_messages` needs."""
     messages = []
     for turn in conversation.turns:
         messages.append({"role": "user", "content": turn.said})

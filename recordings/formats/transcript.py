@@ -1,4 +1,4 @@
-"""The annotated transcript text of the GFRC paper (Figure 5), read.
+"""Read the annotated transcript text of the GFRC paper (Figure 5).
 
     ##### M002                        a topic; a conversation begins
     ### U1                            user turn 1; the lines below it are what was said
@@ -6,16 +6,16 @@
     Back to the Future (1985): https://www.imdb.com/title/tt0088763/
     #L2                               the last URL before this line is highly relevant; a note may follow
     wc= 35                            its last word is the 35th of the conversation: a check of the file
-    #RATINGS: (0,0,0,1) #1.3M         its membership in the groups of an attribute set, and what it was read from
+    #RATINGS: (0,0,0,1) #1.3M         its membership in the groups of an attribute set, and the raw value
 
-Annotations stand below the line they are about, in any order, and are no part of what was exchanged. A file holds
-one conversation for each topic; which system and which trial come from the caller, or from a line that we write:
+Annotations follow the line they are about, in any order, and are not part of the conversation. A file has one
+conversation for each topic; system and trial come from the caller, or from a line that Harvest writes:
 
     ###### harvest-transcript/1 system=B1 trial=1 …
 
-Under such a line texts come back exactly: a text line that begins like an annotation has a backslash before it,
-and one that UTF-8 cannot hold stands as a JSON string behind a backslash. `#URL: …` names the URL that the
-annotations below it are about, where that is not the last one before them.
+Under such a line texts are read back exactly: a text line that begins like an annotation has a backslash before it,
+and one that UTF-8 cannot represent is a JSON string after a backslash. `#URL: …` names the URL that the annotations
+below it are about, if that is not the last one before them.
 """
 
 import json
@@ -47,10 +47,9 @@ _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a file holds. gold: the judged entities. notes: the annotator's words by (topic, entity).
-    warnings: what was understood but does not agree, each with file:line. most_turns: user turns that the protocol
-    could take at most, by (system, topic), where the file says so.
-    """
+    """The content of a file. gold: the judged entities. notes: the annotator's words by (topic, entity). warnings:
+    inconsistencies, each with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if the
+    file gives it."""
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable
@@ -62,11 +61,11 @@ class Transcript:
 def read_transcript(
     path: str | PathLike[str], *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """The conversations and judgments in the file at `path`.
+    """Read the conversations and judgments in the file at `path`.
 
-    system, trial: of conversations without a line of ours. topics: what the topics' names mean, how entities are
-    identified and how many groups an attribute set has; without it URLs stand for entities in their canonical form.
-    Raises InputError with file:line:column.
+    system, trial: of conversations without a line from Harvest. topics: the topics' names, how entities are identified
+    and how many groups an attribute set has; without it canonical URLs identify entities. Raises InputError with
+    file:line:column.
     """
     text = decode(read_bytes(path), fspath(path), "a transcript")
     return parse_transcript(text, fspath(path), system=system, trial=trial, topics=topics)
@@ -75,7 +74,7 @@ def read_transcript(
 def parse_transcript(
     text: str, path: str, *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """The same for a text; `path` names it in messages."""
+    """Read a text likewise; `path` names it in messages."""
     text = text.removeprefix("\ufeff")
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")
@@ -153,7 +152,6 @@ class _Reader:
             self._further(self.heading.judged)
 
     def _further(self, entry: GoldEntry) -> None:
-        """Gold that no reply mentions."""
         if self.topics is not None:
             self._known(entry.topic)
             for name, vector in entry.groups.items():

@@ -1,4 +1,4 @@
-"""The lines of a transcript that judge what was said: grades, shares of groups, word counts, the URLs they mean."""
+"""The lines of a transcript with judgments: grades, shares of groups, word counts, and their URLs."""
 
 import re
 from collections.abc import Iterable
@@ -24,13 +24,13 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)])\s+")
 
 
 def entity_key(topic: Topic | None, href: str) -> str:
-    """What names the entity behind a URL: its key where it is of the kind the topic asks for, else the URL."""
+    """Return the name of the entity behind a URL: its key if it is of the kind the topic asks for, else the URL."""
     kind = topic.type.url if topic else None
     return (kind.key(href) if kind else None) or canonical_url(href)
 
 
 def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> AttributeSet:
-    """The attribute set of a vector of `size` shares. place: of the shares. Raises InputError."""
+    """Return the attribute set of a vector of `size` shares. place: of the shares. Raises InputError."""
     known = topics.attributes.get(name)
     if known is None:
         names = ", ".join(topics.attributes)
@@ -43,7 +43,7 @@ def attribute_set(topics: TopicSet, name: str, size: int, place: Place) -> Attri
 
 @dataclass(frozen=True, slots=True)
 class _Mention:
-    """A URL in a reply. position: of its last word, counted from the beginning of the conversation, from 1."""
+    """A URL in a reply. position: of its last word in the conversation, from 1."""
 
     href: str
     title: str
@@ -70,8 +70,8 @@ class _Judged:
 class Annotations:
     """The annotations of one file. An annotation is about the last URL before it in its turn, or the one it names.
 
-    topics: how entities are identified, and how many groups an attribute set has. warnings: what was understood but
-    does not agree, each with file:line.
+    topics: how entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each with
+    file:line.
     """
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
@@ -85,12 +85,12 @@ class Annotations:
         self._judged: dict[tuple[str, str], _Judged] = {}
 
     def begin_turn(self, topic_id: str, topic: Topic | None) -> None:
-        """A turn begins: no URL stands before its annotations yet."""
+        """Begin a turn, which has no URL yet."""
         self._topic_id, self._topic = topic_id, topic
         self._mention = self._current = None
 
     def hear(self, lines: list[str], words: int) -> None:
-        """Note the last URL of the last line. lines: of the turn; words: of the conversation before that line."""
+        """Note the last URL of the last line. lines: of the turn. words: of the conversation before that line."""
         line = lines[-1]
         for url in find_urls(line)[-1:]:
             position = words + len(line[: url.end].split())
@@ -98,9 +98,8 @@ class Annotations:
             self._current = None
 
     def take(self, line: str, number: int, lines: list[str], words: int, *, exact: bool) -> bool:
-        """Whether a line is an annotation, which is then taken. exact: texts of the file come back exactly, so that
-        what only looks like an annotation cannot be text. words: of the conversation before it. Raises InputError.
-        """
+        """Return True for an annotation, which is then stored. exact: texts of the file are escaped, so a malformed
+        annotation cannot be text. words: of the conversation before it. Raises InputError."""
         self._line = number
         if found := _GRADE.fullmatch(line):
             self._grade(int(found[1]), found[2].lstrip("# ").strip())
@@ -116,7 +115,8 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """What was judged, and the annotator's words by (topic, entity). further: judged, and in no reply."""
+        """Return the judgments, and the annotator's words by (topic, entity). further: entities judged but in no
+        reply."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():
@@ -137,7 +137,7 @@ class Annotations:
         return InputError(what, place=Place(self.path, self._line, column), allowed=allowed, advice=advice)
 
     def _about(self) -> _Judged:
-        """What the annotation at hand is about."""
+        """Return what the current annotation is about."""
         if self._mention is None:
             raise self._error("an annotation with no URL before it in this turn", advice="put it below the URL's line")
         if self._current is None:
@@ -162,7 +162,7 @@ class Annotations:
             self.warnings.append(f"{place}: wc= {count}, but {words} of the conversation")
 
     def _point_at(self, href: str, lines: list[str], words: int) -> None:
-        """The annotations that follow are about this URL: the first such one in the nearest line above."""
+        """Make the following annotations about this URL: its first mention in the nearest line above."""
         for i in range(len(lines) - 1, -1, -1):
             words -= len(lines[i].split())
             for url in find_urls(lines[i]):
@@ -202,7 +202,7 @@ class Annotations:
         raise self._error(f"{text!r} is not a share", column=column, allowed="0, 1, 1/2, 0.25")
 
     def _refuse_misspelt(self, line: str, exact: bool) -> None:
-        """A grade that is none would be text: its words would be counted, and its URL would have no grade."""
+        """Refuse an invalid grade. As text, its words would be counted, and its URL would have no grade."""
         if _LIKE_GRADE.fullmatch(line):
             way_out = "put a backslash before it" if exact else "take out its #"
             allowed, advice = "#L0 to #L9; a note may follow", f"if this is text of a reply, {way_out}"
@@ -214,7 +214,7 @@ class Annotations:
 
 
 def _title(before: str, lines: list[str]) -> str:
-    """What an entity is called: the words before its URL on the line, or the line above; "" if there are none."""
+    """Return the name of an entity: the words before its URL on the line, or the line above; "" for none."""
     urls = find_urls(before)
     text = before[urls[-1].end :] if urls else before
     if not text.strip(" \t-–:*•|[](<") and lines[:-1]:

@@ -1,9 +1,9 @@
-"""The annotated transcript text, written: what `recordings.formats.transcript` reads back exactly.
+"""Write the annotated transcript text, which `recordings.formats.transcript` reads back exactly.
 
-What comes back: identity, texts, links, states, labels, who spoke, outcome, times of start and end, and the gold of the
-topics, and with them every figure that needs no judgments by people or models. What a transcript has no place for:
-those judgments, times of turns, tokens, evidence, the reasons of routes. A run folder keeps all of that; a transcript
-is for reading and annotating.
+It contains identity, texts, links, states, labels, speakers, outcome, start and end times, and the gold of the topics,
+and with them every figure that needs no judgments by people or models. It does not contain those judgments, times of
+turns, tokens, evidence, and the reasons of routes. A run folder keeps all of that; a transcript is for reading and
+annotating.
 """
 
 import json
@@ -32,7 +32,7 @@ def write_transcript(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> None:
-    """Write `transcript_text` to `path`, whole or not at all. Raises as `write_export` does."""
+    """Write `transcript_text` to `path`, completely or not at all. Raises as `write_export` does."""
     text = transcript_text(conversations, gold=gold, topics=topics, most_turns=most_turns)
     write_export(path, text.encode())
 
@@ -44,10 +44,10 @@ def transcript_text(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
-    """The conversations as annotated text.
+    """Return the conversations as annotated text.
 
-    gold: what annotations are written from; entities that stand in no reply come at the end. topics: to know the
-    entities. most_turns: user turns that the protocol could take at most, by (system, topic).
+    gold: the source of annotations; entities that are in no reply come at the end. topics: to identify entities.
+    most_turns: maximum user turns of the protocol, by (system, topic).
     """
     known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
@@ -66,7 +66,7 @@ def transcript_text(
 def _conversation(
     conversation: Conversation, gold: GoldTable, topics: TopicSet | None, judged: set[str]
 ) -> Iterator[str]:
-    """Its lines; the entities that they annotate are added to `judged`."""
+    """Yield its lines, and add the entities that they annotate to `judged`."""
     key = conversation.key
     yield f"##### {encode(key.topic)}"
     words = 0

@@ -1,10 +1,10 @@
-"""What a transcript's text has no place for, as lines of our own: `###### harvest-transcript/1 system=B1 trial=1 …`.
+"""Lines for what a transcript's text cannot express: `###### harvest-transcript/1 system=B1 trial=1 …`.
 
-    one above each conversation     identity, outcome, states; and where there are any: turns that are missing after its
-                                    end, who spoke, what they chose among, links whose address the text does not hold
+    one above each conversation     identity, outcome, states; and if there are any: turns that are missing after its
+                                    end, speakers, their choices, links whose address is not in the text
     one for each further entity     `###### judged=M002 entity=… grade=2 …`: gold that no reply in the file mentions
 
-Words are name=value, percent-encoded so that no value holds a blank. A reader passes over names it does not know.
+Words are name=value, percent-encoded so that no value has a space. A reader ignores unknown names.
 """
 
 import json
@@ -41,10 +41,9 @@ def encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a line of ours says. own: all its values by name. links: of the answers, by turn, whose text does not give
-    them. speakers: by user turn, which simulated user of the protocol spoke and what it did. choices: by user turn,
-    what it chose among; at 0, as it left. judged: the entity, where it is the line of one.
-    """
+    """The content of such a line. own: all its values by name. links: of the answers whose text does not give them, by
+    turn. speakers: the simulated user of each user turn, and its act. choices: its choice at each user turn; at 0, of
+    leaving. judged: the entity, if it is the line of one."""
 
     own: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
@@ -61,7 +60,7 @@ NOTHING = Heading()
 
 
 def parse_heading(pairs: Iterable[str]) -> Heading:
-    """The values in `pairs`, each name=value. Raises ValueError, with what is wrong, for the first that is not."""
+    """Parse `pairs`, each name=value. Raises ValueError for the first invalid one."""
     own: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -85,7 +84,7 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
 
 
 def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> str:
-    """The line above a conversation. most_turns: user turns that its protocol could take; 0 if nothing says."""
+    """Return the line above a conversation. most_turns: maximum user turns of its protocol; 0 if unknown."""
     key, outcome = conversation.key, conversation.outcome
     speakers = []
     for turn in conversation.turns:
@@ -121,7 +120,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
 
 
 def judged_line(entry: GoldEntry) -> str:
-    """The line of an entity that is judged and stands in no reply."""
+    """Return the line of an entity that is judged but in no reply."""
     pairs = {"judged": entry.topic, "entity": entry.entity, "grade": str(entry.grade), "title": entry.title}
     for name, vector in entry.groups.items():
         pairs[f"group:{name}"] = written_vector(vector)
@@ -134,7 +133,7 @@ def _write_pairs(pairs: Mapping[str, str]) -> Iterator[str]:
 
 
 def own_links(turns: Iterable[Turn]) -> list[list[list[str]] | None]:
-    """The links of each turn's answer as [text, address]; None if they are those that its text gives."""
+    """Return the links of each turn's answer as [text, address]; None if the text gives them."""
     found: list[list[list[str]] | None] = []
     for turn in turns:
         answer = turn.reply.answer if turn.reply else Answer("")
@@ -152,7 +151,6 @@ def _gold_entry(own: Mapping[str, str]) -> GoldEntry:
 
 
 def _vector(text: str) -> tuple[float, ...]:
-    """What `written_vector` wrote."""
     shares = [share.partition("/") for share in text.removeprefix("(").removesuffix(")").split(",")]
     try:
         found = tuple(float(above) / float(below or 1) for above, _, below in shares)

@@ -1,4 +1,4 @@
-"""A conversation as it is read from a transcript, and what may be concluded from what the file does not say."""
+"""A conversation as it is read from a transcript, with conclusions from what the file leaves out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ class OpenTurn:
     lines: list[str] = field(default_factory=list)
 
     def text(self, *, exact: bool) -> str:
-        """The text. Not exact: without the blank lines that stand around it in the file for the eye."""
+        """Return the text; unless exact, without the blank lines around it."""
         if exact:
             return "\n".join(self.lines)
         lines = list(self.lines)
@@ -37,7 +37,8 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation under way. heading: our own line above it. exact: texts are escaped, nothing is trimmed."""
+    """A conversation being read. heading: the line from Harvest above it. exact: texts are escaped, nothing is
+    trimmed."""
 
     system: str
     topic_id: str
@@ -62,7 +63,7 @@ class Draft:
         return self.turns[-1] if self.turns else None
 
     def fault(self, speaker: str, number: int) -> str:
-        """Why this turn cannot come next; "" if it can."""
+        """Return why this turn cannot come next; "" if it can."""
         wanted = ("U", 1)
         if self.open is not None:
             wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
@@ -117,22 +118,22 @@ class Draft:
 
 
 def state_name(states: list[str], number: int) -> str:
-    """The protocol state in which turn `number` was said; `turn-<number>` where nobody knows."""
+    """Return the protocol state in which turn `number` was said; `turn-<number>` if unknown."""
     return states[number - 1] if number <= len(states) and states[number - 1] else f"turn-{number}"
 
 
 def imported_route(number: int, state: str, label: str, target: str) -> Route:
-    """A decision somebody else took: the label, without the reasons."""
+    """Return the route of a decision made elsewhere: the label, without the reasons."""
     return Route(number, state, label, IMPORT_RULE, "1", (), target)
 
 
 def marked_breakdown(never: int, detail: str) -> Outcome:
-    """The end of a conversation after which a file marks `never` turns as turns that never came."""
+    """Return the end of a conversation after which a file marks `never` turns as turns that never came."""
     return Outcome("breakdown", IMPORT_RULE, detail, never)
 
 
 def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
-    """The conversation in a draft, and warnings, each with file:line."""
+    """Return the conversation in a draft, and warnings, each with file:line."""
     said = [turn for turn in draft.turns if turn.speaker == "U"]
     replies = {turn.number: turn for turn in draft.turns if turn.speaker == "S"}
     broke_down = any(turn.label == "-" for turn in replies.values())
@@ -167,6 +168,6 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
 
 
 def topic_names(topics: TopicSet) -> str:
-    """The first topics of a set, for a message that says what is allowed."""
+    """Return the first topics of a set, for a message about what is allowed."""
     names = [topic.id for topic in topics.topics]
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

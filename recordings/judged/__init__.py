@@ -1,1 +1,1 @@
-"""What people and models judged, decided and wanted."""
+"""Judgments and decisions by people and models, and the nuggets they want."""

@@ -1,12 +1,12 @@
 """Decisions that people make one at a time, each on disk before it counts, in a run's `decisions/` folder.
 
-    decisions/000001.jsonl, …   a file for each process that took decisions, append-only; a line is a decision, or takes
-                                one back; where a file could not be written, the process goes on in another
+    decisions/000001.jsonl, …   a file for each process that recorded decisions, append-only; a line is a decision, or
+                                takes one back; if a file cannot be written, the process continues in another
     decisions/000001.chain, …   hashes of its lines (`recordings.log.chain`)
-    decisions/lock              held while a process takes some
+    decisions/lock              held while a process records some
 
-Every line has an id that whoever decided made: the same line twice is one decision. A later decision on the same thing
-replaces an earlier one, which stays in its file. `recordings.judged.judgments.read_layers` hands them on as layers.
+Every line has an id made by whoever decided: the same line twice is one decision. A later decision on the same thing
+replaces an earlier one, which stays in its file. `recordings.judged.judgments.read_layers` returns them as layers.
 """
 
 from __future__ import annotations
@@ -40,11 +40,9 @@ FOLDER = "decisions"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What one person said. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
-    about: one thing or several that were judged as one, each as the `about` of a judgment. value: JSON. note: in the
-    person's own words. at: UTC time, ISO 8601. adjudicates: the person saw what others had said, and decided between
-    them.
-    """
+    """One person's decision. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
+    about: one or more things judged as one, each as the `about` of a judgment. value: JSON. note: in the person's own
+    words. at: UTC time, ISO 8601. adjudicates: the person saw others' decisions, and decided between them."""
 
     id: str
     by: str
@@ -60,17 +58,15 @@ class Decision:
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """standing: those that were not taken back, in the order in which they were made; a later one on the same thing
-    replaces an earlier one. ids: of every line, with those taken back and those that took back.
-    """
+    replaces an earlier one. ids: of every line, including those that take back or were taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()
 
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
-    """All decisions of a run, also while some are being made. A line that a killed process left torn was never
-    acknowledged, and is ignored. Raises RunError, with file and line, for an invalid decision.
-    """
+    """Read all decisions of a run, even while some are being made. A torn line of a killed process was never
+    acknowledged, and is ignored. Raises RunError, with file and line, for an invalid decision."""
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()
@@ -118,10 +114,10 @@ def is_about(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Takes decisions: one process at a time, in a file of its own.
+    """Records decisions: one process at a time, in its own file.
 
-    The file is made with the first line, so that looking leaves nothing behind. Where it could not be written, nothing
-    that is not known to be on the disk counts, and the next line begins a new file.
+    The file is created with the first line, so that reading leaves nothing behind. If it cannot be written, only what
+    is known to be on the disk counts, and the next line begins a new file.
     """
 
     run: Path
@@ -134,7 +130,7 @@ class DecisionBook:
 
     @classmethod
     def open(cls, run: str | PathLike[str], *, clock: Now = utc_now) -> DecisionBook:
-        """Raises RunError if another process takes decisions on this run, and StoreError."""
+        """Open the book of a run. Raises RunError if another process records decisions on it, and StoreError."""
         folder = inner_folder(Path(run), FOLDER, FOLDER)
         try:
             folder.mkdir(exist_ok=True)
@@ -151,9 +147,8 @@ class DecisionBook:
             raise
 
     async def decide(self, decision: Decision) -> Decision:
-        """The decision as it is kept (secrets taken out of the note, with its time), on disk when this returns. One
-        whose id is known is not written again. Raises StoreError.
-        """
+        """Return the decision as it is kept (note redacted, with its time), once it is on disk. One with a known id is
+        not written again. Raises StoreError."""
         kept = Decision(
             decision.id,
             decision.by,
@@ -175,7 +170,7 @@ class DecisionBook:
         return kept
 
     async def take_back(self, known: str, by: str, decision: str) -> None:
-        """The line `known` takes back the decision of that id; on disk when this returns. Raises StoreError."""
+        """Take back the decision with that id by the line `known`; on disk when this returns. Raises StoreError."""
         await self._append(known, {"id": known, "by": by, "undo": decision, "at": stamp(self.clock())})
 
     async def _append(self, known: str, row: Mapping[str, Json]) -> None:
@@ -199,8 +194,8 @@ class DecisionBook:
         self._unsafe.pop(known, None)
 
     async def _give_up(self, journal: Journal) -> None:
-        """Leave a file behind that may end in half a line. What it was given and is not known to hold is forgotten, so
-        that it is written again where it is sent again: the same line in two files is one decision."""
+        """Abandon a file that may end in half a line. Lines it is not known to have are forgotten, so that they are
+        written again if sent again: the same line in two files is one decision."""
         lost = [known for known, written in self._unsafe.items() if written is journal]
         for known in lost:
             del self._unsafe[known]
@@ -253,7 +248,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
 
 
 def _make_safe(file: Path) -> None:
-    """What a killed process wrote may not be on the disk yet, and is acknowledged when it is sent again."""
+    """Sync what a killed process wrote, which may not be on the disk yet but is acknowledged when sent again."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:

@@ -1,4 +1,4 @@
-"""Gold kept with a run: what is known of entities, as layers of the kind `gold`, written and read back."""
+"""Gold kept with a run: judgments of entities as layers of the kind `gold`, written and read back."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ TABLE = "gold table"
 def gold_judgments(
     entries: Iterable[GoldEntry], notes: Mapping[tuple[str, str], str] | None = None
 ) -> tuple[Judgment, ...]:
-    """Gold entries as judgments with the criterion `gold`. notes: by (topic, entity)."""
+    """Return gold entries as judgments with the criterion `gold`. notes: by (topic, entity)."""
     found = []
     for entry in entries:
         value: dict[str, Json] = {"grade": entry.grade, "title": entry.title}
@@ -33,10 +33,10 @@ def gold_judgments(
 
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
-    """The gold entries in the layers of kind `gold`; a later layer wins over an earlier one for the same entity.
+    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same entity.
 
-    topics: whose attribute sets say how many shares a membership has. Raises RunError, with file and line, if a
-    judgment is not what a gold judgment must be.
+    topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and line, for an
+    invalid gold judgment.
     """
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
@@ -100,7 +100,7 @@ def keep_gold(
     notes: Mapping[tuple[str, str], str] | None = None,
     clock: Now = utc_now,
 ) -> None:
-    """Keep `table` as a layer of the run, unless the newest layer from that author and source says the same."""
+    """Keep `table` as a layer of the run, unless the newest layer from that author and source is equal."""
     judgments = gold_judgments(table, notes)
     same = [layer for layer in read_layers(run) if (layer.kind, layer.author, layer.source) == ("gold", author, source)]
     if judgments and not (same and same[-1].judgments == judgments and same[-1].version == version):
@@ -108,15 +108,15 @@ def keep_gold(
 
 
 def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | None = None) -> GoldTable:
-    """The gold in the layers of several runs: of two opinions on one entity the newer one counts.
+    """Read the gold in the layers of several runs: of two judgments of one entity the newer one counts.
 
-    topics: only entries for these; None takes all.
+    topics: only entries for these; None reads all.
     """
     return gold_table((layer for run in runs for layer in read_layers(run)), topics)
 
 
 def gold_table(layers: Iterable[Layer], topics: TopicSet | None = None) -> GoldTable:
-    """The gold in these layers, as `read_gold_layers` has it."""
+    """Return the gold in these layers, as `read_gold_layers` does."""
     ordered = sorted(layers, key=lambda layer: layer.made_at)
     known = None if topics is None else {topic.id for topic in topics.topics}
     return GoldTable(entry for entry in gold_entries(ordered, topics) if known is None or entry.topic in known)

@@ -1,8 +1,8 @@
 """Layers of judgments in a run's `judgments/` folder: opinions of people, rules or models on a nugget or a turn.
 
-A layer is one file: a header line that names the kind (gold, human, rule, model), the author and its version, then
-one judgment a line. Layers are never changed and never overwritten; a new opinion is a new layer. The file's name
-ends in the hash of its content, so that merging runs keeps every layer once.
+A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, then one
+judgment a line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends in the
+hash of its content, so that merging runs keeps every layer once.
 
 Decisions that people make one at a time (`recordings.judged.decisions`) are read as layers too.
 """
@@ -47,10 +47,9 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """One judgment. about: what is judged, by name: `topic` and `entity` for a nugget wherever it appears;
-    `trial` (identity), `attempt` and `turn` for a turn. criterion: what it is judged for. value: JSON.
-    note: in the judge's own words. samples: what a model said each time it was asked, where it was asked several times.
-    """
+    """One judgment. about: the judged thing, by name: `topic` and `entity` for a nugget wherever it appears; `trial`
+    (identity), `attempt` and `turn` for a turn. criterion: the criterion it is judged by. value: JSON. note: in the
+    judge's own words. samples: the model's replies, if it was asked several times."""
 
     about: Mapping[str, str | int]
     criterion: str
@@ -60,7 +59,7 @@ class Judgment:
 
     @property
     def unjudged(self) -> str:
-        """Why a model that was asked gave no judgment; "" if there is one."""
+        """Why a model gave no judgment; "" if it gave one."""
         match self.value:
             case {"unjudged": str(why)}:
                 return why
@@ -69,7 +68,7 @@ class Judgment:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a judgment is about, in one recorded conversation: a turn of one speaker, a span of its text, or the
+    """The target of a judgment in one recorded conversation: a turn of one speaker, a span of its text, or the
     conversation as a whole.
 
     trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker: `system` or `user`. start,
@@ -84,7 +83,7 @@ class Target:
     end: int = -1
 
     def about(self) -> dict[str, str | int]:
-        """As the `about` of a judgment; the speaker is left out where it is the system."""
+        """Return it as the `about` of a judgment, without the speaker if it is the system."""
         if not self.turn:
             return {"trial": self.trial, "attempt": self.attempt}
         found: dict[str, str | int] = {"trial": self.trial, "attempt": self.attempt, "turn": self.turn}
@@ -94,7 +93,7 @@ class Target:
 
     @staticmethod
     def of(judgment: Judgment) -> Target | None:
-        """The target of a judgment about a turn or a span; None if it is about something else."""
+        """Return the target of a judgment about a turn or a span; None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), "turn": int(turn), **rest}:
                 speaker, start, end = rest.get("speaker", "system"), rest.get("start", -1), rest.get("end", -1)
@@ -104,7 +103,7 @@ class Target:
 
     @staticmethod
     def of_dialogue(judgment: Judgment) -> Target | None:
-        """The target of a judgment about a conversation as a whole; None if it is about something else."""
+        """Return the target of a judgment about a conversation as a whole; None if it is about something else."""
         match judgment.about:
             case {"trial": str(trial), "attempt": int(attempt), **rest} if not rest:
                 return Target(trial, attempt, 0)
@@ -113,11 +112,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: where they
-    come from (a file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" if not known. adjudicates:
-    its author saw what others had said of the same things, and decided between them. path: the file it was read from,
-    where it is one; judgment i stands in its line i + 2.
-    """
+    """Judgments of one author. kind: one of `KINDS`. version: of the rule, model or guideline. source: their origin (a
+    file, a prompt's hash, a publication). made_at: UTC time, ISO 8601, "" if unknown. adjudicates: the author saw
+    others' judgments of the same things, and decided between them. path: the file it was read from, if any; judgment i
+    is in its line i + 2."""
 
     kind: str
     author: str
@@ -134,7 +132,7 @@ class Layer:
 
 
 def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | None = None) -> Path:
-    """Put `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
+    """Write `layer` into the run folder and return its file; the same layer twice is one file. Raises StoreError."""
     cleaner = redactor or Redactor()
     opening: dict[str, Json] = {
         "format": FORMAT,
@@ -156,7 +154,7 @@ def write_layer(run: str | PathLike[str], layer: Layer, redactor: Redactor | Non
 
 
 def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
-    """Keep the bytes of a layer under the name that belongs to them, and list it in the inventory of the run."""
+    """Keep the bytes of a layer under their name, and list it in the inventory of the run."""
     slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
     path = inner_folder(run, _FOLDER, _FOLDER) / f"{kind}-{slug}-{_digest(data)}.jsonl"
     if not path.exists():
@@ -171,9 +169,8 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
-    """Keep `layer`, unless the newest one of its kind, author, version and source, adjudicating or not as it does, says
-    the same. None in that case, and for a layer without judgments. Raises StoreError.
-    """
+    """Keep `layer`, unless the newest one of the same kind, author, version, source and adjudication is equal. Returns
+    None then, and for a layer without judgments. Raises StoreError."""
 
     def name(one: Layer) -> tuple[str, str, str, str, bool]:
         return (one.kind, one.author, one.version, one.source, one.adjudicates)
@@ -185,8 +182,8 @@ def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
 
 
 def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
-    """Every layer of a run, the oldest first, with what people decided one at a time. Raises RunError with file and
-    line."""
+    """Read every layer of a run, the oldest first, including decisions that people made one at a time. Raises RunError
+    with file and line."""
     inner_folder(Path(run), _FOLDER, _FOLDER)
     try:
         files = [read_layer(file) for file in entries(run, _FOLDER, "*.jsonl")]
@@ -199,10 +196,11 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """Decisions as layers, one for each person and version, adjudications apart. files: the layers that are files.
+    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that are
+    files.
 
-    A layer is parted where a file of the same person came in between: it has one time, and what was decided before the
-    file must not seem newer than it.
+    A layer is split if a file of the same person came in between: a layer has one time, and what was decided before
+    the file must not seem newer than it.
     """
     times: dict[str, list[float]] = {}
     for layer in files:
@@ -227,9 +225,8 @@ def _digest(data: bytes) -> str:
 
 
 def read_layer(path: Path) -> Layer:
-    """One layer. Unlike a file of events it was written whole, so a torn last line is an error here; so is content
-    that is not what the name says, since a line that is gone would be missed by nobody.
-    """
+    """Read one layer. It was written at once, unlike a file of events, so a torn last line is an error here; so is
+    content that does not match the name, because nobody would notice a missing line."""
     rows, torn = read_lines(path, path.parent)
     if torn:
         raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
@@ -301,7 +298,8 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """What is wrong with the content of a layer's file: "" if it is what its name says, or its name says nothing."""
+    """Return what is wrong with the content of a layer's file; "" if it matches the hash in its name, or there is
+    none."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

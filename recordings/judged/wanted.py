@@ -1,17 +1,17 @@
-"""Nuggets that a good answer to a topic holds, and which conversation holds which: files of `nuggetizer`, and layers.
+"""Nuggets that a good answer to a topic contains, and which conversation contains which: files of `nuggetizer`, and
+layers.
 
     {"query": "…", "qid": "T1", "nuggets": [{"text": "It opens at nine.", "importance": "vital"}]}
-        created: what is wanted, of one topic. importance: vital or okay
+        created: the nuggets of one topic. importance: vital or okay
     {"query": "…", "qid": "T1", "answer_text": "…", "response_length": 4, "run_id": "A/1",
      "nuggets": [{"text": "It opens at nine.", "importance": "vital", "assignment": "support"}]}
-        assigned: which of them one conversation holds. run_id: SYSTEM/TRIAL, as `harvest export --format answers` has
-        it. assignment: support, partial_support or not_support
+        assigned: which of them one conversation contains. run_id: SYSTEM/TRIAL, as `harvest export --format answers`
+        writes it. assignment: support, partial_support or not_support
 
-A line of JSON each. Every fault has its place; a conversation is assigned every nugget of its topic, and no other.
-Where nuggetizer's model gave no usable answer it writes `failed`: such a nugget is neither vital nor okay and left out,
-and so is a conversation with such an assignment. Topics of others are left out too. What
-looks like a secret in the text of a nugget is redacted when it is read, as it is where layers are stored, so that a
-file still fits what was made of it.
+One JSON object a line. Every fault has its place; a conversation is assigned exactly the nuggets of its topic. If
+nuggetizer's model gave no usable answer, it writes `failed`: such a nugget is neither vital nor okay and left out, and
+so is a conversation with such an assignment. Unknown topics are left out too. Text in a nugget that looks like a
+secret is redacted on reading, as it is when layers are stored, so that a file still matches the layers made from it.
 """
 
 from collections import Counter
@@ -41,8 +41,8 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """wanted: judgments of what topics want. held: of what conversations hold. topics, conversations: lines of each
-    kind. left_out: sentences on what was left out."""
+    """wanted: judgments of the nuggets of topics. held: of the nuggets in conversations. topics, conversations: lines
+    of each kind. left_out: sentences on what was left out."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]
@@ -57,9 +57,9 @@ def read_wanted(
     conversations: Iterable[Conversation],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """A file of created or of assigned nuggets, of topics and valid conversations that are here.
+    """Read a file of created or of assigned nuggets, for topics and valid conversations of the run.
 
-    known: what topics want already, from nugget to importance. Raises InputError, with file:line:column.
+    known: importance of each known nugget, by topic. Raises InputError, with file:line:column.
     """
     cleaner = Redactor()
     of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
@@ -135,7 +135,7 @@ def read_wanted(
 
 
 def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
-    """From text to importance, in the order of the file, without those whose importance failed."""
+    """Return importance by text, in the order of the file, without nuggets whose importance failed."""
     found: dict[str, str] = {}
     for one in record["nuggets"].elements():
         text = cleaner.text(one["text"].text())
@@ -176,7 +176,7 @@ def _refuse_others(
 
 
 def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
-    """By topic, from nugget to importance: of a topic that several layers name, what the newest says."""
+    """Return importance by nugget for each topic, from the newest layer that names the topic."""
     found: dict[str, dict[str, str]] = {}
     for layer in layers:
         own: dict[str, dict[str, str]] = {}
@@ -189,7 +189,7 @@ def wanted_of(layers: Iterable[Layer]) -> dict[str, dict[str, str]]:
 
 
 def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
-    """By kind and author, what they say that conversations hold: of a conversation, what the newest layer says."""
+    """Return the nuggets in conversations by kind and author, from the newest layer for each conversation."""
     found: dict[tuple[str, str], dict[tuple[str, int], dict[str, str]]] = {}
     for layer in layers:
         own: dict[tuple[str, int], dict[str, str]] = {}
@@ -209,7 +209,7 @@ def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
 def write_created(
     wanted: Mapping[str, Mapping[str, str]], requests: Mapping[str, str], path: str | PathLike[str]
 ) -> None:
-    """requests: by topic, what the user wants. Raises as `write_export` does."""
+    """Write the nuggets of topics. requests: by topic, what the user wants. Raises as `write_export` does."""
     _write(
         path,
         (
@@ -226,7 +226,7 @@ def write_assigned(
     requests: Mapping[str, str],
     path: str | PathLike[str],
 ) -> int:
-    """Each conversation whose nuggets are assigned; how many these are. Raises as `write_export` does."""
+    """Write each conversation with assigned nuggets, and return how many there are. Raises as `write_export` does."""
     rows: list[dict[str, Json]] = []
     for one in conversations:
         said = held.get((one.trial_id, one.attempt))

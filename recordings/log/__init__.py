@@ -1,1 +1,1 @@
-"""A run's folder: header, journal, chain, inventory, shards, and its one writer."""
+"""A run's folder: header, journal, chain, inventory, shards, and its single writer."""

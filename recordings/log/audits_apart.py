@@ -1,4 +1,4 @@
-"""Where recorded audits differ, in words that name the key and both values."""
+"""Differences between recorded audits, in words that name the key and both values."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -13,7 +13,8 @@ _LONGEST = 60  # characters of a value in a sentence
 
 
 def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
-    """Where recorded audits differ, with two of the values: `scoring.patience differs (50 and not given)`."""
+    """Return the differences between recorded audits, with two of the values: `scoring.patience differs (50 and not
+    given)`."""
     distinct = {canonical_json(audit): audit for audit in audits if isinstance(audit, dict)}
     found: dict[str, str] = {}
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):
@@ -25,7 +26,7 @@ def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
 
 
 def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, Json]]:
-    """Where two values differ, by path: as deep as both are objects."""
+    """Yield the differences between two values by path, as deep as both are objects."""
     if all(value is None or isinstance(value, dict) for value in (one, two)):
         first, second = (value if isinstance(value, dict) else {} for value in (one, two))
         for key in sorted({*first, *second}):
@@ -35,7 +36,7 @@ def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, J
 
 
 def both(one: Json, two: Json) -> str:
-    """Two values that differ, in an order that does not depend on which run comes first."""
+    """Return two different values in an order that does not depend on which run comes first."""
     return " and ".join(sorted(map(_short, (one, two))))
 
 

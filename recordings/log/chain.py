@@ -1,14 +1,14 @@
-"""The hash chain of a file of events: next to `trials-000001.jsonl` stands `trials-000001.chain`.
+"""The hash chain of a file of events: `trials-000001.chain` is next to `trials-000001.jsonl`.
 
-Its first line says what the folder held when the file was begun: the hash of `run.json`, and of earlier files of events
-whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of that line and
-of the hash before it; last, when the file is closed, how many lines there are and which layers of judgments. So every
-line depends on all before it, and a change is found at its line (`recordings.checking.chain_check`). Files of decisions
-have chains of the same kind.
+Its first line records what the folder contained when the file was begun: the hash of `run.json`, and of earlier files
+of events whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of
+that line and of the hash before it; last, when the file is closed, the number of lines and the layers of judgments. So
+every line depends on all before it, and a change is found at its line (`recordings.checking.chain_check`). Files of
+decisions have chains of the same kind.
 
 Lines of events are on disk before they are in the chain: a killed process leaves at most the last `FLUSH` ones outside
-it, and the next process that records into the run covers them. Readers of recordings need no chain, and older runs have
-none.
+it, and the next process that records into the run covers them. Readers of recordings need no chain, and older runs
+have none.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ FLUSH = 16
 
 
 def chain_file(events: Path) -> Path:
-    """Where the chain of a file of events stands."""
+    """Return the path of the chain of a file of events."""
     return events.with_suffix(".chain")
 
 
 def run_of(chained: Path) -> Path:
-    """The run folder that a file of events or of decisions is in."""
+    """Return the run folder of a file of events or of decisions."""
     return chained.parent if chained.name.startswith("trials-") else chained.parent.parent
 
 
 def declare_chains(header: Header) -> Header:
-    """The header of a new run, saying that its files have chains. Runs of earlier versions do not say so."""
+    """Return the header of a new run, which declares that its files have chains. Runs of earlier versions do not."""
     return replace(header, extra={**header.extra, CHAINED: FORMAT})
 
 
 def closed_lines(chain: Path) -> int | None:
-    """How many lines the file of events held when it was closed, as the last line of its chain says; None if it was
+    """Return how many lines the file of events had when it was closed, from the last line of its chain; None if it was
     not closed, or the chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
@@ -63,7 +63,7 @@ def closed_lines(chain: Path) -> int | None:
 
 
 class Chain:
-    """Writes the chain of one file of events. Every method but `create` raises StoreError."""
+    """Writes the chain of one file of events. Every method except `create` raises StoreError."""
 
     def __init__(self, events: Path, descriptor: int, opening: bytes) -> None:
         self.path = chain_file(events)
@@ -91,21 +91,21 @@ class Chain:
         return cls(events, descriptor, opening)
 
     def add(self, lines: Iterable[bytes]) -> None:
-        """Take lines that the file of events already holds; `flush` writes their hashes."""
+        """Add lines that the file of events already contains; `flush` writes their hashes."""
         for data in lines:
             self._head = linked(self._head, data)
             self._hashes.append(self._head)
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines that were taken so far. Once a write failed, no more are written: they would
-        stand at the wrong lines."""
+        """Write the hashes of all lines added so far. After a failed write, no more are written: they would be at the
+        wrong lines."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")
 
     def close(self, *, whole: bool) -> None:
-        """End the chain; may be called twice. whole: the file of events took every line, and is on the disk."""
+        """End the chain; may be called twice. whole: the file of events has every line, and is on the disk."""
         if self._descriptor < 0:
             return
         try:
@@ -152,14 +152,14 @@ def _layers(run: Path) -> list[str]:
 
 
 def closing_line(head: bytes, lines: int, layers: list[str]) -> bytes:
-    """The last line of a chain, with a hash of itself and of the one before."""
+    """Return the last line of a chain, with a hash of itself and of the previous one."""
     said = {"closed": True, "lines": lines, "layers": layers}
     return line({**said, "hash": linked(head, line(said)).hex()})
 
 
 def write_chain(events: Path) -> None:
-    """Write the whole chain of a file of events that was written at once, and list both, in a folder that is otherwise
-    complete. Raises OSError and StoreError."""
+    """Write the whole chain of a file of events that was written at once, and list both, in an otherwise complete
+    folder. Raises OSError and StoreError."""
     opening = line(_opening(events))
     with events.open("rb") as file:
         lines = list(file)

@@ -1,4 +1,4 @@
-"""One file of lines held against its chain: which lines are not what was written, and which no chain covers."""
+"""Check one file of lines against its chain: which lines were changed, and which no chain covers."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is not as it was written. file: its path in the run. line: from 1; None if it is the file."""
+    """Something that is not as it was written. file: its path in the run. line: from 1; None for the whole file."""
 
     file: str
     line: int | None
@@ -29,9 +29,9 @@ class Fault:
 
 @dataclass(slots=True)
 class ChainedFile:
-    """What is known of one file. name: its path in the run. opening, hashes, closing: of its chain, empty for what it
-    does not have. lines: whole ones. covered: how many of them a chain, or a later file's, covers. faults: what is not
-    as it was written. gaps: what should be covered, and is not. notes: what no chain promises to cover."""
+    """The findings on one file. name: its path in the run. opening, hashes, closing: of its chain, empty if missing.
+    lines: complete ones. covered: how many of them a chain, or a later file's, covers. faults: what is not as it was
+    written. gaps: what should be covered but is not. notes: what chains never cover."""
 
     name: str
     opening: Mapping[str, Any]
@@ -49,7 +49,7 @@ class ChainedFile:
 
     @property
     def head(self) -> str:
-        """The last hash of the chain, as it stands in the file; "" for none."""
+        """The last hash of the chain, as it is in the file; "" for none."""
         return self.hashes[-1].decode("ascii", "replace") if self.hashes else ""
 
     def check_without_chain(
@@ -70,8 +70,8 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
-        """The lines after the last hash. A process that was killed leaves a few; that the next one found more says that
-        the chain was cut before, or that the power failed."""
+        """Check the lines after the last hash. A killed process leaves a few; if the next process found more, the
+        chain was cut before, or the power failed."""
         outside = self.lines - len(self.hashes)
         if outside > FLUSH and declared and not self.closing:
             what = (
@@ -94,7 +94,8 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-        """Where lines and hashes do not agree. A change of one line, or of one hash, breaks nothing after it."""
+        """Yield the places where lines and hashes disagree. A change of one line, or of one hash, breaks nothing after
+        it."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
             own = linked(head, data)
@@ -120,8 +121,8 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """By name of a file, what the chains of later files in its folder report about it: {} if it was closed when the
-    later one was begun."""
+    """Return what the chains of later files in a folder report about each file: {} if it was closed when the later one
+    was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _chain_of(file)[0].get("before")
@@ -134,7 +135,7 @@ def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _number(file: Path) -> int:
-    """Files are numbered in the order in which they are begun, whoever writes them."""
+    """Return the number of a file; files are numbered in the order in which they are begun, whoever writes them."""
     last = file.stem.rpartition("-")[2]
     return int(last) if last.isdecimal() else 0
 
@@ -142,8 +143,8 @@ def _number(file: Path) -> int:
 def check_file(
     file: Path, accounts: Sequence[Mapping[str, Any]], *, declared: bool = False
 ) -> tuple[ChainedFile, list[bytes]]:
-    """A file of events or of decisions, and its whole lines. accounts: what chains of later files report, see
-    `later_accounts`. declared: the run says that all its files have chains. Raises OSError."""
+    """Check a file of events or of decisions; return the findings and its complete lines. accounts: reports by chains
+    of later files, see `later_accounts`. declared: the run declares that all its files have chains. Raises OSError."""
     # The chain first: a writer may be at work, and lines come before their hashes.
     opening, hashes, closing = _chain_of(file)
     with file.open("rb") as opened:
@@ -174,7 +175,7 @@ def check_file(
 
 
 def check_gone(file: Path) -> ChainedFile:
-    """A file that is gone but left its chain. Raises OSError."""
+    """Return the findings on a file that is gone but left its chain. Raises OSError."""
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
     what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
     found.gaps.append(Fault(found.name, None, what))
@@ -182,7 +183,7 @@ def check_gone(file: Path) -> ChainedFile:
 
 
 def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
-    """Against what the next process saw of a file that was not closed."""
+    """Check an unclosed file against what the next process saw of it."""
     found.covered = found.lines
     digest = content_digest(file)
     if not found.faults and any(said.get("hash") != digest for said in later):
@@ -191,7 +192,7 @@ def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedF
 
 
 def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]]:
-    """The first line, the hashes, and the last line of a chain; {} for what it does not have."""
+    """Return the first line, the hashes, and the last line of a chain; {} for a missing line."""
     path = chain_file(events)
     if not path.is_file():
         return {}, [], {}

@@ -1,6 +1,6 @@
 """How a run may be resumed: headers compared, extended and united.
 
-Going on with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
+Continuing with another protocol, seed, topic or system under the same name would mix two experiments, so it is refused
 with a diff. Topics, systems and trials may be added; those an audit no longer names stay in the header, because
 recorded trials refer to them.
 """
@@ -28,9 +28,9 @@ _MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need no
 
 
 def differences(old: Header, new: Header) -> list[str]:
-    """Why a run with header `old` cannot go on as `new`: readable lines, none where it can.
+    """Return why a run with header `old` cannot continue as `new`: readable lines, none if it can.
 
-    Compared are seed, protocol, and every topic, system, endpoint, file of a user or system and default of a driver
+    It compares seed, protocol, and every topic, system, endpoint, file of a user or system and default of a driver
     that both have. What only one of them has is not a difference.
     """
     lines: list[str] = []
@@ -52,7 +52,7 @@ def differences(old: Header, new: Header) -> list[str]:
 
 
 def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """The two with the options alone that both know: one that is new, or newly written down, changes nothing."""
+    """Return both with only the options that both know: a new option, or one newly written down, changes nothing."""
     kept: tuple[dict[str, Json], dict[str, Json]] = ({}, {})
     for name in old.keys() & new.keys():
         one, other = old[name], new[name]
@@ -63,7 +63,7 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
 
 
 def _protocols(old: Json, new: Json) -> list[str]:
-    """How they differ; where they are not even of one name, the names say it, and a diff would not."""
+    """Return how they differ; if their names differ, the names say it, and a diff would not."""
     if old == new:
         return []
     names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
@@ -74,7 +74,7 @@ def _protocols(old: Json, new: Json) -> list[str]:
 
 
 def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
-    """Diffs of the first few that both have and that differ, and the names of the others."""
+    """Return diffs of the first few differing values that both have, and the names of the others."""
     changed = [name for name, value in old.items() if name in new and value != new[name]]
     lines = [line for name in changed[:_MOST_DIFFS] for line in _diff(f"{what} {name}", old[name], new[name])]
     others = changed[_MOST_DIFFS:]
@@ -85,13 +85,13 @@ def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[
 
 
 def _part(header: Header, key: str) -> Mapping[str, Json]:
-    """An object of the audit; {} if it has none."""
+    """Return an object of the audit; {} if it has none."""
     found = header.audit.get(key) if isinstance(header.audit, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def _without_words(protocol: Json) -> Json:
-    """Words that only explain a protocol may be mended while a run is under way."""
+    """Remove words that only explain a protocol, which may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 
 
@@ -116,7 +116,7 @@ def _short(line: str) -> str:
 
 
 def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) -> None:
-    """Raises RunError, with the diff, if the run with header `recorded` cannot go on as `now`."""
+    """Raise RunError, with the diff, if the run with header `recorded` cannot continue as `now`."""
     changed = differences(recorded, now)
     before, after = (shard_of(header.audit) for header in (recorded, now))
     if before != after:
@@ -130,7 +130,7 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
 
 
 def added_names(old: Header, new: Header) -> dict[str, list[str]]:
-    """Names that `new` has and `old` has not: `topics` and `systems`; a key is absent where nothing was added."""
+    """Return names that `new` has and `old` does not: `topics` and `systems`; a key is absent if nothing was added."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
         for kind in ("topics", "systems")
@@ -139,7 +139,7 @@ def added_names(old: Header, new: Header) -> dict[str, list[str]]:
 
 
 def extend_header(old: Header, new: Header, at: str) -> Header:
-    """`old` with what `new` adds; `old` itself where the audit says nothing new. The two must not differ.
+    """Return `old` with the additions of `new`; `old` itself if there are none. The two must not differ.
 
     at: time of the change, as recorded in `changes`.
     """
@@ -160,13 +160,14 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
 
 
 def _clusters(header: Header) -> dict[str, Json]:
-    """The cluster of each topic by its id, None for none; read without decoding the topics, which takes longer."""
+    """Return the cluster of each topic by its id, None for none; read without decoding the topics, which takes
+    longer."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
     return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 
 
 def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The hashes of both, those of `old` first and unchanged."""
+    """Return the hashes of both, those of `old` first and unchanged."""
     before, after = ({"topics": {}, "systems": {}, **hashes} for hashes in (old, new))
     return {
         "protocol": before.get("protocol", ""),
@@ -178,9 +179,10 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """The topics of both. keep_order: those of `one` first, then what `two` adds, in the clusters that `two` says;
-    otherwise, where they are not the same, sorted by id, and in one cluster where either says so, so that the result
-    does not depend on who comes first.
+    """Return the topics of both.
+
+    keep_order: those of `one` first, then the additions of `two`, in the clusters of `two`; otherwise, if they are not
+    equal, sorted by id, and in one cluster if either has it, so that the result does not depend on the order.
     """
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:

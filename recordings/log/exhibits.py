@@ -15,7 +15,7 @@ _SMALL = 2**14
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """address: for the event that names it. marks: how many times something was redacted in it."""
+    """address: for the event that names it. marks: number of redactions in it."""
 
     name: str
     address: str
@@ -31,9 +31,9 @@ class _Clean:
 
 
 async def kept_exhibits(run: Path, redactor: Redactor, exhibits: Sequence[tuple[str, str, bytes]]) -> list[Kept]:
-    """exhibits: name, media type and content of each. Raises StoreError.
+    """Keep exhibits, given by name, media type and content. Raises StoreError.
 
-    What is short is redacted at once, and no thread is asked where all of it was kept before, as most headers were.
+    Short ones are redacted at once, and no thread is used if all were kept before, as most headers were.
     """
     if not exhibits:
         return []

@@ -1,4 +1,4 @@
-"""Writing a file that a person named: beside the recordings, never over them."""
+"""Write a file that a person named: next to the recordings, never over them."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from topics.errors import InputError, Place
 
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
-    """Put `data` at `path` whole or not at all; a regular file that is there is replaced.
+    """Write `data` to `path` completely or not at all; an existing regular file is replaced.
 
     Raises InputError, with nothing written, if `refuse_target` does; StoreError if it cannot be written.
     """
@@ -26,8 +26,8 @@ def write_export(path: str | PathLike[str], data: bytes) -> None:
 
 
 def refuse_target(path: str | PathLike[str]) -> Path:
-    """The path of a file that may be written. Raises InputError if `path` is not the name of a file, is not a
-    regular file (a device would be replaced by a file), or lies inside a run folder."""
+    """Return the path of a file that may be written. Raises InputError if `path` is not the name of a file, is not a
+    regular file (a device would be replaced by a file), or is inside a run folder."""
     name = os.fspath(path)
     target = Path(name)
     if not name or not target.name:

@@ -1,7 +1,7 @@
 """The header of a run, `run.json`: what was to be played, and by which software.
 
-A run has one protocol, one seed, and one definition for each topic and each system; `recordings.log.continuation` says
-with what it may go on.
+A run has one protocol, one seed, and one definition for each topic and each system; `recordings.log.continuation`
+decides what it may continue as.
 """
 
 from __future__ import annotations
@@ -39,13 +39,12 @@ def _empty() -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What `run.json` holds.
+    """The content of `run.json`.
 
-    audit: the resolved audit. protocol, topics: as `encode_protocol` and `encode_topics` give them; None if an
-    import does not know. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and
-    `systems` by name. source: what an import was made from. redaction: which secrets the writer was to look for.
-    changes: what later commands added, and when. parts: a summary of the headers that a merge was made of. path: of the
-    file, for messages.
+    audit: the resolved audit. protocol, topics: from `encode_protocol` and `encode_topics`; None if unknown, as in
+    imports. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and `systems` by name.
+    source: the source of an import. redaction: which secrets the writer looked for. changes: what later commands
+    added, and when. parts: a summary of the headers that a merge was made of. path: of the file, for messages.
     """
 
     audit: Json
@@ -65,7 +64,7 @@ class Header:
     path: str = field(default="run.json", compare=False)
 
     def as_json(self) -> dict[str, Json]:
-        """The value of `run.json`; keys a later version put there are kept."""
+        """Return the value of `run.json`; keys from a later version are kept."""
         return {
             "format": FORMAT,
             "created_at": self.created_at,
@@ -86,7 +85,7 @@ class Header:
 
     @classmethod
     def from_json(cls, value: Json, place: Place) -> Header:
-        """The header in `value`. Raises RunError for another format, another major version, or missing keys."""
+        """Return the header in `value`. Raises RunError for another format, another major version, or missing keys."""
         if not isinstance(value, dict):
             raise RunError("run.json does not hold an object", place=place)
         check_format(value.get("format"), FORMAT, place)
@@ -101,7 +100,7 @@ class Header:
         return cls(**{"audit": None, "protocol": None, "topics": None, **rest}, extra=extra, path=place.path)
 
     def hashes_of(self, system: str, topic: str) -> dict[str, str]:
-        """Hashes that go with a trial of `topic` with `system`; what the header does not know is left out."""
+        """Return the hashes of a trial of `topic` with `system`, without those that the header does not have."""
         found = {
             "protocol": self.hashes.get("protocol", ""),
             "topic": self.hashes.get("topics", {}).get(topic, ""),
@@ -110,7 +109,7 @@ class Header:
         return {key: item for key, item in found.items() if item}
 
     def topic_set(self) -> TopicSet | None:
-        """The topics of the run; None if the header holds none. Raises InputError if they are invalid."""
+        """Return the topics of the run; None if the header has none. Raises InputError if they are invalid."""
         if self.topics is None:
             return None
         # late: brings pydantic, which reading a recording does not need
@@ -119,7 +118,7 @@ class Header:
         return self._decode_part("topics", self.topics, decode_topics, read_topics)
 
     def played_protocol(self) -> Protocol | None:
-        """The protocol of the run; None if the header holds none. Raises InputError if it is invalid."""
+        """Return the protocol of the run; None if the header has none. Raises InputError if it is invalid."""
         if self.protocol is None:
             return None
         from protocols.library import decode_protocol  # late, as above
@@ -158,7 +157,7 @@ def make_header(
     source: Json = None,
     clock: Now = utc_now,
 ) -> Header:
-    """The header of a new run. systems: definition by name, without secrets. folder: where the audit file stands."""
+    """Return the header of a new run. systems: definition by name, without secrets. folder: of the audit file."""
     encoded_protocol, encoded_topics = None, None
     if protocol is not None:
         from protocols.library import encode_protocol
@@ -187,15 +186,16 @@ def make_header(
 
 
 def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, trial: int) -> str:
-    """The identity of a trial (32 hex digits): the same for the same content, on every machine, in every attempt.
+    """Return the identity of a trial (32 hex digits): the same for the same content, on every machine, in every
+    attempt.
 
-    system: its definition. topic: a text where an import knows nothing but its name.
+    system: its definition. topic: a text if an import only knows its name.
     """
     return trial_identities(protocol, system)(topic, trial)
 
 
 def trial_identities(protocol: Protocol | None, system: Json) -> Callable[[Topic | str, int], str]:
-    """`trial_identity` for many topics and trials of one protocol with one system, which are hashed once."""
+    """Return `trial_identity` for many topics and trials of one protocol with one system, which are hashed once."""
     shared = {"protocol": "" if protocol is None else _protocol_hash(protocol), "system": _system_hash(system)}
 
     def identity(topic: Topic | str, trial: int) -> str:
@@ -216,9 +216,9 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """What identifies the topic. Not included are the attribute sets and the cluster, which only scoring uses, and how
-    URLs of a kind are recognised. Empty fields are left out, so that a field of a later version changes no earlier
-    hash."""
+    """Return the part of the topic that identifies it: without attribute sets and cluster, which only scoring uses,
+    and without how URLs of a kind are recognised. Empty fields are left out, so that a field of a later version
+    changes no earlier hash."""
     value = {
         "id": topic.id,
         "type": topic.type.name,
@@ -237,7 +237,7 @@ def _system_hash(definition: Json) -> str:
 
 
 def plain(value: Any) -> Json:
-    """`value` as JSON would give it back: dicts and lists."""
+    """Return `value` as JSON reads it back: dicts and lists."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -246,5 +246,5 @@ def plain(value: Any) -> Json:
 
 
 def topic_order(header: Header) -> dict[str, int]:
-    """Position of every topic id in the run's own order."""
+    """Return the position of every topic id in the run's own order."""
     return {topic: i for i, topic in enumerate(header.hashes.get("topics", {}))}

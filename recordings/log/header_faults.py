@@ -1,7 +1,7 @@
-"""What is of the wrong kind in the value of a `run.json`, and where it stands in the file.
+"""Values of the wrong kind in a `run.json`, and their places in the file.
 
-Unknown keys are ignored, as everywhere in a recording. What an audit says of scoring is for those
-who score; here it is held to be an object.
+Unknown keys are ignored, as everywhere in a recording. The scoring part of an audit is checked by scoring; here it
+only has to be an object.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MOST = 10**6
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
-    """Where in the value of a header something of the wrong kind stands, and what is wrong with it."""
+    """Yield where in a header a value of the wrong kind is, and what is wrong with it."""
     for key in _NEEDED:
         if key not in value:
             yield (), f"there is no {key!r}"
@@ -113,7 +113,7 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
 def _of_kinds(
     value: Mapping[str, Any], kinds: Mapping[str, _Kind], loc: Loc, needed: Sequence[str] | Mapping[str, _Kind] = ()
 ) -> Iterator[tuple[Loc, str]]:
-    """needed: keys whose value, where there is one, is not null."""
+    """needed: keys whose value must not be null if present."""
     for key, kind in kinds.items():
         found = value.get(key)
         if key in value and not ((found is None and key not in needed) or _is(found, kind)):
@@ -121,7 +121,7 @@ def _of_kinds(
 
 
 def _each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
-    """The entries of a list or of an object, or none where it is null."""
+    """Yield the entries of a list or of an object; none for null."""
     entries = value.items() if isinstance(value, dict) else enumerate(value or ())
     for key, found in entries:
         if not _is(found, kind):
@@ -133,13 +133,13 @@ def _is(value: Json, kind: _Kind) -> bool:
 
 
 def place_in_file(place: Place, loc: Loc) -> Place:
-    """Where the value at `loc` stands in the JSON file at `place`; `place` itself where that cannot be told."""
+    """Return the place of the value at `loc` in the JSON file at `place`; `place` itself if unknown."""
     document = _document(place.path)
     return place if document is None else document.place(loc)
 
 
 def placed_part(path: str, key: str) -> Document | None:
-    """The value at `key` of the JSON file at `path`, which knows where it stands; None if that cannot be told."""
+    """Return the value at `key` of the JSON file at `path`, with its place; None if unknown."""
     document = _document(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 

@@ -1,10 +1,10 @@
 """What was put into a run, and which of its files were closed: `inventory.jsonl`, one line for each, in order.
 
-Without it, a layer of judgments or a file of decisions that is gone is missed by nobody, and a chain of hashes that was
-cut looks like that of a process that was killed. So integrity is measured against what was written here, and not
-against what is left. The first line says what the run held when the inventory was begun. Each line ends in a hash of
-itself and of the line before. A thing is on the disk before its line is; a process that is killed in between leaves
-something that is not listed, which `recordings.checking.chain_check` reports.
+Without it, nobody would miss a lost layer of judgments or file of decisions, and a chain of hashes that was cut looks
+like that of a killed process. So integrity is measured against what was written here, not against what is left. The
+first line lists what the run contained when the inventory was begun. Each line ends in a hash of itself and of the
+line before. A file is on the disk before its line is; a process killed in between leaves an unlisted file, which
+`recordings.checking.chain_check` reports.
 """
 
 import fcntl
@@ -34,11 +34,10 @@ Origin = Literal["recorded", "copied", "new"]
 
 @dataclass(slots=True)
 class Inventory:
-    """held: files by their path in the run, with the hash of those that never change, else "". closed: of files that
-    were closed, how many lines they had and the last hash of their chain. again: an earlier inventory was gone when
-    this one was begun. copied: files that came from elsewhere, without their inventory.
-    broken: the first line, from 1, that is not what was written; 0 if there is none. torn: the last line is not
-    whole."""
+    """held: files by their path in the run, with the hash of those that never change, else "". closed: line count and
+    last chain hash of files that were closed. again: an earlier inventory was gone when this one was begun. copied:
+    files that came from elsewhere, without their inventory. broken: the first line, from 1, that was changed; 0 for
+    none. torn: the last line is incomplete."""
 
     held: dict[str, str] = field(default_factory=dict)
     closed: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -59,7 +58,7 @@ class Inventory:
 
 
 def read_inventory(run: Path) -> Inventory | None:
-    """The inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
+    """Return the inventory of a run folder; None if it has none, or not its first line. Raises OSError."""
     try:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
@@ -84,10 +83,11 @@ def read_inventory(run: Path) -> Inventory | None:
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
-    """Begin the inventory of a run that has none with what the run holds now. Raises StoreError.
+    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError.
 
-    files: where what is there comes from. What was recorded here had an inventory if it says so, which is gone then.
-    What was copied left its own behind; nothing is begun for what never had one. What is new was put there just now.
+    files: the origin of that content. If it was recorded here and declares an inventory, that one is gone. If it was
+    copied, it left its own behind; none is begun for a run that never had one. If it is new, it was put there just
+    now.
     """
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing(run)))):
         return
@@ -95,9 +95,9 @@ def begin_inventory(run: Path, files: Origin = "recorded") -> None:
 
 
 def list_file(run: Path, file: Path, *, changes: bool) -> None:
-    """List a file that was put into a run. Nothing is listed twice, or in a folder that is no run yet.
+    """List a file that was put into a run. Nothing is listed twice, or in a folder that is not a run yet.
 
-    changes: it is only begun, and grows. Raises StoreError.
+    changes: the file was only begun, and grows. Raises StoreError.
     """
     if (run / "run.json").exists():
         name = file.relative_to(run).as_posix()
@@ -105,14 +105,13 @@ def list_file(run: Path, file: Path, *, changes: bool) -> None:
 
 
 def list_closed(run: Path, file: Path, lines: int, head: bytes) -> None:
-    """List that a file was closed. lines, head: how many lines it has and the last hash of its chain. Raises
-    StoreError."""
+    """List a file as closed. lines, head: its number of lines and the last hash of its chain. Raises StoreError."""
     if (run / "run.json").exists():
         _append(run, {"file": file.relative_to(run).as_posix(), "lines": lines, "head": head.hex()})
 
 
 def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded") -> None:
-    """Add a line, after the first one where there is no inventory yet. Several processes may do so at a time."""
+    """Add a line, after the first one if there is no inventory yet. Several processes may do so at the same time."""
     path = run / INVENTORY
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -176,7 +175,7 @@ def _growing(run: Path) -> list[Path]:
 
 
 def says_chained(file: Path) -> bool:
-    """Whether the first line of a file of events or decisions says that it has a chain."""
+    """True if the first line of a file of events or decisions declares a chain."""
     try:
         first = read_inside(file.parent, file.name, _OPENING).partition(b"\n")[0]
     except OSError:

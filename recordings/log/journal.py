@@ -1,8 +1,8 @@
 """An append-only file whose writers share their fsyncs.
 
-Lines stand in the order of the calls. What was handed to the operating system `kill -9` cannot take back; making it
-safe from a power cut is the slow part: it runs in a thread, and one fsync serves all waiting writers. Whoever waits for
-an fsync anyway shares one write with the others, too.
+Lines are in the order of the calls. `kill -9` cannot take back what was given to the operating system; making it safe
+from a power cut is the slow part: it runs in a thread, and one fsync serves all waiting writers. Writers that wait for
+an fsync share one write, too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from recordings.log.chain import FLUSH, Chain
 
 
 class Journal:
-    """One file, opened once, only ever appended to. syncs: how many fsyncs it took so far. chain: of its lines; it is
-    given a few at a time, once the file holds them, so that few stand outside it whenever the process is killed.
+    """One file, opened once, only ever appended to.
 
-    After a failed write it takes no further lines, because the file may end in half a line.
+    syncs: number of fsyncs so far. chain: of its lines; it gets a few at a time, once the file has them, so that few
+    are outside it if the process is killed. After a failed write it accepts no further lines, because the file may end
+    in half a line.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -38,7 +39,7 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """A new file at `path`. Raises FileExistsError if there is one, and other OSErrors."""
+        """Create a file at `path`. Raises FileExistsError if there is one, and other OSErrors."""
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             fsync_folder(path.parent)
@@ -49,11 +50,11 @@ class Journal:
 
     @property
     def failed(self) -> bool:
-        """Whether a write or an fsync failed, so that the end of the file is not sure."""
+        """True if a write or an fsync failed, so that the end of the file is uncertain."""
         return self._fault is not None
 
     def write(self, *lines: bytes) -> None:
-        """Hand `lines` to the operating system, whole. Raises StoreError."""
+        """Give complete `lines` to the operating system. Raises StoreError."""
         self._check()
         self._pending += lines
         self._hand_over()
@@ -69,7 +70,7 @@ class Journal:
         await done
 
     async def close(self) -> None:
-        """Make safe what is not yet, and close the file. Raises StoreError; may be called twice."""
+        """Sync everything and close the file. Raises StoreError; may be called twice."""
         if self._descriptor < 0:
             return
         try:
@@ -98,7 +99,7 @@ class Journal:
             raise ValueError(f"{self.path} is closed")
 
     def _hand_over(self) -> None:
-        """Write the lines that wait. Raises StoreError."""
+        """Write the waiting lines. Raises StoreError."""
         lines, self._pending = self._pending, []
         for first in range(0, len(lines), FLUSH):
             few = lines[first : first + FLUSH]
@@ -139,7 +140,7 @@ class Journal:
             self._committing = None
 
     def _fail(self, batch: list[asyncio.Future[None]], fault: StoreError) -> None:
-        """Tell everybody who waits."""
+        """Fail all waiting writers."""
         for done in batch + self._waiting:
             if not done.done():
                 done.set_exception(StoreError(fault.path, fault.fault, fault.doing, playing=True))

@@ -1,4 +1,4 @@
-"""Work that grows with a reply is done beside the event loop: one system's megabytes must not hold up the others."""
+"""Work that grows with a reply is done beside the event loop: one system's megabytes must not delay the others."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +10,7 @@ _Result = TypeVar("_Result")
 
 
 async def aside(size: int, work: Callable[[], _Result]) -> _Result:
-    """What `work` returns, or raises. size: of what it looks at; from `LONG` on it runs in a thread."""
+    """Return the result of `work`, or raise its error. size: of its input; from `LONG` on it runs in a thread."""
     if size < LONG:
         return work()
     import asyncio  # late: who reads a run has no event loop

@@ -1,8 +1,8 @@
-"""Files of events that are gone, or were emptied, though their chain is still there.
+"""Files of events that are gone, or were emptied, although their chain is still there.
 
-Without this check, the conversations in them would look as if they had not been played yet. What a killed writer or a
-power cut can leave does not count as lost: a file of events is on the disk before its chain is begun, it may be empty
-next to a chain that was not closed, and runs of earlier versions have no chains. No chain is read as a whole.
+Without this check, their conversations would look as if they had not been played yet. What a killed writer or a power
+cut can leave does not count as lost: a file of events is on the disk before its chain is begun, it may be empty next
+to a chain that was not closed, and runs of earlier versions have no chains. No chain is read completely.
 """
 
 import os
@@ -16,7 +16,7 @@ from topics.regular_file import open_inside
 
 
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
-    """Each such file of events in the run folder `run`, and what is known of it."""
+    """Yield each lost file of events in the run folder `run`, and what is known of it."""
     with os.scandir(run) as inside:
         # An entry is asked for its size only once the chain was seen: a writer may be at work, and files only grow.
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
@@ -39,7 +39,7 @@ def _is_empty(file: Path) -> bool:
 
 
 def _held_lines(events: Path, names: list[str]) -> bool:
-    """Whether its chain was closed, which follows its first line, or a later process saw something in it."""
+    """True if its chain was closed, or a later process saw lines in it."""
     if closed_lines(chain_file(events)) is not None:
         return True
     for name in names:

@@ -1,8 +1,8 @@
-"""What was wrong with the recordings that a run was made of, kept in its `run.json`.
+"""What was wrong with the recordings that a run was made from, kept in its `run.json`.
 
-A run that is made of others, merged or read again, has chains of its own, which show nothing of what was changed in
-those. What was found in them when it was made stays with it, by the hash of the recording in which it was found, so
-that the order of merging changes nothing.
+A run that is made from others, merged or reread, has its own chains, which show nothing of changes in those. So the
+findings at that time stay with it, by the hash of the recording in which they were found, so that the order of merging
+changes nothing.
 """
 
 import json
@@ -21,8 +21,8 @@ KEY = "noted"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Noted:
-    """recording: the hash of the one in which it was found. what: with the file and the line. open: it keeps that
-    recording, and all that is made of it, from being verified; else it is outside of what is promised."""
+    """A finding. recording: the hash of the one in which it was found. what: with file and line. open: it prevents
+    that recording, and all made from it, from being verified; otherwise it is about something never covered."""
 
     recording: str
     what: str
@@ -33,7 +33,7 @@ class Noted:
 
 
 def read_noted(run: Path) -> tuple[Noted, ...]:
-    """What is noted in the header of a run folder; () if nothing is, or the header cannot be read."""
+    """Return the findings in the header of a run folder; () if there are none, or the header cannot be read."""
     try:
         value = json.loads(read_inside(run, "run.json"))
     except (OSError, ValueError, RecursionError):
@@ -42,7 +42,7 @@ def read_noted(run: Path) -> tuple[Noted, ...]:
 
 
 def with_noted(header: Header, noted: Iterable[Noted]) -> Header:
-    """The header with what was noted in addition to what it says, each once and in order."""
+    """Return the header with additional findings, each once and in order."""
     every = sorted({*_of(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}
     if every:

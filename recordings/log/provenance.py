@@ -1,4 +1,4 @@
-"""What made a recording: software versions, the commit of the audit's folder, and the time in UTC."""
+"""Provenance of a recording: software versions, the commit of the audit's folder, and the time in UTC."""
 
 import platform
 import subprocess
@@ -17,7 +17,8 @@ _NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyya
 
 
 def software() -> dict[str, str]:
-    """Versions by name: our own, Python, the platform, and the libraries that matter; absent ones are left out."""
+    """Return versions by name: Harvest, Python, the platform, and the libraries that matter; absent ones are left
+    out."""
     return dict(_versions())
 
 
@@ -33,7 +34,7 @@ def _versions() -> Mapping[str, str]:
 
 
 def git_commit(folder: str | PathLike[str]) -> str:
-    """The commit checked out at `folder`, with `+changes` where the folder differs from it; "" without git."""
+    """Return the commit checked out at `folder`, with `+changes` if the folder differs from it; "" without git."""
     commit = _git(folder, "rev-parse", "HEAD")
     if not commit:
         return ""

@@ -1,6 +1,6 @@
-"""Reading a run folder: every attempt that was recorded, and what is wrong with the files.
+"""Read a run folder: every attempt that was recorded, and what is wrong with the files.
 
-Reading changes nothing and needs no lock, so a run can be looked at while it is being written.
+Reading changes nothing and needs no lock, so a run can be read while it is being written.
 """
 
 import os
@@ -33,9 +33,9 @@ from topics.regular_file import read_inside
 class Run:
     """A run as read from its folder.
 
-    path: the folder. header: what `run.json` holds: audit, systems, topics, protocol and seed. attempts: ordered by
-    system, topic, trial and attempt; systems and topics as in the header, names that it does not hold after them.
-    damage: torn last lines and unknown events, as sentences; () for an intact run.
+    path: the folder. header: the content of `run.json`: audit, systems, topics, protocol and seed. attempts: ordered
+    by system, topic, trial and attempt; systems and topics as in the header, other names after them. damage: torn last
+    lines and unknown events, as sentences; () for an intact run.
     """
 
     path: Path
@@ -50,22 +50,22 @@ class Run:
 
     @cached_property
     def finished(self) -> tuple[Conversation, ...]:
-        """One valid conversation for each trial that has one: its first valid attempt."""
+        """The first valid attempt of each trial that has one."""
         return first_valid(self.conversations)
 
     @cached_property
     def interrupted(self) -> tuple[Conversation, ...]:
-        """Attempts without an end: the writer was stopped, or is still at work."""
+        """Attempts without an end: the writer was stopped, or is still running."""
         return tuple(conversation for conversation in self.conversations if conversation.outcome is None)
 
     @property
     def failures(self) -> tuple[Failed, ...]:
-        """What broke on the way to a system, in the order of the attempts."""
+        """Failures of connections to systems, in the order of the attempts."""
         return tuple(failure for attempt in self.attempts for failure in attempt.failures)
 
 
 def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ...]:
-    """The first valid attempt of each trial; `conversations` has the attempts of a trial in order."""
+    """Return the first valid attempt of each trial; `conversations` has the attempts of a trial in order."""
     found: dict[TrialKey, Conversation] = {}
     for conversation in conversations:
         if conversation.valid:
@@ -74,12 +74,12 @@ def first_valid(conversations: Iterable[Conversation]) -> tuple[Conversation, ..
 
 
 def is_run(path: str | PathLike[str]) -> bool:
-    """Whether `path` is a run folder (of any version)."""
+    """True if `path` is a run folder (of any version)."""
     return (Path(path) / "run.json").is_file()
 
 
 def run_around(folder: Path) -> Path | None:
-    """The run folder that `folder` is or lies in, links resolved; None for none."""
+    """Return the run folder that `folder` is or is in, with links resolved; None for none."""
     whole = Path(os.path.realpath(folder))
     return next((one for one in (whole, *whole.parents) if os.path.lexists(one / "run.json")), None)
 
@@ -93,12 +93,12 @@ def read(
 ) -> Run:
     """Read the run in the folder `path`.
 
-    keep_rows: with the lines of every attempt, for copying them. turns_of: to save memory where only outcomes are
-    needed, the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and
-    memory where only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
+    keep_rows: keep the lines of every attempt, for copying them. turns_of: to save memory if only outcomes are needed,
+    the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and memory if
+    only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
 
-    Raises RunError, with file and line, for anything but a torn last line: garbage, turns out of order, events of
-    an attempt that was not started, an unknown version; and for a file of events that is lost, or its end.
+    Raises RunError, with file and line, for anything except a torn last line: garbage, turns out of order, events of
+    an attempt that was not started, an unknown version; and for a lost file of events, or a lost end.
     """
     folder = Path(path)
     header = read_header(folder)
@@ -111,7 +111,7 @@ def read(
 
 
 class _Whole(Attempts):
-    """Takes every line, or refuses the run and says how to save the rest of it."""
+    """Accepts every line, or refuses the run and says how to save the rest of it."""
 
     def __init__(self, run: Path, *, keep_rows: bool, turns_of: Container[str] | None, spoken: bool) -> None:
         super().__init__(keep_rows=keep_rows, turns_of=turns_of, spoken=spoken)
@@ -136,14 +136,14 @@ OPENING = 2**16
 
 
 def event_files(run: Path) -> list[Path]:
-    """The files of events in a run folder, in the order in which they were begun by each worker."""
+    """Return the files of events in a run folder, in the order in which each worker began them."""
     return sorted(run.glob("trials-*.jsonl"))
 
 
 def begun_files(run: Path) -> int:
-    """How many files of events hold more than the line that opens each: 0 if nothing was recorded.
+    """Return how many files of events have more than their opening line: 0 if nothing was recorded.
 
-    What cannot be read counts for nothing here: it is named where the run is read.
+    Unreadable files are not counted: they are reported when the run is read.
     """
     count = 0
     for file in event_files(run):
@@ -154,17 +154,16 @@ def begun_files(run: Path) -> int:
 
 
 def extent(run: str | PathLike[str]) -> dict[str, int]:
-    """Bytes of each file of events in a run folder, by name: files only ever grow, so where it is the same as before,
-    nothing was recorded in between.
-    """
+    """Return the bytes of each file of events in a run folder, by name: files only grow, so if nothing changed,
+    nothing was recorded in between."""
     return {file.name: file.lstat().st_size for file in event_files(Path(run))}
 
 
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
     """Add the events of a file to `attempts`, which decides what happens to a line that cannot be read.
 
-    block_size: bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file, unknown
-    events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does.
+    block_size: bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file,
+    unknown events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does.
     """
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
@@ -205,8 +204,8 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
 
 
 class _Reading:
-    """The lines of one file on their way to the attempts that they are of. damage: what is wrong with it so far.
-    unknown: kinds of events that are not known here, and where each came first."""
+    """Distributes the lines of one file to their attempts. damage: what is wrong with the file so far. unknown: kinds
+    of unknown events, with the first place of each."""
 
     def __init__(self, worker: str, attempts: Attempts) -> None:
         self.worker, self._attempts = worker, attempts
@@ -214,7 +213,7 @@ class _Reading:
         self.unknown: dict[str, Place] = {}
 
     def take(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
-        """Add a line, given without its end. begins: it is the first of its file."""
+        """Add a line without its end. begins: it is the first of its file."""
         attempts = self._attempts
         event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
         if event is not None:
@@ -252,7 +251,7 @@ class _Reading:
 
 
 def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]:
-    """Attempts in the order of system, topic, trial and attempt: see `Run`."""
+    """Order attempts by system, topic, trial and attempt: see `Run`."""
     systems = {name: i for i, name in enumerate(header.systems)}
     topics = topic_order(header)
 
@@ -272,9 +271,9 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """The versions of Harvest that recorded `run`, sorted; () if none is known, as of an import by hand.
+    """Return the versions of Harvest that recorded `run`, sorted; () if none is known, as for an import by hand.
 
-    Of a merged run those of its parts; of one whose pages were read again those that recorded it, not the reader.
+    For a merged run those of its parts; for a reread one those that recorded it, not the reader.
     """
     source = run.header.source
     if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):

@@ -1,8 +1,8 @@
-"""Shards: the trials of an audit dealt out to several machines, each of which records a run of its own.
+"""Shards: the trials of an audit divided among several machines, each of which records its own run.
 
-A trial of a topic is in the same shard for all systems, groups and arms, so that what is compared is played by one
-machine, in step. Of a system whose sessions go on through all topics, a whole session is. Who plays what depends on
-the audit's seed and on nothing else, so topics and trials that are added later move none that were played.
+A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays what is compared,
+in step. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
+the audit's seed, so topics and trials that are added later do not move those already played.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Shard:
 
     @classmethod
     def read(cls, text: str) -> Shard:
-        """What `2/3` means. Raises InputError."""
+        """Parse a shard such as `2/3`. Raises InputError."""
         found = _WRITTEN.fullmatch(text)
         shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
         if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
@@ -49,8 +49,8 @@ class Shard:
         return shard
 
     def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
-        """Whether a trial is in this shard. Of each topic they are dealt out in turn, beginning at a shard drawn from
-        the audit's seed."""
+        """True if a trial is in this shard. The trials of each topic are dealt in turn, starting with a shard drawn
+        from the audit's seed."""
         return (_first(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
@@ -63,13 +63,13 @@ def _first(topic: str, seed: int, of: int) -> int:
 
 
 def shard_of(audit: Json) -> Shard | None:
-    """The shard that a recorded audit was played in; None if all of it was."""
+    """Return the shard that a recorded audit was played in; None for the whole audit."""
     found = audit.get("shard") if isinstance(audit, dict) else None
     return Shard(int(found["index"]), int(found["of"])) if isinstance(found, dict) else None
 
 
 def shard_note(header: Header) -> str:
-    """What is to be said of a run that is only a shard, in a sentence; "" of any other. One of one is the audit."""
+    """Return a sentence on a run that is only a shard; "" for any other. One of one is the audit."""
     shard = shard_of(header.audit)
     if shard is None or shard.of == 1:
         return ""
@@ -77,7 +77,7 @@ def shard_note(header: Header) -> str:
 
 
 def refuse_shard(header: Header, path: PathLike[str]) -> None:
-    """Raises InputError for a run that is only a shard, where its figures would be taken for those of the audit."""
+    """Raise InputError for a run that is only a shard, because its figures would be mistaken for those of the audit."""
     if shard_note(header):
         shard = shard_of(header.audit)
         raise InputError(
@@ -88,7 +88,7 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
 
 
 def planned_trials(header: Header) -> Iterator[TrialKey]:
-    """The trials that the audit of a run asks for; none for an import, which was not planned."""
+    """Return the trials that the audit of a run asks for; none for an import, which was not planned."""
     audit: dict[str, Any] = header.audit if isinstance(header.audit, dict) else {}
     topics, shard = header.topic_set(), shard_of(audit)
     each: int = audit.get("trials") or 0
@@ -102,10 +102,10 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
-    """What is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are whole, or
-    where none of them is a shard.
+    """Return what is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are
+    complete, or none of them is a shard.
 
-    parts: what a merged header keeps of each run that went in. Raises InputError if they are not shards of one audit.
+    parts: what a merged header keeps of each of its runs. Raises InputError if they are not shards of one audit.
     """
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
@@ -143,7 +143,7 @@ def _refuse_others(audits: Sequence[Any], shards: Sequence[Shard]) -> None:
 
 
 def other_audits(differing: str) -> InputError:
-    """The error for shards of different audits. differing: the difference, in words."""
+    """Return the error for shards of different audits. differing: the difference, in words."""
     return InputError(
         f"these are shards of different audits: {differing}",
         advice="merge the shards of one audit; if it was changed meanwhile, give all machines the same files, and run "

@@ -1,8 +1,8 @@
-"""Writing a run: the lock, the header, one new file of events for each process, and the evidence.
+"""Write a run: the lock, the header, one new file of events for each process, and the evidence.
 
-A process that opens a run starts a file of its own and never touches another one. So a line that a killed process left
-half-written stays the last of its file for ever, no file is ever truncated or repaired in place, and the same folder
-can be written by one process after the other.
+A process that opens a run starts its own file and never touches another one. So a half-written line of a killed
+process stays the last of its file, no file is ever truncated or repaired in place, and several processes can write the
+same folder one after the other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CLAIM = "claim"
 
 
 def check_worker(name: str, longest: int = 60) -> None:
-    """Raises RunError for what cannot be the name of a worker, which is part of the name of its file."""
+    """Raise RunError for an invalid name of a worker, which is part of the name of its file."""
     if name and not (_NAME.fullmatch(name) and len(name) <= longest):
         raise RunError(
             f"{name!r} cannot be a worker's name",
@@ -61,7 +61,7 @@ def check_worker(name: str, longest: int = 60) -> None:
 
 
 def read_header(run: Path) -> Header:
-    """The header of the run folder `run`. Raises RunError if it is no run or of an unknown version."""
+    """Read the header of the run folder `run`. Raises RunError if it is not a run or of an unknown version."""
     path = run / "run.json"
     place = Place(str(path))
     try:
@@ -81,8 +81,8 @@ def read_header(run: Path) -> Header:
 class RunWriter:
     """Writes one run. Make one with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
 
-    header: as it now stands in `run.json`. worker: the name of this process's file of events.
-    redactor: everything that is written goes through it; secrets read later can be added to it.
+    header: the current content of `run.json`. worker: the name of this process's file of events. redactor: everything
+    that is written passes through it; secrets read later can be added to it.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class RunWriter:
     ) -> RunWriter:
         """Start a new run in the folder `path`, which must be absent or empty.
 
-        worker: put before the number in the name of the events' file, for runs on several machines.
-        Raises RunError if the folder holds something, StoreError if it cannot be written.
+        worker: put before the number in the name of the events' file, for runs on several machines. Raises RunError if
+        the folder is not empty, StoreError if it cannot be written.
         """
         run = Path(path)
         check_worker(worker, _LONGEST)
@@ -134,12 +134,11 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """Go on with the run in `path`. header: of the audit as it is now; None keeps what is recorded.
+        """Continue the run in `path`. header: of the audit as it is now; None keeps the recorded one.
 
-        Topics and systems it adds are merged into run.json. check: may look at what is recorded while no other process
+        Topics and systems it adds are merged into run.json. check: may look at the recording while no other process
         can write; if it raises, the run stays as it was. Raises RunError, with a diff, if seed, protocol, or a topic
-        or system that both have is not what was recorded; also where a link stands in place of its evidence or
-        judgments.
+        or system that both have differs from the recorded one; also if its evidence or judgments are a link.
         """
         run = Path(path)
         if not run.is_dir():
@@ -176,7 +175,7 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """`resume` where there is a run in `path`, else `create`. check: as in `resume`; not called for a new run."""
+        """`resume` if there is a run in `path`, else `create`. check: as in `resume`; not called for a new run."""
         if (Path(path) / "run.json").exists():
             return cls.resume(path, header, secrets=secrets, worker=worker, clock=clock, check=check)
         return cls.create(path, header, secrets=secrets, worker=worker, clock=clock)
@@ -215,13 +214,13 @@ class RunWriter:
 
     @property
     def syncs(self) -> int:
-        """How many fsyncs the file of events took so far."""
+        """Number of fsyncs of the file of events so far."""
         return self._journal.syncs
 
     def redacted(self, value: _Value) -> _Value:
-        """A frozen dataclass (a `SystemTurn`, say) or JSON value as it will be stored.
+        """Return a frozen dataclass (for example a `SystemTurn`) or JSON value as it will be stored.
 
-        Routing on what will be stored keeps the spans of a route true to the recording.
+        Routing on the stored value keeps the spans of a route true to the recording.
         """
         clean: _Value = redacted_value(value, self.redactor)
         return clean
@@ -231,7 +230,7 @@ class RunWriter:
 
         Returns when they survive the end of this process (`kill -9`); with `sync`, when they are on the disk and
         survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
-        nothing more is taken; TypeError or ValueError for an event that is no JSON (a NaN), with nothing written.
+        nothing more is accepted; TypeError or ValueError for an event outside JSON (a NaN), with nothing written.
         """
         size = sum(map(_size, events))
         stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
@@ -244,13 +243,14 @@ class RunWriter:
     async def keep(self, exhibit_name: str, media_type: str, data: bytes) -> str:
         """Make an exhibit safe, redacted, and return its address for the event that names it.
 
-        exhibit_name: what it is, for messages. Idempotent: the same content is kept once. Raises StoreError.
+        exhibit_name: its name in messages. Idempotent: the same content is kept once. Raises StoreError.
         """
 
         return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 
     async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
-        """Keep several exhibits, as `keep` does one, given by name, media type and content: their addresses by name."""
+        """Keep several exhibits, given by name, media type and content, as `keep` does, and return their addresses by
+        name."""
         addresses: dict[str, str] = {}
         for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
             addresses[exhibit.name] = exhibit.address
@@ -259,7 +259,7 @@ class RunWriter:
         return addresses
 
     async def close(self) -> None:
-        """Make everything safe, close the file, let go of the lock. Raises StoreError; may be called twice."""
+        """Make everything safe, close the file, release the lock. Raises StoreError; may be called twice."""
         whole = False
         try:
             await self._journal.close()
@@ -284,7 +284,7 @@ class RunWriter:
                 raise  # otherwise what failed first says more
 
     def _store_lines(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
-        """The events as they are stored, and their lines."""
+        """Return the events as they are stored, and their lines."""
         stored = [redacted_event(self._whole(event), self.redactor) for event in events]
         return tuple([event for event, _ in stored]), [self._line(event, row) for event, row in stored]
 
@@ -315,7 +315,7 @@ class RunWriter:
 
 
 def _size(event: Event) -> int:
-    """About how many characters are to be looked at."""
+    """Return roughly how many characters must be searched."""
     if isinstance(event, Answered):
         return len(event.reply.answer.text)
     return len(event.partial) if isinstance(event, Failed) else 0
@@ -353,7 +353,7 @@ def _lock_run(run: Path, *, make: bool) -> Lock:
 
 
 def _left_over(name: str) -> bool:
-    """The lock, a claim, or a temporary file of a process that died before the run had its header."""
+    """True for the lock, a claim, or a temporary file of a process that died before the run had its header."""
     return name in ("lock", CLAIM) or (name.startswith((".run.json.", f".{CLAIM}.")) and name.endswith(".tmp"))
 
 

@@ -1,1 +1,1 @@
-"""Runs put together."""
+"""Merge runs."""

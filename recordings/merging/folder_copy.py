@@ -1,4 +1,4 @@
-"""Making a run folder out of others: it appears whole or not at all, and exhibits, judgments and replies come along."""
+"""Make a run folder from others: it appears completely or not at all, with exhibits, judgments and replies."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """The layer with the numbers that its attempts get, and a sentence on what is left out, "" if nothing is."""
+    """Return the layer with the new numbers of its attempts, and a sentence on what is left out, "" for nothing."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _number(judgment.about, numbers)
@@ -45,8 +45,8 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
 
 
 def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
-    """The same of the file of a layer. Lines that need no change stay the same bytes; of the others, keys that a later
-    version wrote are kept."""
+    """Do the same for the file of a layer. Unchanged lines keep their bytes; the others keep keys from later
+    versions."""
     opening, *lines = data.split(b"\n")
     kept = [opening]
     for text in lines:
@@ -60,8 +60,8 @@ def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
 
 
 def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
-    """A file of replies. They are found by what was asked, and say for people alone where that stood; so none is left
-    out, and a line that cannot be read is kept as it is."""
+    """Renumber a file of replies. They are found by what was asked, and their numbers are only for people; so none is
+    left out, and a line that cannot be read is kept as it is."""
     kept = []
     for text in data.split(b"\n"):
         try:
@@ -75,7 +75,8 @@ def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
 
 
 def _number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
-    """The number that the attempt gets; 0 for what is about no attempt, None for one that is not in the run."""
+    """Return the new number of the attempt; 0 for a line about no attempt, None for an attempt that is not in the
+    run."""
     trial, attempt = about.get("trial"), about.get("attempt")
     if not isinstance(trial, str) or not isinstance(attempt, int):
         return 0
@@ -92,7 +93,7 @@ DAMAGED = "damaged"
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A folder to fill, which becomes `target` at the end of the `with`, or is gone if that ends in an error.
+    """Yield a folder to fill, which becomes `target` at the end of the `with`, or is removed on an error.
 
     Raises StoreError if it cannot be written, and if a file outside cannot be read meanwhile.
     """
@@ -116,8 +117,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> None:
-    """Write header and events, with their chain and the inventory of the folder, into which all else was put; the first
-    row is the `opened` line."""
+    """Write header and events, with their chain and the inventory of the folder, which has everything else already;
+    the first row is the `opened` line."""
     events = folder / "trials-000001.jsonl"
     opening, *others = rows
     write_safely(events, b"".join(line(row) for row in ({**opening, CHAINED: CHAIN_FORMAT}, *others)))
@@ -126,10 +127,9 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
-    """Copy exhibits, judgments and replies of models into a folder; returns what is wrong with them, as sentences.
+    """Copy exhibits, judgments and replies of models into a folder; return what is wrong with them, as sentences.
 
-    numbers: of every attempt of the run, the number that it has there, and so what was judged of it; None if they
-    stay as they are.
+    numbers: the new number of every attempt of the run, also for its judgments; None keeps them.
     """
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
@@ -175,7 +175,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
 
 
 def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
-    """What of the exhibits that events name is not in a folder, in a sentence; "" for nothing."""
+    """Return a sentence on exhibits that events name but a folder does not have; "" for none."""
     absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:
         return ""
@@ -184,7 +184,7 @@ def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The addresses of the exhibits that events name."""
+    """Yield the addresses of the exhibits that events name."""
     return {
         address
         for row in rows
@@ -194,9 +194,9 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Keep a damaged file of events, or the chain of a lost one, as it is in a folder made of what could be saved.
+    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from what could be saved.
 
-    told: what is wrong with it and what became of it, kept beside it.
+    told: what is wrong with it and what became of it, kept next to it.
     """
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()

@@ -1,9 +1,9 @@
-"""Uniting the runs of several machines in a new folder.
+"""Unite the runs of several machines in a new folder.
 
-The result depends only on the set of attempts that went in: any order, any grouping, and merging the same run twice
-give the same files, byte for byte. Nothing is lost. Where two runs recorded the same attempt of the same trial with
-different content, both stay: the later one gets the next free number and remembers the one it had. An attempt that
-is the beginning of another (the run was copied while it was written) is that other one.
+The result depends only on the set of attempts: any order, any grouping, and merging the same run twice give the same
+files, byte for byte. Nothing is lost. If two runs recorded the same attempt of the same trial with different content,
+both stay: the later one gets the next free number and remembers its old one. An attempt that is the beginning of
+another (the run was copied while it was written) is that other one.
 """
 
 import json
@@ -43,12 +43,13 @@ _Content = tuple[bytes, ...]
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge did. interrupted: how many of the attempts have no end. conflicts: attempts that were recorded
-    differently, and the numbers they now have. damage: of the runs that went in, and exhibits that are missing or are
-    not what their name says. unproven: some of it keeps the new run from being verified. missing: of the shards of an
-    audit, one sentence each. names: a sentence where audits of several names went in, else "". settings: where the
-    audits differ in what figures depend on, one sentence each.
-    shard: the one that was saved; None if the new run is a whole audit.
+    """The result of a merge.
+
+    interrupted: how many of the attempts have no end. conflicts: attempts that were recorded differently, with their
+    new numbers. damage: in the merged runs, including exhibits that are missing or do not match their name. unproven:
+    some of it prevents the new run from being verified. missing: shards of an audit, one sentence each. names: a
+    sentence if the audits have several names, else "". settings: differences between the audits that figures depend
+    on, one sentence each. shard: the one that was saved; None if the new run is a whole audit.
     """
 
     path: Path
@@ -71,14 +72,13 @@ def merge(
     salvage: bool = False,
     named: Callable[[str], str] = str,
 ) -> Merged:
-    """Unite the runs at `paths` in the new folder `out`, which appears whole or not at all.
+    """Unite the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
-    salvage: take from a damaged run what can be trusted (see `recordings.checking.salvage`), keep the damaged files
-    unchanged under `damaged/`, and say in `damage` what became of each attempt concerned. named: puts into a sentence
-    about these folders the names that people know, where the folders are copies. Raises RunError if the runs were
-    not made of the same protocol, seed, topics and systems (with a diff), where one of them is damaged and not to be
-    salvaged, or if `out` exists; InputError if they are shards of different audits; StoreError if it cannot be
-    written.
+    salvage: use from a damaged run what can be trusted (see `recordings.checking.salvage`), keep the damaged files
+    unchanged under `damaged/`, and report in `damage` what became of each attempt concerned. named: replaces the
+    folders in a sentence by the names that people know, if the folders are copies. Raises RunError if the runs differ
+    in protocol, seed, topics or systems (with a diff), if one of them is damaged and not to be salvaged, or if `out`
+    exists; InputError if they are shards of different audits; StoreError if it cannot be written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")
@@ -129,8 +129,8 @@ def merge(
 
 
 def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
-    """What is not as it was written, or cannot be shown to be, though it can be read: for people, and for the new run,
-    which gets chains of its own. damaged: files already reported. left_out: what was not copied."""
+    """Return what was changed or cannot be verified, although it can be read: for people, and for the new run, which
+    gets its own chains. damaged: files already reported. left_out: what was not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
@@ -143,7 +143,7 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
 
 
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
-    """`names` and `settings` of `Merged`: only the names keep two audits of one protocol and seed apart."""
+    """Return `names` and `settings` of `Merged`: only their names distinguish two audits of one protocol and seed."""
     audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
     names = dict.fromkeys(map(_name, audits))
     sentence = ""
@@ -161,7 +161,8 @@ def _name(audit: Json) -> str:
 
 
 def _contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """The contents of each attempt. A salvaged run may have two with one number, from two machines in one folder."""
+    """Return the contents of each attempt. A salvaged run may have two with one number, from two machines in one
+    folder."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
         started = attempt.started
@@ -192,7 +193,7 @@ def _goes_on(longer: _Content, content: _Content) -> bool:
 def _numbers_of(
     contents: Mapping[AttemptId, set[_Content]], numbers: Mapping[str, Mapping[_Content, int]]
 ) -> dict[AttemptId, int]:
-    """The numbers that the attempts of one run have in the merged one; without those that would have two."""
+    """Return the new numbers of the attempts of one run, without those that would have two."""
     found = {}
     for name, several in contents.items():
         given = numbers[name[0]]
@@ -209,7 +210,7 @@ def _numbers_of(
 def _number_attempts(
     contents: dict[str, set[_Content]],
 ) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
-    """Rows of every attempt in their final order, what had to be renumbered, and the numbers of each trial."""
+    """Return rows of every attempt in their final order, what was renumbered, and the numbers of each trial."""
     attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
     conflicts: list[str] = []
     final: dict[str, dict[_Content, int]] = {}
@@ -250,10 +251,10 @@ def _number_attempts(
 
 
 def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
-    """The number of the attempt whose answered turns `rows` begin with. The number that was recorded may be that of
-    another one by now, so the turns say it; where no turn was copied, what was recorded.
+    """Return the number of the attempt whose answered turns `rows` begin with. The recorded number may belong to
+    another one by now, so the turns decide; if no turn was copied, the recorded one.
 
-    earlier: attempts of the trial that come before, by the numbers that they have now.
+    earlier: earlier attempts of the trial, by their new numbers.
     """
     recorded = int(rows[0]["goes_on_from"])
     own = _answers(rows)
@@ -327,7 +328,8 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _both(one: Any, two: Any) -> dict[str, Json]:
-    """Both mappings; in their own order where it is the same, else sorted, so that who comes first does not matter."""
+    """Unite the mappings; in their own order if it is the same, else sorted, so that the order of runs does not
+    matter."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}
     united = {**one, **{key: item for key, item in two.items() if key not in one}}
@@ -340,7 +342,7 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_apart(runs: Iterable[Run]) -> str:
-    """Where the gold of the runs' audits differs, with two of the values; "" if it does not.
+    """Return a difference between the gold of the runs' audits, with two of the values; "" for none.
 
     Compares the newest table of each run, for the topics that both have.
     """
@@ -360,7 +362,7 @@ def gold_apart(runs: Iterable[Run]) -> str:
 
 
 def _gold(run: Run) -> tuple[str, _Gold]:
-    """The name of the gold of a run's audit, and what it says by topic and entity."""
+    """Return the name of the gold of a run's audit, and its values by topic and entity."""
     audit = run.header.audit
     name = audit.get("gold") if isinstance(audit, dict) else None
     tables = [one for one in read_layers(run.path) if (one.kind, one.author, one.source) == ("gold", TABLE, name)]

@@ -1,7 +1,7 @@
-"""A run with its answers read again, as a new run: the original is not changed.
+"""A run with its answers reread, as a new run: the original is not changed.
 
-Every row is as it was recorded, except for answers, decisions and outcomes that are different now; these keep their
-former values under `before`. Exhibits are copied, so that the new run can be read again as well.
+Every row is as it was recorded, except for answers, decisions and outcomes that changed; these keep their former
+values under `before`. Exhibits are copied, so that the new run can be reread as well.
 """
 
 import hashlib
@@ -37,14 +37,14 @@ _END = ("outcome", "reason", "detail")
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What is different about one attempt. answers, routes: by turn number. outcome: None: as recorded."""
+    """The changes to one attempt. answers, routes: by turn number. outcome: None if unchanged."""
 
     answers: Mapping[int, Answer] = field(default_factory=dict)
     routes: Mapping[int, Route] = field(default_factory=dict)
     outcome: Outcome | None = None
 
     def row_now(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys of a row that the revision has a say in, with what they are now; empty where it has none."""
+        """Return the revised values of a row by key; {} if there are none."""
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
             value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))
@@ -85,10 +85,10 @@ def write_revision(
     told: Mapping[str, Json],
     clock: Now = utc_now,
 ) -> list[str]:
-    """Write `run` with its revisions into the new folder `out`, which appears whole or not at all.
+    """Write `run` with its revisions into the new folder `out`, which appears completely or not at all.
 
-    told: what the header's `source` says beside where the run comes from. Returns what is wrong with exhibits and
-    files, as sentences. Raises RunError if `out` exists or lies in the run, StoreError if it cannot be written.
+    told: additional values for the header's `source`. Returns what is wrong with exhibits and files, as sentences.
+    Raises RunError if `out` exists or is in the run, StoreError if it cannot be written.
     """
     target = Path(out)
     check_target(run, target)
@@ -121,7 +121,7 @@ def write_revision(
 
 
 def check_target(run: Run, target: Path) -> None:
-    """Raises RunError if a revision of `run` cannot go to `target`."""
+    """Raise RunError if a revision of `run` cannot be written to `target`."""
     if target.exists():
         raise RunError("this exists already", place=Place(str(target)), advice="choose a new folder: --out")
     if run.path.resolve() in target.resolve().parents:

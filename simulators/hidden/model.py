@@ -128,7 +128,7 @@ class HiddenModel:
             rows = part.opening if opening else part.emissions
             found.extend(value * row[place] for value, row in zip(own, rows, strict=True))
         if not sum(found) > 0:
-            raise ValueError(f"the act {act!r} has no probability here")
+            raise ValueError(f"the act {act!r} is impossible here")
         return _normalise(found)
 
     def moved(self, belief: Belief, answer: str) -> Belief:

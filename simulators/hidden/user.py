@@ -26,14 +26,14 @@ Rows = tuple[tuple[float, ...], ...]
 class Transitions(StrictModel):
     """Transitions between states after one answer."""
 
-    answer: str = Field(default=ANY, min_length=1, description="the last answer; `*`: any other, or not known")
+    answer: str = Field(default=ANY, min_length=1, description="the last answer; `*`: any other, or unknown")
     rows: Rows = Field(description="for each state, the probability of each state next")
 
 
 class PartOptions(StrictModel):
     """One hidden Markov model. Rows sum to 1."""
 
-    weight: float = Field(default=1, gt=0, le=1, description="how likely this part is")
+    weight: float = Field(default=1, gt=0, le=1, description="probability of this part")
     classes: tuple[float, ...] = Field(description="the share of people in each class")
     initial: Rows = Field(description="for each class, the probability that a dialogue begins in each state")
     opening: Rows = Field(description="for each state, the probability of each act as the first")
@@ -49,9 +49,9 @@ class Options(StrictModel):
         min_length=1, description="models of several sizes, fitted from several starts"
     )
     latent_class: int | None = Field(
-        None, ge=1, description="play people of this class only, 1 being those who leave soonest; not given: of all"
+        None, ge=1, description="play people of this class only; 1 leaves soonest; default: all classes"
     )
-    words: Words = Field({}, description="by act: ways to say it")
+    words: Words = Field({}, description="ways to say each act")
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -60,13 +60,13 @@ class Options(StrictModel):
         except ValueError as fault:
             raise refusal(str(fault)) from None
         if self.latent_class is not None and self.latent_class > model.classes:
-            raise refusal(f"latent_class: {self.latent_class}, and there are {model.classes}")
+            raise refusal(f"latent_class: {self.latent_class}, but there are only {model.classes}")
         return self
 
     def model(self) -> HiddenModel:
         """Return the described model. Raises ValueError."""
         if len(set(self.acts)) < len(self.acts) or {STOP, ANY, UNKNOWN, "", "start"} & set(self.acts):
-            raise ValueError("acts: each is named once, and none is called 'start' or 'stop'")
+            raise ValueError("acts: each must appear once, and none may be called 'start' or 'stop'")
         return HiddenModel(
             self.acts,
             tuple(

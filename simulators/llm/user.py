@@ -61,7 +61,7 @@ _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that lo
 
 def _plain(text: str) -> str:
     if not text.strip():
-        raise refusal("it says nothing")
+        raise refusal("this text is empty")
     return text.strip()
 
 
@@ -72,7 +72,7 @@ def _known_language(text: str) -> str:
     if language_code(text) is None:
         meant = did_you_mean(text, named_languages())
         raise refusal(
-            f"no language of this name is known{meant}",
+            f"unknown language{meant}",
             allowed="an English name or a code: German, de, Brazilian Portuguese, pt-BR",
         )
     return text
@@ -84,18 +84,22 @@ Language = Annotated[Words, AfterValidator(_known_language)]
 class Options(StrictModel):
     """Options of the llm user. The audit names the model under `endpoints`."""
 
-    endpoint: str = Field("words", description="which of the audit's `endpoints` words the turns", min_length=1)
-    mode: Literal["policy", "free"] = Field("policy", description="`free`: the model decides what is done, and the end")
+    endpoint: str = Field(
+        "words", description="the endpoint, among the audit's `endpoints`, that words the turns", min_length=1
+    )
+    mode: Literal["policy", "free"] = Field(
+        "policy", description="`free`: the model decides what is done and when to leave"
+    )
     persona: Template | None = Field(None, description="who the person is, as a template over the topic")
     language: Language | None = Field(
-        None, description="what is written in, by its English name or its code; not given: the model chooses"
+        None, description="the language to write in, by English name or code; default: the model chooses"
     )
     samples: int = Field(4, ge=1, le=20, description="samples for one turn before the policy's own words are said")
     longest: int = Field(400, ge=20, le=4000, description="characters of a turn")
-    history: int = Field(10, ge=1, le=200, description="exchanges that the model is shown, the last ones")
-    answer_characters: int = Field(4000, ge=100, le=100_000, description="of each answer that it is shown")
+    history: int = Field(10, ge=1, le=200, description="how many of the last exchanges the model is shown")
+    answer_characters: int = Field(4000, ge=100, le=100_000, description="characters of each answer that it is shown")
     turns: int = Field(10, ge=1, le=1000, description="free mode: turns after which the user stops with `budget`")
-    acts: dict[str, Words] = Field({}, description="by act of the policy: what a person does with it, for the model")
+    acts: dict[str, Words] = Field({}, description="what a person does with each act of the policy, for the model")
     again: tuple[str, ...] = Field(("repeat",), description="acts that may say a turn again word for word")
 
     @model_validator(mode="after")
@@ -103,9 +107,11 @@ class Options(StrictModel):
         ours = {"policy": ("turns",), "free": ("acts", "again")}[self.mode]
         idle = [name for name in ours if name in self.model_fields_set]
         if idle:
-            raise refusal(f"{', '.join(idle)}: without effect where the mode is {self.mode!r}")
+            raise refusal(f"{', '.join(idle)}: no effect in the mode {self.mode!r}")
         if "acts" in self.model_fields_set and not self.acts:
-            raise refusal("acts: it names none", allowed="{ACT: what a person does}", advice="remove it", at=("acts",))
+            raise refusal(
+                "acts: the mapping is empty", allowed="{ACT: what a person does}", advice="remove it", at=("acts",)
+            )
         return self
 
 
@@ -154,7 +160,7 @@ class WordedUser:
         if trait is None:
             return "" if self.options.persona is None else fill_template(self.options.persona, topic, "the persona")
         if not isinstance(trait, str) or not trait.strip():
-            raise InputError(f"topic {topic.id!r}: the trait 'persona' says nothing", allowed="text")
+            raise InputError(f"topic {topic.id!r}: the trait 'persona' is empty", allowed="text")
         return trait
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
@@ -310,7 +316,7 @@ def _check_inner(options: Options, inner: User) -> None:
     while inside is not None:
         if isinstance(inside, WordedUser):
             raise InputError(
-                "the policy under the llm user is an llm user, whose words would be worded a second time",
+                "the policy of the llm user is another llm user, so its words would be reworded twice",
                 allowed="a policy: agenda, markov, …",
                 advice="remove one of the two",
             )
@@ -336,7 +342,7 @@ def build(options: Options, inner: User | None = None) -> WordedUser:
             advice="name the wrapped user, or let the model decide by `mode: free`",
         )
     if options.mode == "free" and inner is not None:
-        raise InputError("a free model takes no user within", advice="remove it, or leave out `mode: free`")
+        raise InputError("a free model cannot wrap a user", advice="remove it, or leave out `mode: free`")
     if inner is not None:
         _check_inner(options, inner)
     return WordedUser(options, inner)

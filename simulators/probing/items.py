@@ -33,7 +33,7 @@ _OF_HISTORY = ("breakdown", "label_was", "repetition")
 def check_words(name: str, words: str, *, item: bool = False) -> None:
     """Raise a validation error for an empty wording or an invalid template. item: True if it has a claim."""
     if not words.strip():
-        raise refusal(f"{name}: it says nothing")
+        raise refusal(f"{name}: this text is empty")
     for fault in faults(Wording(words, each=item)):
         raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
 
@@ -46,7 +46,7 @@ def _check_all(item: StrictModel, *names: str) -> None:
 
 def _apart(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     if {words.casefold() for words in right} & {words.casefold() for words in wrong}:
-        raise refusal("a phrase is right and wrong at once")
+        raise refusal("a phrase is both right and wrong")
 
 
 class Then(StrictModel):
@@ -54,7 +54,7 @@ class Then(StrictModel):
 
     right: Words = Field(min_length=1, description="phrases of an answer that follows the change")
     wrong: Words | None = Field(
-        default=None, description="of one that does not; not given: what was right before and is not right now"
+        default=None, description="phrases of one that does not; default: what was right before and is not right now"
     )
 
     @model_validator(mode="after")
@@ -71,12 +71,12 @@ class Fact(StrictModel):
     right: Words = Field(min_length=1, description="phrases of a right answer; the first is claimed when challenging")
     wrong: Words = Field(default=(), description="phrases of a wrong answer; the first is claimed when challenging")
     plant: Words = Field(default=(), description="how the user tells it")
-    premise: Words = Field(default=(), description="a turn that takes something false for granted")
+    premise: Words = Field(default=(), description="a turn that assumes something false")
     change: Words = Field(default=(), description="how the user says that it changed: dropped, replaced or added")
     then: Then | None = Field(default=None, description="what is right and wrong after the change")
     form: Literal["holds", "only"] = Field(
         default="holds",
-        description="`holds`: a phrase stands in the answer; `only`: it is nothing but a phrase",
+        description="`holds`: the answer contains a phrase; `only`: it consists of a phrase",
     )
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class Fact(StrictModel):
         _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
         _apart(self.right, self.wrong)
         if (self.then is None) == bool(self.change):
-            raise refusal("change and then go together: how the user says it, and what is right from there on")
+            raise refusal("change and then must be given together: how the user says it, and what is right afterwards")
         return self
 
     def phrases(self, *, changed: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -105,7 +105,7 @@ class Instruction(StrictModel):
         alias="try", min_length=1, description="questions whose answers are judged by the rule, each asked once"
     )
     rule: Any = Field(description="a rule of protocols on the answer alone: the answer follows the instruction")
-    breaks: Any = Field(default=None, description="the answer does not follow it; not given: the rule does not hold")
+    breaks: Any = Field(default=None, description="a rule for answers that break it; default: the rule does not hold")
 
     @model_validator(mode="after")
     def _whole(self) -> Instruction:
@@ -124,10 +124,12 @@ def _rule(value: object) -> Rule:
     for kind, options in _kinds(value):
         if kind in _OF_HISTORY:
             raise refusal(
-                f"the rule {kind!r} looks at more than one answer, and an instruction is judged by each alone"
+                f"the rule {kind!r} needs more than one answer, but an instruction is judged by single answers"
             )
         if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
-            raise refusal("the language asked in is no instruction's: name the language", allowed="such as de")
+            raise refusal(
+                "an instruction has no question whose language could count: name the language", allowed="such as de"
+            )
     try:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed_rule)
     except InputError as fault:
@@ -154,20 +156,20 @@ def _kinds(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def _unnamed_rule(name: str, loc: Loc) -> Rule:
-    raise InputError(f"the rule {name!r} has a name, and a plan has no named rules", allowed="the rule itself")
+    raise InputError(f"the rule {name!r} is a named rule, which a plan cannot use", allowed="the rule itself")
 
 
 class Question(StrictModel):
     """A question that has no answer, and a similar one that has."""
 
-    ask: Words = Field(min_length=1, description="nobody can answer it: it rests on something false, or on nothing")
-    twin: Words = Field(min_length=1, description="as much like it as can be, and answerable")
+    ask: Words = Field(min_length=1, description="a question without an answer: its premise is false or unknown")
+    twin: Words = Field(min_length=1, description="an answerable question as similar as possible")
     right: Words = Field(
         min_length=1, description="phrases of a right answer to the twin, and of a made-up one to the question"
     )
-    wrong: Words = Field(default=(), description="phrases of an answer to either that is made up")
+    wrong: Words = Field(default=(), description="phrases of a made-up answer to either")
     declines: Words = Field(
-        default=(), description="phrases that say that there is no answer; not given: `phrases.declines`"
+        default=(), description="phrases that say that there is no answer; default: `phrases.declines`"
     )
 
     @model_validator(mode="after")
@@ -181,11 +183,11 @@ class Ladder(StrictModel):
     """Requests for the same harm, each more pressing than the last, and a similar harmless one."""
 
     rungs: tuple[Annotated[Words, Field(min_length=1)], ...] = Field(
-        min_length=1, max_length=20, description="from the mildest on: wordings of each request"
+        min_length=1, max_length=20, description="wordings of each request, from the mildest"
     )
-    yields: Words = Field(min_length=1, description="phrases that only an answer that does harm holds")
-    refuses: Words = Field(default=(), description="phrases of a refusal, besides those that the rule `refusal` knows")
-    harmless: Words = Field(min_length=1, description="requests that sound like these and do no harm")
+    yields: Words = Field(min_length=1, description="phrases that only a harmful answer contains")
+    refuses: Words = Field(default=(), description="phrases of a refusal, besides those of the rule `refusal`")
+    harmless: Words = Field(min_length=1, description="similar requests that do no harm")
 
     @model_validator(mode="after")
     def _whole(self) -> Ladder:

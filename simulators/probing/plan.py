@@ -64,7 +64,7 @@ class Step(StrictModel):
     challenge."""
 
     plant: str | None = Field(default=None, description="tell the fact")
-    distract: int | None = Field(default=None, ge=1, le=100, description="so many turns about something else")
+    distract: int | None = Field(default=None, ge=1, le=100, description="this many turns about something else")
     ask: str | None = Field(default=None, description="ask for the fact; the second time the act is `ask-again`")
     challenge: str | None = Field(default=None, description="disagree with the answer to the fact, or doubt it")
     how: How | None = Field(default=None, description="`contrary`: wrongly if the answer was right, rightly if wrong")
@@ -87,12 +87,12 @@ class Step(StrictModel):
             raise refusal(
                 f"a step has one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}",
                 allowed="one key, such as {ask: home}",
-                advice="make a step of each" if given else "say what this step does, or remove it",
+                advice="make each a step of its own" if given else "say what this step does, or remove it",
                 at=(given[1],) if given else (),
             )
         if (self.challenge is None) != (self.how is None):
             raise refusal(
-                "challenge and how go together: rightly, wrongly, neutrally or contrary",
+                "challenge and how must be given together: rightly, wrongly, neutrally or contrary",
                 allowed="{challenge: FACT, how: contrary}",
                 advice="add how" if self.how is None else "add challenge, or remove how",
                 at=("challenge",) if self.how is None else ("how",),
@@ -136,7 +136,7 @@ class Phrases(StrictModel):
             *("no answer", "cannot be answered", "can't be answered", "no record", "no way to know"),
         ),
         min_length=1,
-        description="phrases of an answer that says that there is none",
+        description="phrases of an answer that there is none",
     )
 
     @model_validator(mode="after")
@@ -154,14 +154,16 @@ class Options(StrictModel):
     """A complete plan."""
 
     facts: dict[str, Fact] = Field(default={}, description="what answers are checked for, by name")
-    instructions: dict[str, Instruction] = Field(default={}, description="how to answer from some turn on, by name")
-    questions: dict[str, Question] = Field(default={}, description="without an answer, with a twin that has one")
+    instructions: dict[str, Instruction] = Field(default={}, description="instructions for later answers, by name")
+    questions: dict[str, Question] = Field(
+        default={}, description="questions without an answer, each with an answerable twin"
+    )
     ladders: dict[str, Ladder] = Field(
         default={}, description="requests for harm; the audit must declare them: `harm: declared`"
     )
     steps: tuple[Step, ...] = Field(description="in order; at least one, at most 1,000")
     distractors: Words = Field(
-        default=(), description="turns about something else, each said once; not given: the topic's turns"
+        default=(), description="turns about something else, each said once; default: the topic's turns"
     )
     phrases: Phrases = Field(default_factory=Phrases, description="wordings of challenges, doubts, reasons and repairs")
 
@@ -171,9 +173,9 @@ class Options(StrictModel):
             raise refusal(f"steps: {len(self.steps)} of them; at least one, at most {_MOST_STEPS:,}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:
-            raise refusal(f"a plan is about something: one of {', '.join(_SECTIONS)} is needed")
+            raise refusal(f"a plan needs one of {', '.join(_SECTIONS)}")
         if twice := next((name for name, count in names.items() if count > 1), None):
-            raise refusal(f"two things are called {twice!r}: findings are told by name")
+            raise refusal(f"two items are called {twice!r}, but findings are listed by name")
         for words in self.distractors:
             check_words("distractors", words)
         asked: set[str] = set()
@@ -186,19 +188,19 @@ class Options(StrictModel):
         for kind, twin in _TWINS.items():
             if any(one == kind for one, _ in kinds) and not any(one == twin for one, _ in kinds):
                 raise refusal(
-                    f"steps: a plan with {kind} needs {twin} somewhere: else a system that always declines looks good"
+                    f"steps: a plan with {kind} also needs {twin}: otherwise a system that always declines looks good"
                 )
         for (kind, name), count in kinds.items():
             if kind == "climb" and count > 1:
                 raise refusal(
-                    f"steps: the ladder {name!r} is climbed {count} times; once is allowed",
+                    f"steps: the ladder {name!r} is climbed {count} times, but once is the limit",
                     advice="remove this step",
                     at=("steps", places[kind, name], "climb"),
                 )
             if kind == "try" and count > len(self.instructions[name].try_):
                 have = len(self.instructions[name].try_)
                 raise refusal(
-                    f"steps: try {name!r} {count} times, and it has {have} questions: none is asked twice",
+                    f"steps: try {name!r} {count} times, but it has {have} questions, and each is asked once",
                     allowed=f"at most {have} steps that try it",
                     advice="remove this step, or write more questions",
                     at=("steps", places[kind, name], "try"),
@@ -210,7 +212,7 @@ class Options(StrictModel):
         if step.kind == "session":
             if number in (0, len(self.steps) - 1) or self.steps[number - 1].kind == "session":
                 raise refusal(
-                    f"{where}: a new session comes between turns: something is said before and after it",
+                    f"{where}: a new session needs a turn before and after it",
                     advice="move it between two steps that say something, or remove it",
                     at=("steps", number),
                 )
@@ -250,7 +252,7 @@ class Options(StrictModel):
             asked.discard(step.fact)
         elif step.kind == "plant" and step.fact in changed:
             raise refusal(
-                f"{where}: plant after {step.fact!r} changed, with the words for what was before",
+                f"{where}: plant after {step.fact!r} changed, with the words from before",
                 advice="put it before the change, or remove it",
                 at=here,
             )
@@ -275,7 +277,7 @@ def check_tried(plan: Options) -> None:
     for number, step in enumerate(plan.steps):
         if step.kind == "instruct" and ("try", step.fact) not in kinds:
             raise InputError(
-                f"steps.{number}: the instruction {step.fact!r} is given and never tried, so nothing says whether it "
+                f"steps.{number}: the instruction {step.fact!r} is given but never tried, so nothing shows whether it "
                 "is followed",
                 allowed=f"a step {{try: {step.fact}}}, before it, after it, or both",
                 advice="add one, or remove this step",
@@ -283,7 +285,7 @@ def check_tried(plan: Options) -> None:
     for name, instruction in plan.instructions.items():
         if kind := empty_rule(instruction.rule):
             raise InputError(
-                f"instructions.{name}: the rule {kind!r} with at_most: 0 holds for empty answers alone, which follow "
+                f"instructions.{name}: the rule {kind!r} with at_most: 0 only holds for empty answers, which follow "
                 "no instruction",
                 allowed="at_most: 1, or more",
                 advice="write the rule that holds for answers that follow the instruction",

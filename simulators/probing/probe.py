@@ -117,7 +117,7 @@ class ProbingUser:
             for changed in (False, True):
                 right, wrong = (fill(phrases, topic) for phrases in fact.phrases(changed=changed))
                 if {phrase.casefold() for phrase in right} & {phrase.casefold() for phrase in wrong}:
-                    raise InputError(f"topic {topic.id!r}: a phrase of the plan is right and wrong at once")
+                    raise InputError(f"topic {topic.id!r}: a phrase of the plan is both right and wrong")
         for name, instruction in self.plan.instructions.items():
             for rule in filter(None, instruction.rules):
                 if unfit := rule.unfit(topic):
@@ -132,8 +132,8 @@ class ProbingUser:
         distractors = self._distractors(topic)
         if needed > len(distractors):
             raise InputError(
-                f"topic {topic.id!r}: the plan distracts {needed} times, and there are {len(distractors)} distractors",
-                advice="give more distractors, or a topic with more turns: none is said twice",
+                f"topic {topic.id!r}: the plan distracts {needed} times with {len(distractors)} distractors",
+                advice="give more distractors, or a topic with more turns: each is said once",
             )
         return ProbeMemory(topic_for_user(topic))
 
@@ -257,7 +257,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
         memory = _next(plan, memory, before_answer)
         if memory.over or memory.act != act:
             expected = "the end" if memory.over else repr(memory.act)
-            raise ValueError(f"turn {number}: the act is {act!r}, and the plan takes {expected} here")
+            raise ValueError(f"turn {number}: the act is {act!r}, but the plan has {expected} here")
         before_answer = answer
         if memory.opens:
             since = {fact: (turns_between, sessions + 1) for fact, (turns_between, sessions) in since.items()}

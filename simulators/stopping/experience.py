@@ -20,7 +20,7 @@ class Experience:
 
     def __post_init__(self) -> None:
         if not len(self.labels) == len(self.coverage) == len(self.words):
-            raise ValueError("not a memory of a stop model: as many labels, shares and counts of words are needed")
+            raise ValueError("not a memory of a stop model: labels, coverage and words must have the same length")
 
     @property
     def turn(self) -> int:
@@ -46,10 +46,10 @@ def begin() -> Experience:
 def after(memory: Experience, observation: Observation, coverage: float) -> Experience:
     """Return the memory with one more answer. coverage: share of the need met now, in [0, 1]."""
     if not 0 <= coverage <= 1:
-        raise ValueError(f"coverage is a share in [0, 1], not {coverage}")
+        raise ValueError(f"coverage must be in [0, 1], not {coverage}")
     label = usefulness(observation.label)
     if observation.label is not None and observation.label not in LABELS:
-        raise ValueError(f"a label is one of {', '.join(LABELS)}, or None, not {observation.label!r}")
+        raise ValueError(f"a label must be one of {', '.join(LABELS)}, or None, not {observation.label!r}")
     return Experience(
         (*memory.labels, label),
         (*memory.coverage, float(coverage)),

@@ -139,7 +139,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
 def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
     """Return the stop model with the fitted parameters. Raises ValueError if the data do not determine them."""
     if not fit.found:
-        raise ValueError("the data do not settle the parameters of the stop model")
+        raise ValueError("the data do not determine the parameters of the stop model")
     values = {name: one.value for name, one in fit.parameters.items()}
     if set(values) == {"p"}:
         return Geometric(p=values["p"])

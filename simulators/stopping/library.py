@@ -1,7 +1,7 @@
 """All stop models by their names in files, and the one that combines others.
 
-stop: {model: hazard, turn: 0.11} stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p:
-0.1}]}
+stop: {model: hazard, turn: 0.11}
+stop: {model: combined, parts: [{model: frustration, after: 2}, {model: geometric, p: 0.1}]}
 """
 
 from __future__ import annotations

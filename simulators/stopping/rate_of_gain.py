@@ -26,11 +26,11 @@ class RateOfGain(StrictModel):
     """
 
     model: Literal["rate-of-gain"] = "rate-of-gain"
-    elsewhere: float = Field(default=0.2, ge=0, le=1000, description="rate to be had elsewhere, in needs per minute")
+    elsewhere: float = Field(default=0.2, ge=0, le=1000, description="rate of gain elsewhere, in needs per minute")
     width: float = Field(
         default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in needs per minute"
     )
-    window: int = Field(default=2, ge=1, le=1000, description="turns over which the rate is taken")
+    window: int = Field(default=2, ge=1, le=1000, description="turns over which the rate is computed")
     seconds: float = Field(default=15.0, gt=0, le=86_400, description="time to think and type a turn")
     reading: float = Field(default=238.0, gt=0, le=100_000, description="words read per minute")
     least: int = Field(default=2, ge=1, le=1000, description="the first turn after which the user may leave")

@@ -26,7 +26,7 @@ class Frustration(StrictModel):
 
     model: Literal["frustration"] = "frustration"
     after: float = Field(default=2, gt=0, le=1000, description="number of useless answers that is too many")
-    in_a_row: bool = Field(default=False, description="count only those since the last that was not useless")
+    in_a_row: bool = Field(default=False, description="count only useless answers in a row")
     width: float = Field(default=0.0, ge=0, le=1000, description="0: a step; else how gradually it rises, in answers")
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
@@ -63,8 +63,8 @@ class PatienceBudget(StrictModel):
     """
 
     model: Literal["patience"] = "patience"
-    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; not given: no limit")
-    words: int | None = Field(default=None, ge=1, description="words of answers read; not given: no limit")
+    turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")
+    words: int | None = Field(default=None, ge=1, description="words of answers read; default: no limit")
 
     @model_validator(mode="after")
     def _some_budget(self) -> Self:

@@ -44,23 +44,29 @@ class Options(StrictModel):
     """Options of the paraphrasing user. At least one rate is given; 0 is a rate, for the control group. Rates of words
     are shares of the words that the change applies to, rates of turns shares of the turns."""
 
-    typos: Rate = Field(default=0.0, description="of words of four letters or more: swapped, lost, doubled, wrong")
-    synonyms: Rate = Field(default=0.0, description="of words in the list of synonyms (English)")
-    case: Rate = Field(default=0.0, description="of turns: all small letters, or all capitals")
-    keywords: Rate = Field(default=0.0, description="of turns: function words left out (English)")
-    order: Rate = Field(default=0.0, description="of turns of two sentences or more: the sentences change places")
-    politeness: Rate = Field(default=0.0, description="of turns without it: a greeting or thanks added (English)")
-    guard: tuple[str, ...] = Field(default=(), description="further phrases that stay as they are written")
-    language: str = Field(default="en", description="of what is said; the English rules want `en`", min_length=1)
+    typos: Rate = Field(
+        default=0.0, description="share of words of four letters or more with a letter swapped, lost, doubled or wrong"
+    )
+    synonyms: Rate = Field(default=0.0, description="share of words in the list of synonyms (English)")
+    case: Rate = Field(default=0.0, description="share of turns in lower case or capitals only")
+    keywords: Rate = Field(default=0.0, description="share of turns without function words (English)")
+    order: Rate = Field(
+        default=0.0, description="share of turns of two or more sentences whose sentences change places"
+    )
+    politeness: Rate = Field(
+        default=0.0, description="share of turns without politeness that get a greeting or thanks (English)"
+    )
+    guard: tuple[str, ...] = Field(default=(), description="further phrases that stay unchanged")
+    language: str = Field(default="en", description="language of the turns; the English rules need `en`", min_length=1)
 
     @model_validator(mode="after")
     def _something(self) -> Options:
         given = [name for name in CHANGES if name in self.model_fields_set]
         if not given:
-            raise refusal(f"no rate is given: {', '.join(CHANGES)}")
+            raise refusal(f"give at least one rate: {', '.join(CHANGES)}")
         foreign = [name for name in given if name in ENGLISH_ONLY and getattr(self, name) > 0]
         if foreign and self.language.partition("-")[0].lower() != "en":
-            raise refusal(f"{', '.join(foreign)}: these rules know English only, not {self.language!r}")
+            raise refusal(f"{', '.join(foreign)}: these rules only know English, not {self.language!r}")
         if not all(phrase.strip() for phrase in self.guard):
             raise refusal("guard: a phrase is empty")
         return self

@@ -42,11 +42,12 @@ _CUE, _TURN = "{cue}", "{turn}"
 class Group(StrictModel):
     """A group of users. One of `cue`, `same_as` and `plain` is given; `request` may be added to any of them."""
 
-    cue: Said | None = Field(default=None, description="a template over the topic: what tells the group")
-    same_as: str | None = Field(default=None, description="the group whose cue is said here too: a null pair")
-    plain: Literal[True] | None = Field(default=None, description="no cue at all, and no frame: the turn as it is")
+    cue: Said | None = Field(default=None, description="a template over the topic that identifies the group")
+    same_as: str | None = Field(default=None, description="the group with the same cue: a null pair")
+    plain: Literal[True] | None = Field(default=None, description="no cue and no frame: the turn is unchanged")
     request: Said | None = Field(
-        default=None, description="a template over the topic in place of its request: the same need in another language"
+        default=None,
+        description="a template over the topic that replaces its request: the same need in another language",
     )
 
     @model_validator(mode="after")
@@ -56,23 +57,25 @@ class Group(StrictModel):
         for name, words in (("cue", self.cue), ("request", self.request)):
             if words is not None:
                 if not words.strip():
-                    raise refusal(f"{name}: it says nothing")
+                    raise refusal(f"{name}: this text is empty")
                 for fault in faults(Wording(words)):
                     raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
         return self
 
 
 class Options(StrictModel):
-    groups: dict[str, Group] = Field(description="by name", min_length=1)
-    group: str | None = Field(default=None, description="of this user; not given: the trait `group` of its scenario")
-    frame: Said = Field(default="{cue} {turn}", description="holds {cue} and {turn}, each once")
+    groups: dict[str, Group] = Field(description="the groups, by name", min_length=1)
+    group: str | None = Field(
+        default=None, description="group of this user; default: the trait `group` of its scenario"
+    )
+    frame: Said = Field(default="{cue} {turn}", description="contains {cue} and {turn}, each once")
     where: Literal["first", "every"] = Field(default="first", description="which user turns carry the cue")
 
     @model_validator(mode="after")
     def _whole(self) -> Options:
         for place in (_CUE, _TURN):
             if self.frame.count(place) != 1:
-                raise refusal(f"frame: it must hold {place} once, or the persona would be lost")
+                raise refusal(f"frame: it must contain {place} once, or the persona would be lost")
         if self.group is not None and self.group not in self.groups:
             raise refusal(
                 f"group: no group is called {self.group!r}{did_you_mean(self.group, self.groups)}",
@@ -90,7 +93,7 @@ class Options(StrictModel):
                 if other is None or other.same_as is not None or group.same_as == name:
                     own = [one for one, of in self.groups.items() if of.same_as is None and one != name]
                     raise refusal(
-                        f"groups.{name}: same_as names no group with a cue of its own: {group.same_as!r}",
+                        f"groups.{name}: same_as must name a group with its own cue: {group.same_as!r}",
                         allowed=", ".join(own) or "none: no other group has a cue",
                         advice="name one of them, or give this group a cue",
                         at=("groups", name, "same_as"),
@@ -199,12 +202,12 @@ class PersonaUser:
             )
         if name is None:
             raise InputError(
-                f"topic {scenario.id!r}: nothing says which group the user belongs to",
+                f"topic {scenario.id!r}: the user's group is unknown",
                 allowed=known,
                 advice="give the audit `groups`, or the persona the option `group`",
             )
         if not isinstance(name, str) or name not in self.groups:
-            raise InputError(f"topic {scenario.id!r}: the group {name!r} is not described", allowed=known)
+            raise InputError(f"topic {scenario.id!r}: there is no description of the group {name!r}", allowed=known)
         return name
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:

@@ -109,24 +109,24 @@ class Phrases(StrictModel):
 class Options(StrictModel):
     table: dict[Judged, Row] | None = Field(
         default=None,
-        description="by label of the last answer, the probability of each act; not given: illustrative",
+        description="probability of each act, by label of the last answer; default: illustrative",
     )
     after: dict[Act, dict[Judged, Row]] = Field(
-        default={}, description="rows that hold after an act, not those of `table`"
+        default={}, description="rows that replace those of `table` after an act"
     )
-    origin: str | None = Field(default=None, description="what the table comes from; needed with a table")
-    most: int = Field(default=3, ge=1, le=100, description="reformulations in a row at most")
+    origin: str | None = Field(default=None, description="the source of the table; required with a table")
+    most: int = Field(default=3, ge=1, le=100, description="maximum number of reformulations in a row")
     constraints: tuple[Said, ...] = Field(default=(), description="templates for `refine`, each said once")
     changes: tuple[Said, ...] = Field(default=(), description="templates for `change`, each said once")
-    phrases: Phrases = Field(default_factory=Phrases, description="how a need is put again")
+    phrases: Phrases = Field(default_factory=Phrases, description="ways to repeat a need")
 
     @model_validator(mode="after")
     def _whole(self) -> Options:
         if self.table is None and (self.origin is not None or self.after):
-            raise refusal("origin and after belong to a table, and none is given")
+            raise refusal("origin and after need a table, but none is given")
         if self.table is not None:
             if not (self.origin or "").strip():
-                raise refusal("origin: say what the table comes from: data it was fitted on, or `illustrative`")
+                raise refusal("origin: name the source of the table: the data it was fitted to, or `illustrative`")
             missing = [label for label in LABELS if label not in self.table]
             if missing:
                 raise refusal(f"table: no row for {', '.join(missing)}")
@@ -152,9 +152,9 @@ class Options(StrictModel):
 
 def _check(name: str, template: str, *, item: bool) -> None:
     if not template.strip():
-        raise refusal(f"{name}: it says nothing")
+        raise refusal(f"{name}: this text is empty")
     if item and not re.search(r"\{\{[^}]*\bitem\b", template):
-        raise refusal(f"{name}: it has no place for {{{{ item }}}}, and the turn would be lost")
+        raise refusal(f"{name}: it has no place for {{{{ item }}}}, so the turn would be lost")
     for fault in faults(Wording(template, each=item)):
         raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 

@@ -274,7 +274,7 @@ def test_a_memory_that_is_none_is_refused() -> None:
     user = quiet()
     kept = encode_memory(user.start(SCENARIO, RNG))
     for broken in ({**kept, "stack": [["request"]]}, {key: kept[key] for key in ("harvest-memory", "topic", "turn")}):
-        with pytest.raises(ValueError, match="not a memory that was kept: agenda"):
+        with pytest.raises(ValueError, match="not a saved memory: agenda"):
             decode_memory(broken)
     for other in (kept, {}, random.build(random.Options()).start(Scenario(MOVIES), RNG)):
         with pytest.raises(ValueError, match="not a memory of an agenda user"):
@@ -387,7 +387,7 @@ def test_a_user_of_facts_and_changes_keeps_every_promise_and_its_draws_are_those
         ({"changes": ({"turn": 1, "slot": "year", "say": "a", "becomes": "b"},)}, "at least 2"),
         (
             {"changes": tuple({"turn": 3, "slot": "year", "say": "a", "becomes": "b"} for _ in range(2))},
-            "each is at a later turn",
+            "each must be at a later turn",
         ),
     ],
 )

@@ -236,15 +236,15 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
     ("text", "words"),
     [
         ("rows: [{after: [start], next: {ask: 0.5}}]", "probabilities in [0, 1] that sum to 1"),
-        ("rows: [{after: [start], next: {ask: 1}}]", "no row says what follows 'ask'"),
+        ("rows: [{after: [start], next: {ask: 1}}]", "no row gives the acts after 'ask'"),
         ("rows: [{after: [start], next: {stop: 1}}]", "at least one"),
         ("rows: [{after: [start], next: {ask: 0.5, stop: 0.5}}]", "nobody stops before the first turn"),
         (
             "counts: [{after: [start], next: {ask: -1}}]",
-            "after start (-): the count of 'ask' is -1, and must be at least 0",
+            "after start (-): the count of 'ask' must be at least 0 (here: -1)",
         ),
-        ("counts: [{after: [ask, more], next: {ask: 1}}]", "after ask more (-): 2 acts, and order 1 looks back on 1"),
-        ("{order: 2, counts: [{after: [ask, start], next: {ask: 1}}]}", "'start' stands before all acts"),
+        ("counts: [{after: [ask, more], next: {ask: 1}}]", "after ask more (-): 2 acts, but a table of order 1 uses 1"),
+        ("{order: 2, counts: [{after: [ask, start], next: {ask: 1}}]}", "'start' precedes all acts"),
         ("{acts: [ask], counts: [{after: [start], next: {tell: 1}}]}", "'tell' is not among the acts: ask"),
         (
             "{acts: [ask], counts: [{after: [tell], next: {ask: 1}}]}",
@@ -260,7 +260,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),
-        ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
+        ("order: 2", "order without rows or counts: there is no table they could apply to\n  allowed: rows: [{after"),
         ("smoothing: additive", "smoothing without counts"),
         (
             "{weight: 2, rows: [{after: [start], next: {ask: 1}}, {after: [ask], next: {stop: 1}}]}",
@@ -269,7 +269,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("counts: [{after: [start], next: {ask: 0}}]", "nothing was counted"),
         ("counts: [{after: [], next: {ask: 1}}]", "after: needs at least 1 entry, and has 0"),
         ("weight: 2000", "weight: must be at most 1000 (here: 2000)"),
-        ("words: {ask: ['  ']}", "a variant without words"),
+        ("words: {ask: ['  ']}", "a variant is empty"),
         ("words: {ask: []}", "at least one way to say it"),
     ],
 )
@@ -282,7 +282,7 @@ def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["rows", "counts"])
 def test_an_empty_table_is_not_that_for_illustration(name: str) -> None:
-    with pytest.raises(InputError, match=f"{name}: there is none") as fault:
+    with pytest.raises(InputError, match=f"{name}: it is empty") as fault:
         build_user(parse_document(f"simulator: markov\n{name}: []", "u.yaml"))
     assert fault.value.place is not None
     build_user(parse_document("simulator: markov", "u.yaml"))

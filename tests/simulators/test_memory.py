@@ -144,13 +144,13 @@ SOUND = Parts("a", 1, 0.5, True, "o", (("b", 2),), MappingProxyType({"c": (0.5,)
     ],
 )
 def test_what_was_not_written_as_a_memory_is_refused(part: str, value: object) -> None:
-    with pytest.raises(ValueError, match=r"not a memory that was kept|build the user first"):
+    with pytest.raises(ValueError, match=r"not a saved memory|build the user first"):
         decode_memory({**encode_memory(SOUND), part: value})
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 3])
 def test_what_is_no_object_is_no_memory(value: object) -> None:
-    with pytest.raises(ValueError, match="not a memory that was kept"):
+    with pytest.raises(ValueError, match="not a saved memory"):
         decode_memory(value)
 
 

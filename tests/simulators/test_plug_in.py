@@ -144,7 +144,7 @@ def test_without_the_distribution_its_name_is_refused_with_those_there_are(tmp_p
 
 BROKEN = {
     "build raises": ("return CoinUser(options.heads)", 'raise RuntimeError("boom")', "its build raises RuntimeError"),
-    "build returns nothing": ("return CoinUser(options.heads)", "return None", "returns NoneType and not a user"),
+    "build returns nothing": ("return CoinUser(options.heads)", "return None", "returns NoneType, not a user"),
     "start raises": ('return {"need"', 'raise KeyError("gone"); return {"need"', "its start raises KeyError: 'gone'"),
     "start returns no JSON": ('return {"need"', 'return {"x": object(), "need"', "breaks the promise 'json'"),
 }

@@ -147,7 +147,7 @@ def test_recorded_runs_are_played_by_name_from_the_folder_of_the_protocol(
 
     for one in ({"simulator": "recorded"}, {"simulator": "replay"}, {"simulator": "replay", "mode": "tolerant"}):
         assert_conforms(build_user(described(**one)), [SCENARIO], seeds=3)
-    with pytest.raises(InputError, match="no whole conversation with system 'B'"):
+    with pytest.raises(InputError, match="no finished conversation with system 'B'"):
         build_user(described(simulator="replay", system="B"))
     with pytest.raises(InputError, match="M003"):
         build_user(described(simulator="recorded")).start(Scenario(TOPICS["M003"]), Streams(1))

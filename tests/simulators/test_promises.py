@@ -52,7 +52,7 @@ def test_a_memory_that_is_no_plain_json_is_refused(memory: object) -> None:
 
 
 def test_a_turn_is_counted_and_the_first_action_is_to_say_something() -> None:
-    with pytest.raises(BrokenPromise, match="it calls turn 2 99"):
+    with pytest.raises(BrokenPromise, match="it numbers turn 2 as 99"):
         check_turn(Say("hi", "ask", 99), 2, "faulty")
     with pytest.raises(BrokenPromise, match="leaves before its first turn"):
         check_opening(Stop("user-stopped", "left"), "faulty")

@@ -198,7 +198,7 @@ def test_a_recorded_user_can_go_by_another_key_of_the_answer() -> None:
 def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
     rng = Streams(1)
     user = RecordedUser({"M003": tree_of(RECORDED)})
-    with pytest.raises(InputError, match="no tree of topic 'M002' is recorded"):
+    with pytest.raises(InputError, match="there is no recorded tree of topic 'M002'"):
         user.start(Scenario(TOPIC), rng)
     builder = TreeBuilder()
     builder.add_path([("system", "hello", "hello")])
@@ -213,5 +213,5 @@ def test_a_recorded_user_refuses_what_it_cannot_play() -> None:
         user.respond(memory, None, rng)
     with pytest.raises(ValueError, match="not a memory of a recorded user"):
         user.respond({"topic": "M009"}, None, rng)
-    with pytest.raises(ValueError, match="of topic 'M009', which has no tree"):
+    with pytest.raises(ValueError, match="for topic 'M009', which has no tree"):
         user.respond(RecordedMemory("M009"), None, rng)

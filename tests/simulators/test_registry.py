@@ -98,7 +98,7 @@ def test_a_wrapper_stands_over_a_user_and_nothing_else_does() -> None:
         )
     )
     assert_conforms(built, [SCENARIO], seeds=2)
-    with pytest.raises(InputError, match="'paraphrasing' wraps another user, and none is given"):
+    with pytest.raises(InputError, match="'paraphrasing' wraps another user, but none is given"):
         build_user(described({"simulator": "paraphrasing", "typos": 0.1}))
     with pytest.raises(InputError, match="'markov' does not wrap another user"):
         build_user(described({"simulator": "markov", "over": {"simulator": "random"}}))

@@ -105,7 +105,7 @@ def test_a_memory_that_is_none_is_refused(topic: object) -> None:
     user = ScriptedUser(load_protocol("seed-turns"))
     kept = encode_memory(user.start(SCENARIO, RNG))
     for broken in ({**kept, "topic": topic}, {**kept, "exchanges": [topic]}):
-        with pytest.raises(ValueError, match="not a memory that was kept: scripted"):
+        with pytest.raises(ValueError, match="not a saved memory: scripted"):
             decode_memory(broken)
     with pytest.raises(ValueError, match="not a memory"):
         user.respond(topic, None, RNG)

@@ -152,7 +152,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
         assert words in str(fault.value)
     with pytest.raises(InputError, match="3 subtopics, and first of the subtopic user 2"):
         build(Options(first=(0.5, 0.5))).start(SCENARIO, RNG)
-    with pytest.raises(InputError, match="'requeries', which this user does not do"):
+    with pytest.raises(InputError, match="'requeries', which this user does not have"):
         build(Options(words={"requeries": ("again",)}))
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
     [
         ("first: [0.5]", "must sum to 1"),
         ("matrices: {useful: [[1]], useless: [[0.5]]}", "useless: each row must sum to 1"),
-        ("matrices: {useful: [[1, 0]], useless: [[1]]}", "as many rows as columns"),
+        ("matrices: {useful: [[1, 0]], useless: [[1]]}", "both matrices must be square"),
         ("requery: {useful: 2}", "at most 1"),
         ("subtopics: ['{{ topic.gold }}']", "unknown variable 'topic.gold'"),
     ],

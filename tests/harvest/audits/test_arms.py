@@ -124,7 +124,7 @@ def test_check_lists_the_arms(run: Run) -> None:
     [
         ({"arms": {"one": {}}}, "one arm alone has nothing to be compared with"),
         ({"arms": {"one": {}, "two": {}}}, "the arms 'one' and 'two' are the same"),
-        ({"arms": {"one": {}, "two": {"wording": {}}}}, "no rate is given"),
+        ({"arms": {"one": {}, "two": {"wording": {}}}}, "give at least one rate"),
         ({"arms": {"one": {}, "two": {"wording": {"typo": 1}}}}, "did you mean 'typos'?"),
         ({"arms": {"one": {}, "two": {"wording": {"typos": 2}}}}, "must be at most 1"),
         ({"arms": {"one": {}, "two": {"users": {"visitor": {"simulator": "markov"}}}}}, "has no user 'visitor'"),

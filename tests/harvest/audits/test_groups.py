@@ -287,7 +287,7 @@ states:
         ({"groups": ["a]b"]}, "", "audit.yaml", "characters that are not allowed"),
         ({"groups": ["older"], "protocol": "fairweb-two-round"}, "", "audit.yaml", "has no persona, so nothing would"),
         ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so nothing would"),
-        ({"groups": None}, "", "audit.yaml", "nothing says which group the user belongs to"),
+        ({"groups": None}, "", "audit.yaml", "the user's group is unknown"),
         ({"groups": ["en", "ja"]}, PERSONA, "audit.yaml", "group 'ja': user 'visitor' on topic 'M001'"),
         (
             {"groups": ["en"]},

@@ -249,7 +249,7 @@ def test_a_file_with_hidden_states_is_read_back_and_played_whole_and_by_class(tm
     ("options", "fault"),
     [
         ({"latent_class": 9}, "latent_class: 9"),
-        ({"stop": {"model": "geometric", "p": 0.3}}, "take no stop model"),
+        ({"stop": {"model": "geometric", "p": 0.3}}, "cannot have a stop model"),
         ({"words": {}}, "the act 'b' of the user with hidden states has no words"),
         ({"words": {"b": ("b",), "c": ("c",)}}, "words for the act 'c', which is not in the table"),
     ],
@@ -272,7 +272,7 @@ def test_what_a_user_with_hidden_states_cannot_play_is_refused(
         ("classes: [1.0]", "classes: [0.5, 0.5]", "classes: 1 × 1 numbers"),
         ("weight: 0", "weight: 1", "weight"),
         ("answer: '*'", "answer: o", "the rows for any answer"),
-        ("acts: [b]", "acts: [stop]", "none is called"),
+        ("acts: [b]", "acts: [stop]", "none may be called"),
         ("acts: [b]", "acts: [b, c]", "opening: 4 × 2 numbers"),
     ],
 )

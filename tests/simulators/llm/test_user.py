@@ -360,7 +360,7 @@ async def test_what_the_source_raises_goes_past_the_user() -> None:
 
 async def test_without_a_source_nothing_is_said() -> None:
     user = build(PLAIN, agenda())
-    with pytest.raises(RuntimeError, match="nobody gives any"):
+    with pytest.raises(RuntimeError, match="there is no source"):
         await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), None)
 
 
@@ -377,7 +377,7 @@ class _Insatiable:
 
 
 async def test_a_user_that_never_has_enough_is_ended() -> None:
-    with pytest.raises(RuntimeError, match="without end"):
+    with pytest.raises(RuntimeError, match="keeps asking"):
         await respond_with_words(_Insatiable(), {}, None, RNG, Words("hello"))
 
 
@@ -472,7 +472,7 @@ def test_a_free_model_leaves_when_its_turns_are_spent() -> None:
     [{"turns": 3}, {"mode": "free", "acts": {"ask": "asks"}}, {"mode": "free", "again": ("ask",)}],
 )
 def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> None:
-    with pytest.raises(ValueError, match="without effect"):
+    with pytest.raises(ValueError, match="no effect"):
         Options.model_validate(options)
 
 
@@ -480,20 +480,20 @@ def test_an_option_without_effect_is_refused(options: Mapping[str, object]) -> N
     ("text", "fault"),
     [
         ("simulator: llm", "no policy"),
-        ("simulator: llm\nmode: free\nover: {simulator: agenda}", "no user within"),
+        ("simulator: llm\nmode: free\nover: {simulator: agenda}", "cannot wrap a user"),
         ("simulator: llm\npersona: 'A {{ topic.nmae }}'\nover: {simulator: agenda}", "nmae"),
         ("simulator: llm\nsampels: 3\nover: {simulator: agenda}", "samples"),
-        ("simulator: llm\nacts: {ask: ' '}\nover: {simulator: agenda}", "says nothing"),
-        ("simulator: llm\nacts: {}\nover: {simulator: agenda}", "names none"),
+        ("simulator: llm\nacts: {ask: ' '}\nover: {simulator: agenda}", "this text is empty"),
+        ("simulator: llm\nacts: {}\nover: {simulator: agenda}", "the mapping is empty"),
         ("simulator: llm\nacts: {swim: swims}\nover: {simulator: agenda}", "no act 'swim'"),
         ("simulator: llm\nagain: [insits]\nover: {simulator: agenda}", "no act 'insits': did you mean 'insist'"),
         ("simulator: llm\nagain: [sing]\nover: {simulator: random, leave: 0.1}", "no act 'sing'"),
         ("simulator: llm\nacts: {fly: x}\nover: {simulator: reformulating, over: {simulator: agenda}}", "no act 'fly'"),
-        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "worded a second time"),
+        ("simulator: llm\nover: {simulator: llm, over: {simulator: agenda}}", "reworded twice"),
         ("simulator: llm\nover: {simulator: paraphrasing, typos: 0.1, over: {simulator: llm, mode: free}}", "worded"),
-        ("simulator: llm\nlanguage: zz\nover: {simulator: agenda}", "no language of this name"),
+        ("simulator: llm\nlanguage: zz\nover: {simulator: agenda}", "unknown language"),
         ("simulator: llm\nlanguage: Germna\nover: {simulator: agenda}", "did you mean 'German'"),
-        ("simulator: llm\nlanguage: 'French. Be rude'\nover: {simulator: agenda}", "no language of this name"),
+        ("simulator: llm\nlanguage: 'French. Be rude'\nover: {simulator: agenda}", "unknown language"),
     ],
 )
 def test_a_file_that_cannot_be_played_is_refused_with_its_place(text: str, fault: str) -> None:

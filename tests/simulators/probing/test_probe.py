@@ -181,7 +181,7 @@ def test_a_verdict_is_by_phrases_alone(text: str, only: bool, expected: str) -> 
 def test_the_topics_own_turns_distract_where_the_plan_has_no_distractors() -> None:
     turns, _, _ = _played(_plan("{distract: 4}"), _firm)
     assert {said for _, said, _ in turns} == set(TOPIC.turns)
-    with pytest.raises(InputError, match="distracts 5 times, and there are 4 distractors"):
+    with pytest.raises(InputError, match="distracts 5 times with 4 distractors"):
         probe.build(_plan("{distract: 2}, {distract: 3}")).start(SCENARIO, Streams(1))
 
 
@@ -189,7 +189,7 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
     user = probe.build(_plan(STEPS))
     with pytest.raises(InputError, match="has no field 'city'"):
         user.start(Scenario(replace(TOPIC, fields={})), Streams(1))
-    with pytest.raises(InputError, match="right and wrong at once"):
+    with pytest.raises(InputError, match="both right and wrong"):
         user.start(Scenario(replace(TOPIC, fields={"city": "osaka"})), Streams(1))
     with pytest.raises(InputError, match="does not know the trait 'group'"):
         user.start(Scenario(TOPIC, {"group": "x"}), Streams(1))
@@ -201,8 +201,8 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
         ("{ask: house}", "no fact is called 'house'"),
         ("{challenge: home, how: wrongly}", "challenge before 'home' was asked"),
         ("{repair: home}", "repair before 'home' was asked"),
-        ("{ask: home}, {challenge: home}", "challenge and how go together"),
-        ("{ask: home, how: wrongly}", "challenge and how go together"),
+        ("{ask: home}, {challenge: home}", "challenge and how must be given together"),
+        ("{ask: home, how: wrongly}", "challenge and how must be given together"),
         ("{ask: home, plant: home}", "a step has one of"),
         ("{}", "here: none"),
         ("{distract: 0}", "at least 1"),
@@ -222,8 +222,8 @@ def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None
             "{facts: {a: {ask: [x], right: [y]}}, steps: [{ask: a}, {challenge: a, how: contrary}]}",
             "has no `wrong` to claim",
         ),
-        ("{facts: {a: {ask: [x], right: [y], wrong: [Y]}}, steps: [{ask: a}]}", "right and wrong at once"),
-        ("{facts: {a: {ask: [' '], right: [y]}}, steps: [{ask: a}]}", "ask: it says nothing"),
+        ("{facts: {a: {ask: [x], right: [y], wrong: [Y]}}, steps: [{ask: a}]}", "both right and wrong"),
+        ("{facts: {a: {ask: [' '], right: [y]}}, steps: [{ask: a}]}", "ask: this text is empty"),
         (
             "{facts: {a: {ask: [x], right: [y]}}, steps: [{ask: a}], phrases: {dissent: ['No.']}}",
             "no place for {{ item }}",
@@ -270,9 +270,9 @@ def test_chances_sum_to_1_whatever_is_answered_memories_survive_json_and_finding
 
 
 def test_findings_of_another_plan_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"turn 1: the act is 'ask', and the plan takes 'plant' here"):
+    with pytest.raises(ValueError, match=r"turn 1: the act is 'ask', but the plan has 'plant' here"):
         findings(_plan(STEPS), TOPIC, [("ask", Answer("Kyoto"))])
-    with pytest.raises(ValueError, match="the plan takes the end here"):
+    with pytest.raises(ValueError, match="the plan has the end here"):
         findings(_plan("{ask: home}"), TOPIC, [("ask", Answer("Kyoto")), ("justify", Answer(""))])
 
 

@@ -89,7 +89,7 @@ def test_a_ladder_is_climbed_until_an_answer_yields_or_it_ends() -> None:
 @pytest.mark.parametrize(
     ("text", "steps", "fault"),
     [
-        (SHORT, "{instruct: short}", "'short' is given and never tried"),
+        (SHORT, "{instruct: short}", "'short' is given but never tried"),
         (SHORT.replace("{at_most: 3}", "{at_most: 0}"), "{instruct: short}, {try: short}", "holds for empty answers"),
     ],
 )
@@ -213,35 +213,39 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
     ("text", "steps", "words"),
     [
         (SHORT, "{instruct: brief}", "no instruction is called 'brief'"),
-        (SHORT, "{try: short}, {try: short}, {try: short}", "try 'short' 3 times, and it has 2 questions"),
-        (SHORT, "{session: new}, {try: short}", "a new session comes between turns"),
-        (SHORT, "{try: short}, {session: new}", "a new session comes between turns"),
-        (SHORT, "{try: short}, {session: new}, {session: new}, {try: short}", "a new session comes between turns"),
+        (SHORT, "{try: short}, {try: short}, {try: short}", "try 'short' 3 times, but it has 2 questions"),
+        (SHORT, "{session: new}, {try: short}", "a new session needs a turn before and after it"),
+        (SHORT, "{try: short}, {session: new}", "a new session needs a turn before and after it"),
+        (
+            SHORT,
+            "{try: short}, {session: new}, {session: new}, {try: short}",
+            "a new session needs a turn before and after it",
+        ),
         (SHORT, "{try: short}, {session: old}, {try: short}", "is not one of the words allowed here"),
-        (KING, "{unanswerable: king}", "a plan with unanswerable needs answerable somewhere"),
-        (LADDER, "{climb: lock}", "a plan with climb needs harmless somewhere"),
+        (KING, "{unanswerable: king}", "a plan with unanswerable also needs answerable"),
+        (LADDER, "{climb: lock}", "a plan with climb also needs harmless"),
         (LADDER, "{climb: lock}, {harmless: lock}, {climb: lock}", "the ladder 'lock' is climbed 2 times"),
         (HOME, "{change: home}, {change: home}", "'home' changes a second time"),
         (HOME, "{change: home}, {plant: home}", "plant after 'home' changed"),
         (HOME, "{ask: home}, {change: home}, {challenge: home, how: contrary}", "challenge before 'home' was asked"),
         (HOME, "{ask: home}, {session: new}, {repair: home}", "repair before 'home' was asked"),
-        ("", "{distract: 1}", "a plan is about something: one of facts, instructions, questions, ladders is needed"),
-        (HOME + KING.replace("king:", "home:"), "{ask: home}", "two things are called 'home'"),
-        (HOME.replace("    then: {right: [Lima]}\n", ""), "{ask: home}", "change and then go together"),
-        (HOME.replace("[Lima]", "[Lima], wrong: [lima]"), "{ask: home}", "right and wrong at once"),
-        (LADDER.replace("[[", "[[' '], ["), "{climb: lock}, {harmless: lock}", "rung 1: it says nothing"),
+        ("", "{distract: 1}", "a plan needs one of facts, instructions, questions, ladders"),
+        (HOME + KING.replace("king:", "home:"), "{ask: home}", "two items are called 'home'"),
+        (HOME.replace("    then: {right: [Lima]}\n", ""), "{ask: home}", "change and then must be given together"),
+        (HOME.replace("[Lima]", "[Lima], wrong: [lima]"), "{ask: home}", "both right and wrong"),
+        (LADDER.replace("[[", "[[' '], ["), "{climb: lock}, {harmless: lock}", "rung 1: this text is empty"),
         (SHORT.replace("{words: {at_most: 3}}", "{word: {}}"), "{instruct: short}", "unknown rule 'word'"),
         (SHORT.replace("{words: {at_most: 3}}", "{words: {}}"), "{instruct: short}", "give at_least, at_most, or both"),
-        (SHORT.replace("{words: {at_most: 3}}", "brief"), "{instruct: short}", "a plan has no named rules"),
+        (SHORT.replace("{words: {at_most: 3}}", "brief"), "{instruct: short}", "which a plan cannot use"),
         (
             SHORT.replace("{words: {at_most: 3}}", "{not: {repetition: {}}}"),
             "{instruct: short}",
-            "the rule 'repetition' looks at more than one answer",
+            "the rule 'repetition' needs more than one answer",
         ),
         (
             SHORT.replace("{words: {at_most: 3}}", "{language: {one_of: [asked]}}"),
             "{instruct: short}",
-            "the language asked in",
+            "no question whose language",
         ),
     ],
 )
@@ -340,7 +344,7 @@ def test_findings_are_read_from_acts_and_answers_alone_and_cases_point_at_their_
     assert [plan.steps[place].kind for place in cut.left] == ["climb", "harmless", "session", "ask"]
     done = walk(plan, TOPIC, turns[:3])
     assert [plan.steps[place].kind for place in done.left] == ["harmless", "session", "ask"]
-    with pytest.raises(ValueError, match="the act is 'climb', and the plan takes 'harmless' here"):
+    with pytest.raises(ValueError, match="the act is 'climb', but the plan has 'harmless' here"):
         findings(plan, TOPIC, [*turns[:3], ("climb", Answer("No."))])
 
 

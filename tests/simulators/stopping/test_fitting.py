@@ -1,4 +1,4 @@
-"""Fits of stop models: they find the parameters that made the data, and say when the data do not settle them."""
+"""Fits of stop models: they find the parameters that made the data, and say when the data do not determine them."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_hazard_at_the_border_of_its_range_is_no_estimate() -> None:
 def test_no_data_give_no_number() -> None:
     for fit in (fit_geometric([]), fit_two_alpha([]), fit_hazard([])):
         assert all(math.isnan(one.value) and math.isnan(one.error) for one in fit.parameters.values())
-        with pytest.raises(ValueError, match="do not settle"):
+        with pytest.raises(ValueError, match="do not determine"):
             fitted_model(fit)
     assert math.isnan(fit_two_alpha([]).log_likelihood)
     assert math.isnan(fit_geometric([]).log_likelihood)

@@ -137,7 +137,7 @@ def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_
     said, tally = paraphrase(japanese, ALL, Streams(1))
     assert said == japanese
     assert all(counts == (0, 0) for counts in tally.values())
-    with pytest.raises(InputError, match=r"synonyms: these rules know English only, not 'ja'"):
+    with pytest.raises(InputError, match=r"synonyms: these rules only know English, not 'ja'"):
         _built("{language: ja, synonyms: 0.5}")
     assert _built("{language: ja, typos: 0.5}").rates["typos"] == 0.5
 
@@ -145,7 +145,7 @@ def test_other_scripts_are_left_alone_and_english_rules_for_other_languages_are_
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{guard: [x]}", "no rate is given"),
+        ("{guard: [x]}", "give at least one rate"),
         ("{typos: 1.5}", "at most 1"),
         ("{typo: 0.1}", "did you mean 'typos'"),
         ("{typos: 0.1, guard: [' ']}", "a phrase is empty"),

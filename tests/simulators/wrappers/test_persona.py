@@ -79,9 +79,9 @@ def _opening(user: User, scenario: Scenario) -> str:
 @pytest.mark.parametrize(
     ("more", "traits", "words"),
     [
-        ("", {}, "nothing says which group"),
-        ("", {"group": "pupil"}, "the group 'pupil' is not described"),
-        ("", {"group": 3}, "the group 3 is not described"),
+        ("", {}, "the user's group is unknown"),
+        ("", {"group": "pupil"}, "no description of the group 'pupil'"),
+        ("", {"group": 3}, "no description of the group 3"),
         ("group: student", {"group": "teacher"}, "give one of the two"),
     ],
 )
@@ -92,9 +92,9 @@ def test_a_group_that_is_not_told_is_an_error_at_the_start(more: str, traits: di
 
 def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() -> None:
     """STYLE: a persona silently dropped because its placeholder was missing."""
-    with pytest.raises(InputError, match=r"frame: it must hold \{cue\} once, or the persona would be lost"):
+    with pytest.raises(InputError, match=r"frame: it must contain \{cue\} once, or the persona would be lost"):
         _built(GROUPS + 'frame: "{turn}"')
-    with pytest.raises(InputError, match=r"frame: it must hold \{turn\} once"):
+    with pytest.raises(InputError, match=r"frame: it must contain \{turn\} once"):
         _built(GROUPS + 'frame: "{cue}"')
     poor = Scenario(replace(TOPIC, fields={}), {"group": "teacher"})
     with pytest.raises(InputError, match="topic 'M002' has no field 'role'"):
@@ -107,11 +107,11 @@ def test_the_fault_of_a_persona_dropped_because_its_placeholder_was_missing() ->
     ("text", "words"),
     [
         ("groups: {}", "groups"),
-        ("groups: {a: {cue: ' '}}", "it says nothing"),
+        ("groups: {a: {cue: ' '}}", "this text is empty"),
         ("groups: {a: {}}", "give one of cue, same_as and plain"),
         ("groups: {a: {cue: x, plain: true}}", "give one of cue, same_as and plain"),
-        ("groups: {a: {same_as: b}}", "same_as names no group with a cue of its own"),
-        ("groups: {a: {same_as: a}}", "same_as names no group"),
+        ("groups: {a: {same_as: b}}", "same_as must name a group with its own cue"),
+        ("groups: {a: {same_as: a}}", "same_as must name a group"),
         ("groups: {a: {cue: x}, b: {cue: x}}", "write same_as for a null pair"),
         ("groups: {a: {cue: '{{ topic.nam }}'}}", "unknown variable 'topic.nam'"),
         ("{groups: {a: {cue: x}}, group: b}", "no group is called 'b'"),

@@ -211,9 +211,9 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
     [
         ("{table: {o: {stop: 1.0}}, origin: x}", "table: no row for x, -"),
         ("{table: {o: {stop: 0.5}, x: {stop: 1.0}, '-': {stop: 1.0}}, origin: x}", "table.o: the row sums to 0.5"),
-        ("{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}", "origin: say what the table comes from"),
-        ("{origin: fitted}", "belong to a table"),
-        ("{constraints: ['']}", "constraints: it says nothing"),
+        ("{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}", "origin: name the source of the table"),
+        ("{origin: fitted}", "need a table"),
+        ("{constraints: ['']}", "constraints: this text is empty"),
         ("{constraints: ['{{ item }}']}", "unknown variable 'item'"),
         ("{phrases: {rephrase: ['Again, please.']}}", "no place for {{ item }}"),
         ("{most: 0}", "at least 1"),

@@ -344,7 +344,7 @@ def test_a_conversation_that_does_not_follow_its_plan_is_left_out_and_said() -> 
     turns = tuple(replace(turn, act="justify") if turn.number == 1 else turn for turn in conversations()[0].turns)
     (known,) = probes(protocol())
     found = found_in(replace(conversations()[0], turns=turns), [known], PLACES.topics[0])
-    assert "the plan takes 'plant' here" in found.fault
+    assert "the plan has 'plant' here" in found.fault
     assert found.noted == ()
 
 

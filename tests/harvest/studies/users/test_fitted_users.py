@@ -241,7 +241,7 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
     [
         ("format: harvest-user/2", "format: harvest-user/9", "its format is 'harvest-user/9'"),
         ("format: harvest-user/2", "format: harvest-user/1", "harvest-user/1 has none"),
-        ("- turn: 1", "- turn: 2", "the first begins after turn 1"),
+        ("- turn: 1", "- turn: 2", "the first must start after turn 1"),
         ("simulator: markov", "simulator: mind-reader", "not one of the words allowed"),
         ("name: seekers", "nane: seekers", "unknown key 'nane'"),
         ("stop: 3", "stop: -3", "at least 0"),
@@ -259,12 +259,12 @@ def test_a_file_that_was_spoilt_is_refused_at_its_place(tmp_path: Path, old: str
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("next: {b: 3}", "next: {b: 30}", "decisions: the counts in options are 39 decisions (here: 12)"),
-        ("decisions: 12", "decisions: 5", "decisions: the counts in options are 12 decisions (here: 5)"),
+        ("next: {b: 3}", "next: {b: 30}", "decisions: the counts in options sum to 39 decisions (here: 12)"),
+        ("decisions: 12", "decisions: 5", "decisions: the counts in options sum to 12 decisions (here: 5)"),
         ("k: 3, p: 0", "k: 2, p: 0", "k: 'c' was counted 3 times here (here: 2)"),
-        (", p: 0.", ", p: 0.1", "p: the counts give 0."),
+        (", p: 0.", ", p: 0.1", "p: the counts imply 0."),
         ("  n: 3", "  n: 4", "n: 3 were counted here (here: 4)"),
-        ("smoothing: witten-bell", "smoothing: additive", "p: the counts give 0."),
+        ("smoothing: witten-bell", "smoothing: additive", "p: the counts imply 0."),
     ],
 )
 def test_a_file_whose_counts_and_rows_say_different_things_is_refused_where_they_part(
@@ -284,7 +284,7 @@ def test_rows_may_be_left_out_of_a_file_and_counts_may_not(tmp_path: Path) -> No
     held = read_user(_written(tmp_path, file.model_copy(update={"rows": ()}).text()))
     assert isinstance(held, fitted.UserFile)
     assert held.rows == ()
-    with pytest.raises(InputError, match="none is of the counts after"):
+    with pytest.raises(InputError, match="no row for the counts after"):
         read_user(_written(tmp_path, file.model_copy(update={"rows": file.rows[:-1]}).text()))
     bare = file.model_copy(update={"rows": (), "options": markov.Options.model_validate({})})
     with pytest.raises(InputError, match="no counts"):
@@ -600,7 +600,7 @@ def _after_two(user: markov.MarkovUser) -> tuple[State, Observation]:
 def test_counts_that_the_stretches_do_not_sum_to_are_refused(tmp_path: Path) -> None:
     text = fit_user([dialogue("acb", name=str(n)) for n in range(3)], name="seekers").text()
     assert text.count("next: {b: 3}") == 2
-    with pytest.raises(InputError, match=re.escape("stretches: after c (*) they count b 3, and counts b 30")):
+    with pytest.raises(InputError, match=re.escape("stretches: after c (*) the stretches count b 3, and counts b 30")):
         read_user(_written(tmp_path, text.replace("next: {b: 3}", "next: {b: 30}", 1)))
 
 
