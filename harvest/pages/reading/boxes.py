@@ -58,15 +58,5 @@ def editor_text(editor: Node) -> str:
     placed = [(line.box.y, line) for line in lines if line.box is not None]
     if len(placed) == len(lines):
         lines = [line for _, line in sorted(placed, key=lambda one: one[0])]
-    written: list[str] = []
-    for line in lines:
-        pieces: list[str] = []
-        stack: list[Node | str] = [line]
-        while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                pieces.append(item)
-            elif not item.hidden:
-                stack.extend(reversed(item.children))
-        written.append("".join(pieces).translate(INVISIBLE).strip("\n").rstrip())
-    return "\n".join(written)
+    texts = ("".join(line.texts(lambda node: node.hidden)) for line in lines)
+    return "\n".join(text.translate(INVISIBLE).strip("\n").rstrip() for text in texts)

@@ -7,10 +7,11 @@ element of its own, and for a reason.
 
 import re
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
+from harvest.pages.reading import phrases
 from harvest.pages.reading.alternatives import alternative_of
 from harvest.pages.reading.bubble import (
     Edge,
@@ -27,15 +28,6 @@ from harvest.pages.reading.folds import NOTES, Fold, find_folds, is_notes, is_pr
 from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.phrases import (
-    asks_for_more,
-    is_placeholder,
-    is_reasoning,
-    is_role,
-    is_status,
-    is_time,
-    unfolds,
-)
 from harvest.pages.reading.reasoning import find_reasoning
 from harvest.pages.reading.reasons import NEAR, Reason, Reasons
 from harvest.pages.reading.slot import slot_in
@@ -88,7 +80,7 @@ def find_decorations(
     """
     places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
-    search = _Search(places, Example(echo, user), frozenset(names), buttons, frozenset(known))
+    search = _Search(Reasons(places, Example(echo, user), frozenset(names), buttons, frozenset(known)))
     for bubble in bubbles:
         search.plain(bubble)
     folds = tuple(fold for bubble in bubbles for fold in find_folds(bubble, search.dropped))
@@ -114,18 +106,9 @@ def find_decorations(
 class _Search:
     """What has been found in the bubbles of one turn so far."""
 
-    def __init__(
-        self,
-        slots: Mapping[Node, Node | None],
-        example: Example,
-        names: frozenset[str],
-        pressed: frozenset[str],
-        known: frozenset[Edge],
-    ) -> None:
-        self.bubbles, self.slots = tuple(slots), slots
-        self.known, self.pressed = known, pressed
-        self.dropped: set[Node] = set()
-        self.reasons = Reasons(slots, example, names, pressed, known, self.dropped)
+    def __init__(self, reasons: Reasons) -> None:
+        self.reasons, self.slots, self.bubbles = reasons, reasons.slots, tuple(reasons.slots)
+        self.dropped = reasons.dropped
         self.texts: dict[Node, str] = {}
         self.given: dict[Node, Reason] = {}
         self.timed: set[tuple[Node, bool]] = set()  # ends of bubbles at which a time was left out
@@ -158,7 +141,7 @@ class _Search:
     def _is_plain(self, node: Node, bubble: Node) -> bool:
         if "leave_out" in node.get("h-site").split() or (is_control(node) and not is_file_button(node)):
             return not is_figure(node)
-        if is_pressed(node) and (unfolds(node.text) or asks_for_more(node.text)):
+        if is_pressed(node) and (phrases.unfolds(node.text) or phrases.asks_for_more(node.text)):
             return True
         if node.tag == "time":
             return not in_sentence(node)
@@ -167,7 +150,7 @@ class _Search:
         words = hints(node)
         if words & _WAITING:
             text = node.text
-            return bool(text) and node is not bubble and is_placeholder(text)
+            return bool(text) and node is not bubble and phrases.is_placeholder(text)
         return bool(hints_last(node) & {"avatar", "initials"}) and node is not bubble and len(node.text) <= _INITIALS
 
     def _is_thoughts(self, node: Node, bubble: Node) -> bool:
@@ -176,7 +159,7 @@ class _Search:
         if not hints(node) & NOTES or node is bubble:
             return False
         # Some pages use these names for other things; a note can be opened and closed.
-        return any(is_control(inner) and is_reasoning(inner.text) for inner in node.walk())
+        return any(is_control(inner) and phrases.is_reasoning(inner.text) for inner in node.walk())
 
     def take_fold(self, fold: Fold) -> None:
         """Leave out the button that unfolds it, and what is shown in place of hidden text that is read instead."""
@@ -202,7 +185,7 @@ class _Search:
 
     def take_small_print(self, bubble: Node) -> None:
         """Leave out the sentence that the page writes under every answer."""
-        found = find_small_print(bubble, self.dropped, self.known, self.reasons.siblings, self.slots[bubble])
+        found = find_small_print(bubble, self.dropped, self.reasons.known, self.reasons.siblings, self.slots[bubble])
         if found is not None:
             self.drop(found)
 
@@ -228,7 +211,7 @@ class _Search:
                 continue
             if reason < Reason.STRONG and self._would_empty(near[:inside], rest, self.slots[bubble]):
                 continue
-            if is_time(element.text):
+            if phrases.is_time(element.text):
                 if reason <= Reason.WEAK and (bubble, first) in self.timed:
                     continue  # the first is the time of the reply; the next may be the answer
                 self.timed.add((bubble, first))
@@ -256,8 +239,8 @@ class _Search:
         return any(leaves_of(bubble, self.dropped) for bubble in self.bubbles)
 
     def _is_offer(self, text: str) -> bool:
-        plain = text.casefold() in self.pressed and not re.search(r"[\d:/@_]", text)
-        return plain and not (is_role(text) or is_time(text) or is_status(text))
+        plain = text.casefold() in self.reasons.pressed and not re.search(r"[\d:/@_]", text)
+        return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
         """Return what to restore if nothing comes that is more likely the answer.
@@ -268,7 +251,7 @@ class _Search:
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
         weak = sorted((one for one, why in self.given.items() if why <= Reason.WEAK), key=order.__getitem__)
-        times = [node for node in weak if is_time(node.text)]
+        times = [node for node in weak if phrases.is_time(node.text)]
         names = [node for node in weak if node not in times and self.reasons.is_name(node.text)]
         rest = [node for node in weak if node not in times and node not in names and "h-click" not in node.attributes]
         if rest or any(map(self._heads_nothing, names)):
@@ -279,7 +262,7 @@ class _Search:
 
     def _heads_nothing(self, name: Node) -> bool:
         """True for a name above an answer without words: a model chosen by a button, or one before an empty element."""
-        if name.text.casefold() in self.pressed and not self._is_offer(name.text):
+        if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)
         inside = list(bubble.walk())

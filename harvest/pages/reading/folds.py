@@ -94,15 +94,7 @@ def hidden_in(node: Node, dropped: Collection[Node] = ()) -> Iterator[Node]:
 
 def raw_text(node: Node) -> str:
     """Return the text of an element, visible or not."""
-    pieces: list[str] = []
-    stack: list[Node | str] = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            pieces.append(item)
-        elif item.tag != "annotation":
-            stack.extend(reversed(item.children))
-    return " ".join("".join(pieces).split())
+    return " ".join("".join(node.texts(lambda one: one.tag == "annotation")).split())
 
 
 def outward_links(node: Node) -> list[Node]:

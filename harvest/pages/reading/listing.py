@@ -139,10 +139,5 @@ def _has_button(node: Node) -> bool:
 
 def _visible_words(node: Node) -> Iterator[str]:
     """Yield the visible words outside buttons."""
-    stack: list[Node | str] = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield from (word[0] for word in _WORD.finditer(item))
-        elif not item.hidden and not is_control(item):
-            stack.extend(reversed(item.children))
+    for text in node.texts(lambda one: one.hidden or is_control(one)):
+        yield from (word[0] for word in _WORD.finditer(text))

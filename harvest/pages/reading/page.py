@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -165,43 +165,40 @@ class Node:
     def text(self) -> str:
         """The visible text, with a space between blocks and at line breaks, and white space collapsed."""
         pieces: list[str] = []
-        self._gather(pieces)
+        self._gather(pieces, " ", "")
         return collapse_spaces("".join(pieces))
-
-    def _gather(self, pieces: list[str]) -> None:
-        if self.hidden:
-            return
-        apart = self.block or self.tag == "br"
-        if apart:
-            pieces.append(" ")
-        for child in self.children:
-            if isinstance(child, str):
-                pieces.append(child)
-            else:
-                child._gather(pieces)
-        if apart:
-            pieces.append(" ")
 
     @property
     def lines(self) -> str:
         """The visible text, line by line, without empty lines."""
         around = (node.get("h-space") for node in self.self_and_ancestors())
         pieces: list[str] = []
-        self._gather_lines(pieces, next((space for space in around if space), ""))
+        self._gather(pieces, "\n", next((space for space in around if space), ""))
         return "\n".join(line for line in map(collapse_spaces, "".join(pieces).split("\n")) if line)
 
-    def _gather_lines(self, pieces: list[str], space: str) -> None:
+    def _gather(self, pieces: list[str], gap: str, space: str) -> None:
+        """Add the visible texts, with `gap` around blocks. space: how white space around the element is shown."""
         if self.hidden:
             return
         space = self.get("h-space") or space
-        apart = "\n" if self.block or self.tag == "br" else ""
+        apart = gap if self.block or self.tag == "br" else ""
         pieces.append(apart)
         for child in self.children:
             if isinstance(child, Node):
-                child._gather_lines(pieces, space)
+                child._gather(pieces, gap, space)
             else:
                 pieces.append(child if space in ("pre", "line") else child.replace("\n", " "))
         pieces.append(apart)
+
+    def texts(self, skip: Callable[[Node], bool]) -> Iterator[str]:
+        """Yield the texts in it, in the order of the page, without elements for which `skip` is true."""
+        stack: list[Node | str] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                yield item
+            elif not skip(item):
+                stack.extend(reversed(item.children))
 
     def __repr__(self) -> str:
         return f"<{self.tag} h-id={self.id} class={self.get('class')!r} {self.text[:40]!r}>"

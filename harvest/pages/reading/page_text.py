@@ -326,15 +326,7 @@ def _picture_key(picture: Node) -> tuple[str, str]:
 
 def _has_words(node: Node) -> bool:
     """True if it has words outside of what can be pressed."""
-    stack = [node]
-    while stack:
-        inner = stack.pop()
-        if inner.hidden or is_control(inner):
-            continue
-        if any(isinstance(child, str) and any(map(str.isalnum, child)) for child in inner.children):
-            return True
-        stack.extend(inner.elements)
-    return False
+    return any(any(map(str.isalnum, text)) for text in node.texts(lambda one: one.hidden or is_control(one)))
 
 
 def _line_key(line: str) -> str:

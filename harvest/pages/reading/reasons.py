@@ -1,9 +1,11 @@
 """Reasons to leave out a line at the edge of a bubble: its name in the page, and its text."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 
+from harvest.pages.reading import phrases
 from harvest.pages.reading.alternatives import alternative_of, is_emoji
 from harvest.pages.reading.boxes import is_editor
 from harvest.pages.reading.bubble import (
@@ -22,15 +24,6 @@ from harvest.pages.reading.bubble import (
 from harvest.pages.reading.elements import hints_last, kind
 from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import AT_ONCE, Node, collapse_spaces
-from harvest.pages.reading.phrases import (
-    is_account,
-    is_counter,
-    is_label,
-    is_named_time,
-    is_role,
-    is_status,
-    is_time,
-)
 from harvest.pages.reading.slot import likeness
 from harvest.pages.reading.small_print import says_more
 
@@ -56,6 +49,7 @@ class Reason(IntEnum):
     STRONG = 4  # its name, or it is made like something beside the user's words
 
 
+@dataclass(eq=False, slots=True)
 class Reasons:
     """Weighs lines against the user's own bubble, the other replies, and the names on the page.
 
@@ -63,23 +57,24 @@ class Reasons:
     in `find_decorations`, with `pressed` in lower case. dropped: elements already left out, shared with the caller.
     """
 
-    def __init__(
-        self,
-        slots: Mapping[Node, Node | None],
-        example: Example,
-        names: frozenset[str],
-        pressed: frozenset[str],
-        known: frozenset[Edge],
-        dropped: Collection[Node],
-    ) -> None:
-        self.slots, self.example, self.names, self.known = slots, example, names, known
-        self.pressed, self.dropped, self.siblings = pressed, dropped, Siblings()
+    slots: Mapping[Node, Node | None]
+    example: Example
+    names: frozenset[str]
+    pressed: frozenset[str]
+    known: frozenset[Edge]
+    dropped: set[Node] = field(default_factory=set)
+    siblings: Siblings = field(default_factory=Siblings)
 
     def bubble_of(self, element: Node) -> Node:
         return next(one for one in self.slots if element.within(one))
 
     def is_name(self, text: str) -> bool:
-        return is_role(text) or is_label(text, self.names) or text.casefold() in self.pressed or is_named_time(text)
+        return (
+            phrases.is_role(text)
+            or phrases.is_label(text, self.names)
+            or text.casefold() in self.pressed
+            or phrases.is_named_time(text)
+        )
 
     def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
         """Return the decorations at an edge of the bubble, with reasons, from small to large.
@@ -167,7 +162,7 @@ class Reasons:
     ) -> Reason:
         """Weigh the text of an element. parts: its texts one by one."""
         if alternative_of(element):
-            shown = self.example.pictured or (kind(element), text) in self.known or is_label(text)
+            shown = self.example.pictured or (kind(element), text) in self.known or phrases.is_label(text)
             shown = shown or self._heads_words(element)
             return Reason.STRONG if first and shown and not is_emoji(text) else Reason.NONE
         if not stamped and (_is_content(element) or said):
@@ -176,19 +171,20 @@ class Reasons:
         if known and self._is_aside(element, text, first=first):
             return Reason.KNOWN
         if first and ends_open(text) and element.tag in ("b", "strong", "span"):
-            named = is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
+            named = phrases.is_label(text, self.names) or (element.tag == self.example.named and is_brief(text))
             return Reason.STRONG if named else Reason.NONE
-        if element.classes and is_time(text) and any(likeness(element, one) >= _ALIKE for one in self.example.times):
+        alike = (likeness(element, one) >= _ALIKE for one in self.example.times)
+        if element.classes and phrases.is_time(text) and any(alike):
             return Reason.STRONG
         if prose or not alone_in_line(element, self.dropped, self.siblings):
             return Reason.NONE
-        if is_role(text) and first:
+        if phrases.is_role(text) and first:
             return Reason.WEAK
         if self.siblings.one_of_many(element):
             return Reason.NONE
-        if is_time(text) or (is_label(text, self.names) and (first or not is_role(text))):
-            return Reason.FAINT if first and is_time(text) else Reason.WEAK
-        if first and (text.casefold() in self.pressed or is_named_time(text)):
+        if phrases.is_time(text) or (phrases.is_label(text, self.names) and (first or not phrases.is_role(text))):
+            return Reason.FAINT if first and phrases.is_time(text) else Reason.WEAK
+        if first and (text.casefold() in self.pressed or phrases.is_named_time(text)):
             return Reason.WEAK
         if not first and "h-click" in element.attributes and not any(inner.tag == "a" for inner in element.walk()):
             return Reason.WEAK  # a suggestion of what to say next
@@ -224,16 +220,16 @@ class Reasons:
             return True
         if not first:
             return slot is not None or is_brief(text) or says_more(element, bubble, self.dropped)
-        return is_brief(text) and (is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
+        return is_brief(text) and (phrases.is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
 
     def _says_nothing(self, text: str, element: Node) -> bool:
         """True for a name, a time, a state, or a sign between two of them."""
         return (
-            is_status(text)
-            or is_counter(text)
-            or is_account(text)
+            phrases.is_status(text)
+            or phrases.is_counter(text)
+            or phrases.is_account(text)
             or text in ("·", "•", "|", "–", "-", "✓", "✓✓", "✔")
-            or (text != element.text and (is_time(text) or self.is_name(text)))
+            or (text != element.text and (phrases.is_time(text) or self.is_name(text)))
             or (text != element.text and text in {one.text for one in element.walk() if "h-click" in one.attributes})
         )
 

@@ -1,17 +1,9 @@
 """The elements near the user's words that say something and so may be an answer."""
 
+from harvest.pages.reading import phrases
 from harvest.pages.reading.elements import akin, begins_without_words, hints, is_vote, leads, signature
 from harvest.pages.reading.page import AT_ONCE, ICON_LETTERS, Node, collapse_spaces
 from harvest.pages.reading.page_text import PageText
-from harvest.pages.reading.phrases import (
-    is_account,
-    is_delivery,
-    is_label,
-    is_notice,
-    is_placeholder,
-    is_status,
-    is_time,
-)
 
 _BRIEF = 40  # characters: no more than a name or a state
 _SMALL_PRINT = 200  # characters: longer ones are answers
@@ -38,7 +30,7 @@ def says_something(ground: PageText, node: Node, branch: Node | None = None, ech
         return True  # a bubble may say no more than a time
     if branch is not None and echo is not None and is_made_inside_like(node, branch, echo):
         return True
-    small = all(map(is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
+    small = all(map(phrases.is_notice, node.lines.split("\n")))  # an answer may have such a line at its end
     return says(node.text) and not (small or is_vote(node)) and not only_pressed(ground, node)
 
 
@@ -82,11 +74,12 @@ def may_tell(ground: PageText, node: Node) -> bool:
 def says(text: str) -> bool:
     """True if the text is more than a time, a state, or a word for the user; a placeholder of an answer counts."""
     text = collapse_spaces(ICON_LETTERS.sub("", text))
-    if not text or is_time(text) or is_status(text) or is_delivery(text) or is_account(text):
+    states = (phrases.is_time, phrases.is_status, phrases.is_delivery, phrases.is_account)
+    if not text or any(is_state(text) for is_state in states):
         return False
     if not any(character.isalnum() for character in text):
-        return is_placeholder(text) or not text.isascii()
-    return not (is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
+        return phrases.is_placeholder(text) or not text.isascii()
+    return not (phrases.is_label(text) and text.casefold().rstrip(":").strip() in _USERS)
 
 
 def only_pressed(ground: PageText, node: Node) -> bool:
