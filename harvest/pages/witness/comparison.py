@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Literal
 
-from harvest.pages.witness.letters import Plain, letters
+from harvest.pages.witness.letters import Plain, letters, mark_signs
 
 # Only old recordings have `near`: small differences in the middle, which were once accepted.
 How = Literal["equal", "near", "other"]
@@ -22,7 +22,8 @@ _PIECE = 5  # characters of each piece that is compared
 _MOST_TOKENS = 6_000  # the exact comparison costs their square
 _MOST_RUNS = 4  # most differences that are quoted
 _LONGEST_RUN = 300  # most characters of each
-_TOKEN = re.compile(r"[^\W_぀-ヿ㐀-鿿가-힣฀-๿]+|\w|[^\w\s]")
+# A figure with the signs in it that `mark_signs` marks is one word.
+_TOKEN = re.compile(r"(?:[^\W_぀-ヿ㐀-鿿가-힣฀-๿]|[\ufdd0-\ufddf])+|\w|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ def _differing_letters(one: str, other: str) -> tuple[int, int]:
 def _word_tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the letters of each word and its place; in writing without spaces, of each character."""
     words, places = [], []
-    for found in _TOKEN.finditer(text):
+    for found in _TOKEN.finditer(mark_signs(text)):
         own = letters(found[0])
         if own:
             words.append(own)

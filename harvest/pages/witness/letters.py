@@ -1,7 +1,8 @@
-"""Texts in the form in which they are compared: only letters, digits, marks and emoji, however they were marked up.
+"""Texts in the form in which they are compared: letters, digits, marks and emoji, however they were marked up.
 
 A page shows the rendered wire: Markdown as HTML, entities as characters. So both sides are reduced to what stays the
-same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way.
+same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way. Only a sign
+between two digits counts, as it makes another figure: 3/4, 1.5, 10:30, 2020–2024.
 Not compared are the targets of links, the order of cells and the levels of headings.
 """
 
@@ -28,7 +29,22 @@ _UNSEEN = re.compile(r"<!--.*?-->|<(script|style|template)\b.*?</\1\s*>", re.S |
 _TAG = re.compile(r"(?<!\\)</?[a-zA-Z][^<>]*>")
 _ALT = re.compile(r"<img\b[^<>]*?\balt=(?:\"([^\"]*)\"|'([^']*)')[^<>]*>", re.I)
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]+)>", re.I)
+_SCRIPT = re.compile(r"<su[bp]\b[^<>]*>(?=\s*[-+−])", re.I)
 _ITEM = re.compile(r"</?(?:p|div|li|tr|td|th|br|h[1-6]|pre|ul|ol|table|blockquote|section)\b[^<>]*>", re.I)
+
+
+# A sign between two digits, with the markup and invisible characters that may be around it. A comma and a colon may
+# have spaces after them, a full stop and an apostrophe may not. Other signs have spaces on both sides or on neither:
+# the minus in "3 −4" belongs to one figure. The TeX commands for a backslash with a comma or a colon are spaces.
+_GAP = "[*_~`${}\u00ad\u200b\u2060\ufeff]*+"
+_SIGN = re.compile(
+    rf"(?<=\d){_GAP}(?:\\?[.．]|['’＇]|[,，:：]{_GAP}\s*+"
+    rf"|(?P<space>[^\S\n]+)?(?:[/⁄∕／×÷]|\\?[+＋]|\\?[-‐‑‒–—―−－]+)(?(space)[^\S\n]+)){_GAP}(?=\d)"
+)
+# Noncharacters stand for the signs, one for all forms of a sign: they are in no text, and `_TOKEN` sees them as signs.
+_FORMS = (".．", ",，", ":：", "'’＇", "/⁄∕／", "+＋", "×", "÷", "-‐‑‒–—―−－")
+_RAISED = str.maketrans("⁻⁺₋₊", "^^^^")  # TeX has `^{-3}` for them, where the sign is not between digits
+_MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for sign in signs}
 
 
 class _Kept(dict[int, int | None]):
@@ -38,6 +54,7 @@ class _Kept(dict[int, int | None]):
         kind = unicodedata.category(chr(code))
         counts = kind[0] in "LN" or (kind[0] == "M" and not 0xFE00 <= code <= 0xFE0F)
         counts = counts or (kind == "So" and code > 0x7F) or (kind == "Sk" and 0x1F3FB <= code <= 0x1F3FF)
+        counts = counts or chr(code) in _MARKS.values()
         self[code] = code if counts else None
         return self[code]
 
@@ -58,18 +75,31 @@ class Plain:
 
     def without_first(self, count: int) -> "Plain":
         """Return the text without its first `count` letters."""
-        for place, character in enumerate(self.shown):
+        for place, character in enumerate(mark_signs(self.shown)):
             if count <= 0:
                 return Plain.of(self.shown[place:])
             count -= len(letters(character))
         return Plain.of("")
 
 
+def mark_signs(text: str) -> str:
+    """Replace each sign between two digits by a character that `letters` keeps, so that 3/4 is not 34.
+
+    The length stays the same.
+    """
+
+    def mark(found: re.Match[str]) -> str:
+        place, sign = next((place, sign) for place, sign in enumerate(found[0]) if sign in _MARKS)
+        return f"{' ' * place}{_MARKS[sign]}{' ' * (len(found[0]) - place - 1)}"
+
+    return _SIGN.sub(mark, text)
+
+
 def letters(text: str) -> str:
-    """Return the letters, digits, marks and emoji of a text, in one Unicode form."""
+    """Return the letters, digits, marks, emoji and signs between digits of a text, in one Unicode form."""
     if text.isascii() and text.isalnum():
         return text
-    return unicodedata.normalize("NFKC", text).translate(_KEPT)
+    return mark_signs(unicodedata.normalize("NFKC", text.translate(_RAISED))).translate(_KEPT)
 
 
 def readings(text: str) -> tuple[Plain, ...]:
@@ -135,5 +165,5 @@ def _shown_html(text: str) -> str:
     """Return HTML as it is shown."""
     if "<" in text:
         text = _ALT.sub(lambda found: f" {found[1] or found[2] or ''} ", _UNSEEN.sub("", _AUTOLINK.sub(r"\1", text)))
-        text = _TAG.sub("", _ITEM.sub("\n", text))
+        text = _TAG.sub("", _ITEM.sub("\n", _SCRIPT.sub("^", text)))
     return html.unescape(text) if "&" in text else text

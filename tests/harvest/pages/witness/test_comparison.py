@@ -52,6 +52,9 @@ def test_spaces_marks_and_typography_are_no_difference(page: str, wire: str) -> 
         ("Choose and wait", "Choose Next and wait", (), ("Next",)),
         ("It is open. Anna The pier is closed", "It is open. The pier is closed", ("Anna",), ()),
         ("Turn left at the mill", "Turn right at the mill", ("left",), ("right",)),
+        ("Add 34 of a cup", "Add 3/4 of a cup", (), ("3/4",)),
+        ("It costs 1.5 million", "It costs 1,5 million", ("1.5",), ("1,5",)),
+        ("Open 10:30 today", "Open 1030 today", ("10:30",), ()),
     ],
 )
 def test_one_word_in_the_middle_is_a_difference(
