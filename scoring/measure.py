@@ -146,6 +146,11 @@ class Declaration:
         return self.good(term, inner) if callable(self.good) else self.good
 
     @property
+    def reach(self) -> float:
+        """The largest possible difference between two values; infinity if the range has no top."""
+        return self.range[1] - self.range[0] if self.has_top else math.inf
+
+    @property
     def forms(self) -> tuple[str, ...]:
         """The ways it is written."""
         return self.written or (self.name,)

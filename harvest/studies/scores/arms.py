@@ -1,4 +1,4 @@
-"""The systems of a run that were played in arms, and the values that their conversations have."""
+"""Systems that were played in arms, and the values of their conversations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,20 @@ from harvest.audits.groups import grouped_name
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import SHARES, Key, Values, measure_values, refuse_turn, share_values
+from harvest.studies.scores.trial_values import (
+    SHARES,
+    Key,
+    Values,
+    measure_values,
+    refuse_pooled,
+    refuse_turn,
+    share_values,
+)
 from recordings.files.json_text import Json
 from recordings.log.run_folder import Run
-from scoring.library import list_forms, single, understand
+from scoring.library import understand
 from scoring.measure import Measure
-from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
+from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term
 from scoring.settings import Settings, scoring_settings
 from topics.errors import InputError, Place
@@ -21,10 +29,14 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class ArmedSystem:
-    """A system of a run, as its arms were recorded. names: in the recording, by arm, the control first. continued: its
-    sessions go on from topic to topic. users: the arms whose simulated users are others than the control's. of: the
-    system that was actually asked, whatever the group of its users is; group: that, "" where the audit names none.
-    levels: by arm, the level of each factor; {} where the audit names arms."""
+    """A system of a run with its recorded arms.
+
+    names: the name of each arm in the recording, the control first.
+    continued: whether its sessions continue from topic to topic.
+    users: the arms whose simulated users differ from the control's.
+    of, group: the system that was actually asked, and the group of its users, or "" if the audit names no groups.
+    levels: the level of each factor by arm; {} if the audit names arms.
+    """
 
     name: str
     run: Run
@@ -42,8 +54,8 @@ class ArmedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """What a run gives whose systems were played in arms. wanted: the measures. values: by name in the recording.
-    factors: by name, the levels of each, in the audit's order; {} where it names arms."""
+    """The systems of a run played in arms. `wanted` are the measures; `values` are keyed by name in the recording;
+    `factors` maps names to levels in the audit's order, {} if the audit names arms."""
 
     systems: tuple[ArmedSystem, ...]
     material: Material
@@ -55,12 +67,12 @@ class Armed:
 
 
 def is_armed(run: Run) -> bool:
-    """Whether a system of the run was played in arms."""
+    """True if a system of the run was played in arms."""
     return any(isinstance(one, dict) and "arm" in one for one in run.header.systems.values())
 
 
 def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
-    """The systems of a run that were played in arms. Raises InputError where there is none."""
+    """Return the systems of a run that were played in arms. Raises InputError if there are none."""
     own: dict[tuple[str, str], dict[str, str]] = {}
     users: dict[tuple[tuple[str, str], str], Json] = {}
     continued: set[str] = set()
@@ -114,10 +126,11 @@ def gather_arms(
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
 ) -> Armed:
-    """The values of every system that was played in arms.
+    """Compute the values of every system that was played in arms.
 
-    measures: of single conversations; () takes ave%useful. changes: settings instead of the audit's. judges: of SWAN
-    and WAN (`measure_values`).
+    measures: of single conversations; () for ave%useful.
+    changes: settings that override the audit's.
+    judges: whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for a run without arms, and for a measure that single conversations do not have.
     """
@@ -136,19 +149,13 @@ def gather_arms(
 def wanted_measures(
     terms: Sequence[Term], settings: Settings, material: Material, judges: Judges
 ) -> dict[Key, Measure]:
-    """The measures that are asked for, which single conversations have. Raises InputError for others."""
+    """Return the requested measures by key. Raises InputError for measures that single conversations do not have."""
     schema, found = judges.criteria, dict[Key, Measure]()
     for term in terms:
         for measure in understand(term, settings, material.topics, schema):
             one = measure.declaration
-            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
-                raise InputError(
-                    f"{term} is computed over many conversations at once, so two conversations are not a pair",
-                    allowed=list_forms((*SHARES, *single())),
-                )
+            refuse_pooled(term, measure, "two conversations are not a pair")
+            refuse_turn(term, measure.turn, max(material.turns.values(), default=1))
             name = one.name if one in SHARES else str(measure.base)
-            last = max(material.turns.values(), default=1)
-            refuse_turn(term, measure.turn, last)
-            turn = measure.turn if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None
-            found[name, (turn or 1) if one in SHARES and one not in (MEAN_USEFUL, RECOVERY) else None] = measure
+            found[name, (measure.turn or 1) if one is USEFUL else None] = measure
     return found

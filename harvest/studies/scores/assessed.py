@@ -1,4 +1,4 @@
-"""What people and models judged of recorded conversations, down to the single nugget: what SWAN is made of."""
+"""Judgments by people and models of recorded conversations, down to single nuggets: the input of SWAN."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _JUDGES = ("human", "model")
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A score that counts, of which criterion it is, and how much it weighs there."""
+    """A score that counts, with its criterion and its weight there."""
 
     criterion: str
     scored: Scored
@@ -32,8 +32,8 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """criteria: those of single conversations that score anything, as the schema orders them. each: by system, topic
-    and trial."""
+    """Scored conversations. `criteria` are the criteria of single conversations with any score, in the schema's
+    order; `each` is keyed by system, topic and trial."""
 
     schema: Schema
     judges: Precedence | None
@@ -42,12 +42,12 @@ class Assessed:
 
     @property
     def terms(self) -> dict[str, Term]:
-        """The measures that say it: SWAN (by ""), and the WAN of each criterion."""
+        """The measures of these scores: SWAN, keyed by "", and the WAN of each criterion."""
         named = {name: Term(WAN.name, (Term(name.replace(" ", "_")),)) for name in self.criteria}
         return {"": Term(SWAN.name), **named}
 
     def weighed(self, key: tuple[str, str, int]) -> list[Weighed]:
-        """The scores of one conversation, by turn and then in the order of the criteria."""
+        """Return the scores of one conversation, by turn and then in the order of the criteria."""
         found: list[Weighed] = []
         assessment = self.each[key]
         for name in self.criteria:
@@ -60,10 +60,10 @@ class Assessed:
 def assess_material(
     material: Material, schema: Schema | None = None, judges: Precedence | None = None
 ) -> Assessed | None:
-    """Every valid conversation by the schema, the shipped one by default; None where no person and no model judged
-    anything that it asks about. judges: whose judgments count.
+    """Assess every valid conversation by the schema (the shipped one by default), using judgments of `judges`.
 
-    Raises RunError for a layer that does not fit its conversation, and InputError for one that is no layer of scores.
+    Returns None if nobody, person or model, judged anything that the schema asks about. Raises RunError for a layer
+    that does not fit its conversation, and InputError for an invalid layer of scores.
     """
     chosen = schema or load_schema(SHIPPED)
     names = {one.name for one in chosen}
@@ -91,11 +91,11 @@ def assess_material(
 def score_assessed(
     material: Material, *, seed: int = 0, schema: Schema | None = None, judges: Precedence | None = None
 ) -> tuple[ScoreTable, Assessed | str | None]:
-    """Score all that is always shown, and SWAN where anybody judged; and what they judged, why that cannot be scored,
-    or None where nobody did.
+    """Score the measures that are always shown, and SWAN if anything was judged.
 
-    seed: of the bootstrap. schema, judges: of SWAN, as `score_material` takes them. The figures over single trials have
-    no intervals.
+    Returns the table and what was judged: the assessment, the reason why it cannot be scored, or None without
+    judgments. `seed` seeds the bootstrap; `schema` and `judges` are those of `score_material`. Figures over single
+    trials have no intervals.
     """
     try:
         assessed = assess_material(material, schema, judges)

@@ -1,4 +1,4 @@
-"""The thresholds of an audit, each beside its figure, in one line."""
+"""Print each threshold of an audit in one line with its figure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ _STYLES = {"missed": "bold red", "not measured": "bold red", "cannot tell": "yel
 
 
 def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
-    """For a terminal: those that need a person first."""
+    """Yield lines for a terminal, starting with those that need attention."""
     for verdict, style in _STYLES.items():
         for one in found:
             if one.verdict == verdict:
@@ -21,7 +21,7 @@ def bound_lines(found: Sequence[Checked]) -> Iterator[Text]:
 
 
 def bound_words(one: Checked) -> str:
-    """Figure, interval and bound: `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
+    """Return figure, interval and bound: `%useful S1, A: 70.0% [49.9, 84.5], wanted at least 60%`."""
     bound, row = one.bound, one.row
     limit, words = (bound.at_least, "at least") if bound.at_least is not None else (bound.at_most, "at most")
     assert limit is not None

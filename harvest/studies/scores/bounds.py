@@ -1,4 +1,4 @@
-"""The thresholds of an audit beside its figures: whether a figure can keep them, what they need, and whether it did."""
+"""Thresholds of an audit: whether a figure can meet them, the measures they need, and whether they were met."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from topics.errors import InputError
 from topics.topic import TopicSet
 from topics.yaml_values import Loc
 
-if TYPE_CHECKING:  # brings drivers and simulators, which what is recorded does not need
+if TYPE_CHECKING:  # would import drivers and simulators, which recordings do not need
     from harvest.audits.audit import Audit
 
 
 def check_bounds(audit: Audit) -> None:
-    """Raises InputError, with its place, for a bound that no figure of the audit could ever meet or miss."""
+    """Raise InputError, with its place, for a bound that no figure of the audit could ever meet or miss."""
     if not audit.thresholds:
         return
     schema = load_schema(SHIPPED)
@@ -60,7 +60,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
         needed = trials_needed(beta, kind) if measure.within else 0
         fewest = audit.trial_range[0]
         if fewest < needed:
-            # Refused now: once the trials are played, the run could not be scored.
+            # Refused early: with these trials, the run could not be scored.
             raise document.error(
                 (*loc, "measure"),
                 f"{threshold.measure} needs {needed:g} trials of each topic, and the audit plays {fewest}",
@@ -86,7 +86,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
 
 
 def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
-    """`%useful S1` and `%useful` with `turn: 1` say the same."""
+    """Check the turn of a bound; `%useful S1` and `%useful` with `turn: 1` mean the same."""
     document, turn = audit.document, _turn(threshold, measure)
     if measure.declaration is not USEFUL:
         if turn is not None:
@@ -95,10 +95,10 @@ def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) 
             )
         return
     if turn is None:
-        raise document.error(loc, f"{USEFUL.name} is of a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
+        raise document.error(loc, f"{USEFUL.name} needs a turn", advice=f"add turn: 1, or bound {MEAN_USEFUL.name}")
     if measure.turn is not None and threshold.turn not in (None, measure.turn):
         raise document.error(
-            (*loc, "turn"), f"{threshold.measure} names another turn than {threshold.turn}", advice="remove it"
+            (*loc, "turn"), f"{threshold.measure} names a turn other than {threshold.turn}", advice="remove it"
         )
     most = max(audit.protocol.most_turns(topic) for topic in audit.topics.topics)
     if turn > most:
@@ -111,14 +111,14 @@ def _turn(threshold: Threshold, measure: Measure) -> int | None:
 
 
 def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
-    """The measures that must be computed to know. %useful is computed of all turns, or of none."""
+    """Return the measures that these thresholds need. %useful is computed for all turns or for none."""
     terms = [parse(threshold.measure) for threshold in thresholds]
     return [Term(USEFUL.name) if term.name == USEFUL.name else term for term in terms]
 
 
 def shares_of(terms: Sequence[Term]) -> list[Term]:
-    """Those of them to which each conversation adds its own part, all turns: what lost conversations could have given
-    to them is known."""
+    """Return those of `terms` that are shares over conversations, for all turns: the possible effect of lost
+    conversations on them is known."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
 
@@ -127,9 +127,11 @@ Verdict = Literal["kept", "missed", "cannot tell", "not measured"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A bound beside one figure. row: the figure; None where there is none. verdict: by the interval, `kept` where all
-    of it keeps the bound, `missed` where none of it does, else `cannot tell`; `not measured` where the figure is
-    undefined or has no interval. why: the reason for this, else "".
+    """A bound and one figure.
+
+    `row` is the figure, or None. By its interval, `verdict` is `kept` if all of it meets the bound, `missed` if none
+    of it does, and otherwise `cannot tell`; `not measured` if the figure is undefined or has no interval, with the
+    reason in `why`.
     """
 
     bound: Threshold
@@ -142,21 +144,17 @@ class Checked:
         return self.bound.measure + (f" of turn {self.bound.turn}" if self.bound.turn else "")
 
     def as_json(self) -> dict[str, Json]:
-        """What `--json` prints; undefined numbers are null."""
+        """Return the JSON object for `--json`; undefined numbers are null."""
         row = self.row
-        numbers = {key: _number(getattr(row, key)) if row else None for key in ("value", "low", "high")}
+        numbers = {key: getattr(row, key, math.nan) for key in ("value", "low", "high")}
         return {
             **self.bound.model_dump(exclude_none=True),
             "system": row.system if row else self.bound.system,
-            **numbers,
+            **{key: value if math.isfinite(value) else None for key, value in numbers.items()},
             "n": row.n if row else 0,
             "verdict": self.verdict,
             "why": self.why,
         }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def checked_bounds(
@@ -168,16 +166,16 @@ def checked_bounds(
     speaking_of: Callable[[Estimand], ScoreTable] | None = None,
     lost: Callable[[ScoreRow, Estimand], LostBounds] | None = None,
 ) -> tuple[Checked, ...]:
-    """Every bound beside each figure that it is about.
+    """Check every bound against each figure that it concerns.
 
-    schema: by which SWAN was taken, the shipped one by default. speaking_of: the same figures with intervals of
-    another estimand than the table's, for bounds that ask for it; made once, and only then.
-    lost: what a figure could be with all that was lost, which must keep the bound, too; None if nothing was.
+    schema: the schema used for SWAN, by default the shipped one.
+    speaking_of: computes the same figures with intervals of another estimand, once and only if a bound asks for it.
+    lost: the range of a figure given everything that was lost, which must meet the bound, too; None if nothing was.
     """
     found: list[Checked] = []
     tables = {table.settings.estimand: table}
     for bound in thresholds:
-        # The table names a measure in full: of `CVaR(R)` it holds `CVaR(R, beta=0.25)`.
+        # The table has full names: `CVaR(R)` is `CVaR(R, beta=0.25)` there.
         asked = parse(bound.measure)
         schema = schema or load_schema(SHIPPED)
         made = understand(asked, Settings(), topics, schema)
@@ -186,7 +184,7 @@ def checked_bounds(
         wanted = bound.estimand or table.settings.estimand
         if wanted not in tables:
             if speaking_of is None:
-                raise ValueError(f"a bound asks for {wanted}, and nothing makes its intervals")
+                raise ValueError(f"a bound asks for {wanted}, but there is no function for its intervals")
             tables[wanted] = speaking_of(wanted)
         rows = [
             row
@@ -218,11 +216,10 @@ def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: L
 
 
 def _alone(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
-    """The bound beside a figure as it is."""
     if math.isnan(row.value):
         return Checked(bound, row, "not measured", row.note or "it is undefined")
     least, most = reach
-    # As if all were turned upside down, where the bound is from above.
+    # For an upper bound, compare with signs reversed.
     sign, limit, free = (1, bound.at_least, least) if bound.at_least is not None else (-1, bound.at_most, most)
     assert limit is not None
     if sign * limit <= sign * free:
@@ -238,7 +235,7 @@ def _alone(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Check
 
 
 def code_of(found: Sequence[Checked], *, strict: bool) -> int:
-    """The exit code: 1 where a bound is missed, 3 where a figure was not measured or, if strict, cannot be told."""
+    """Return the exit code: 1 if a bound is missed, 3 if a figure was not measured or, with `strict`, undecided."""
     verdicts = {one.verdict for one in found}
     if "missed" in verdicts:
         return 1

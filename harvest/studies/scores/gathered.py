@@ -1,4 +1,4 @@
-"""Recorded runs, prepared once for every study: how they differ, what their systems are called, what they give."""
+"""Recorded runs prepared once for every study: their differences, their systems' names, and their material."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,13 +32,16 @@ from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
 
-@dataclass(frozen=True)  # without slots, so that what is derived is kept
+@dataclass(frozen=True)  # without slots, for cached properties
 class Gathered:
-    """Runs that a study is about; make it with `gather_runs`, and give it to several studies that are about the same.
+    """The runs of a study. Create it with `gather_runs` and share it between studies of the same runs.
 
-    changes: scoring settings that hold instead of the audits'. judged: gold is given, so that of the runs does not
-    count. whole: topics stay that not every run has tried. All else is derived when it is first asked for, and kept; it
-    raises InputError for runs that cannot be set side by side, or that do not know their topics.
+    changes: scoring settings that override the audits'.
+    judged: gold is given, so the runs' own gold does not count.
+    whole: keep topics that not every run tried.
+
+    Everything else is computed on first use and cached; that raises InputError for runs that cannot be compared, or
+    that do not contain their topics.
     """
 
     runs: tuple[Run, ...]
@@ -50,13 +53,16 @@ class Gathered:
 
     @cached_property
     def beside(self) -> SideBySide:
-        """In what the runs differ, and the topics that are left out of all."""
+        """How the runs differ, and the topics left out of all."""
         return set_apart(self.runs, self.changes, judged=self.judged, layers_of=self.layers_of)
 
     @cached_property
     def names(self) -> tuple[Mapping[str, str], ...]:
-        """Of each run, by the name of a system there, the one it goes by: a system that several runs recorded, as two
-        audits of one assistant at different dates do, is told apart as `system@run`."""
+        """For each run, the systems' names mapped to the names in this study.
+
+        A system that several runs recorded, as two audits of one assistant at different dates do, becomes
+        `system@run`.
+        """
         places = run_names(self.runs) if len(self.runs) > 1 else [""]
         recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
         return tuple(
@@ -66,7 +72,7 @@ class Gathered:
 
     @cached_property
     def recorded(self) -> Mapping[str, tuple[Path, str]]:
-        """By system, the folder of its run, and what it is called there."""
+        """Each system's run folder, and its name there."""
         return {
             name: (run.path, own)
             for run, names in zip(self.runs, self.names, strict=True)
@@ -75,39 +81,39 @@ class Gathered:
 
     @cached_property
     def sources(self) -> list[dict[str, Json]]:
-        """What identifies each run (`sources`)."""
+        """The identity of each run (see `sources`)."""
         return sources(self.runs)
 
     @cached_property
     def settings(self) -> Settings:
-        """Those of the first run's audit, with the changes."""
+        """The settings of the first run's audit, with the changes."""
         material = self.material
         return scoring_settings(material.scoring, material.topics, material.gold, self.changes)
 
     def layers_of(self, run: Run) -> tuple[Layer, ...]:
-        """What people, rules and models judged of the run, read once."""
+        """Return the judgments by people, rules and models in a run, read once."""
         if run.path not in self._layers:
             self._layers[run.path] = read_layers(run.path)
         return self._layers[run.path]
 
     def shares(self, system: str) -> Values:
-        """The cells of the measures of shares, made once for each system."""
+        """Return the cells of the share measures, computed once for each system."""
         if system not in self._shares:
             self._shares[system] = share_values(system, self.material)
         return self._shares[system]
 
     @cached_property
     def material(self) -> Material:
-        """What the runs give together, without the topics that are left out.
+        """The joint material of the runs, without the topics that are left out.
 
-        Raises InputError for a shard, where a run does not know its topics, or one name stands for two topics.
+        Raises InputError for a shard, for a run without its topics, and if one name denotes two topics.
         """
         for run in self.runs:
             refuse_shard(run.header, run.path)
         left_out = frozenset() if self.whole or len(self.runs) == 1 else self.beside.left_out
         topics = _united_topics(self.runs, left_out)
         each = list(zip(self.runs, self.names, strict=True))
-        alone = len(each) == 1  # then everything is called what its run calls it
+        alone = len(each) == 1  # then all names stay as in the run
         layers = [layer for run in self.runs for layer in self.layers_of(run)]
         gold = gold_table(layers, topics) if any(layer.kind == "gold" for layer in layers) else None
         return Material(
@@ -154,7 +160,7 @@ class Gathered:
         )
 
     def _systems(self) -> tuple[str, ...]:
-        """The systems in the order of the audits, with what several runs recorded of one system together."""
+        """Return the systems in the order of the audits, with recordings of one system by several runs together."""
         recorded: dict[str, dict[str, None]] = {}
         for names in self.names:
             for system, name in names.items():
@@ -169,9 +175,9 @@ def gather_runs(
     judged: bool = False,
     whole: bool = False,
 ) -> Gathered:
-    """The runs, prepared for studies; what is gathered already is returned as it is, with its own settings.
+    """Prepare runs for studies; return an existing `Gathered` unchanged, with its own settings.
 
-    changes, judged, whole: as `Gathered` has them. Raises InputError where one run is given twice.
+    For the other arguments see `Gathered`. Raises InputError if a run is given twice.
     """
     if isinstance(runs, Gathered):
         return runs
@@ -202,18 +208,18 @@ def score_runs(
 
 
 def recorded_design(run: Run, systems: Collection[str]) -> Design:
-    """What hangs together in the trials of these systems of a run, as it was recorded."""
+    """Return the dependence between the recorded trials of these systems."""
     topics = run.header.topic_set()
     return Design(topics.clusters if topics else {}, not _continued_systems(run).isdisjoint(systems))
 
 
 def _continued_systems(run: Run) -> frozenset[str]:
-    """The systems of a run whose sessions go on from topic to topic: by their definition, or, as an import defines no
-    sessions, because a conversation was not the first one of its session."""
+    """Return the systems whose sessions continue from topic to topic, by their definition or, since imports define no
+    sessions, because some conversation was not the first of its session."""
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }
-    begun = (attempt.started for attempt in run.attempts if attempt.valid)  # whatever else of them was read
+    begun = (attempt.started for attempt in run.attempts if attempt.valid)  # other attempts are not read whole
     return frozenset(declared | {one.key.system for one in begun if one.place > 1})
 
 
@@ -222,14 +228,12 @@ def _systems(run: Run) -> Iterator[str]:
 
 
 def _own_trial(trial: str, run: Run) -> str:
-    """The identity of a trial among several runs: audits of one assistant at two dates play the same trials, and what
-    was judged in one recording says nothing of the other.
-    """
+    """Return a trial's identity among several runs. Audits of one assistant at two dates play the same trials, but
+    judgments of one recording do not apply to the other."""
     return f"{trial}@{run.path.resolve()}"
 
 
 def _own_layer(layer: Layer, run: Run, names: Mapping[str, str]) -> Layer:
-    """The layer with the names that its run's trials and systems go by."""
     if layer.kind == "gold":
         return layer
 
@@ -258,7 +262,7 @@ def _topics(run: Run) -> TopicSet:
             place=Place(str(run.path)),
             advice="import it again with --topics",
         )
-    topics.only({one.key.topic for one in run.finished})  # which raises for an unknown one
+    topics.only({one.key.topic for one in run.finished})  # raises for an unknown topic
     return topics
 
 

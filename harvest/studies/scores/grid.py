@@ -1,9 +1,9 @@
-"""The o/x/- grid, in the layout of Figures 2 to 4 of the GFRC paper: a row a topic, two columns a two-turn trial.
+"""The o/x/- grid in the layout of Figures 2 to 4 of the GFRC paper: a row for each topic, a column for each turn.
 
-`o` useful, `x` not useful, `-` no such turn (the conversation broke down before it), `·` not asked (it had ended well
-before), `?` an answer nobody labelled, `!` no valid attempt, blank not played. Under it, as in the paper, %useful,
-ave%useful and %recovery of each column. What is wider than the terminal goes on in a further table: trials first, then
-the turns of one trial. Turns that nobody was asked in any conversation have no column.
+`o` is a useful answer, `x` a useless one, `-` no such turn (the conversation broke down before it), `·` not asked
+(the conversation had ended well), `?` an unlabelled answer, `!` no valid attempt, and blank not played. Below, as in
+the paper, are %useful, ave%useful and %recovery of each column. What is wider than the terminal continues in another
+table: first further trials, then further turns of a trial. Turns that no conversation asked have no column.
 """
 
 import math
@@ -23,7 +23,7 @@ from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.table import ScoreRow
 from topics.topic import Topic
 
-# What the marks of a turn say.
+# The meaning of each mark.
 MARKS: Mapping[str, str] = {
     **MEANINGS,
     MISSING: "broken down before",
@@ -43,21 +43,24 @@ _STYLES = {
     "?": "magenta",
     "!": "bold red",
 }
-_ALIKE = re.compile(r"(\S)(?: *\1)*")  # marks that have one colour, because it shows not on blanks
+_ALIKE = re.compile(r"(\S)(?: *\1)*")  # repeated marks in one stretch, since colour does not show on blanks
 
 # A system and the number of a trial.
 Column = tuple[str, int]
 
 
 def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
-    """Tables for every topic type, cut into blocks of trials that fit `width` characters; none where no trial was
-    played.
+    """Return tables for every topic type, in blocks of trials that fit `width` characters; [] if no trial was played.
 
-    rows: the scores that stand under the columns.
+    `rows` are the scores to print below the columns.
     """
     topics = material.topics.topics
     turns = last_turn_asked(material)
-    cells = _cells(material)
+    cells: dict[str, dict[Column, str]] = defaultdict(dict)  # the marks of each trial, by topic
+    for key in material.invalid:
+        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
+    for key, labels in material.labels.items():
+        cells[key.topic][key.system, key.trial] = "".join(labels)
     place = {system: i for i, system in enumerate(material.systems)}
     played = {column for own in cells.values() for column in own}
     columns = sorted(played, key=lambda column: (place[column[0]], column[1]))
@@ -68,7 +71,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
     room = width - name_width - 2  # the edge of the table, and a blank after the names
     several = {system for system, trial in columns if trial > 1}
     fitting = max(1, (room - _BETWEEN) // _CELL)
-    of_one = math.ceil(turns / math.ceil(turns / fitting))  # turns of about as many in each table
+    of_one = math.ceil(turns / math.ceil(turns / fitting))  # about the same number of turns in each table
     stretches = [range(first, min(first + of_one, turns + 1)) for first in range(1, turns + 1, of_one)]
     headings = {column: _heading(column, several, max(_LONGEST, _CELL * len(stretches[0]))) for column in columns}
     widths = (len(line) for heading in headings.values() for line in heading.splitlines())
@@ -89,8 +92,11 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
 
 
 def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
-    """Topics by the name of their type, types in the order of their first topic. A grid has one block of a type,
-    however the types alternate in the file, because what stands under it is of the whole type."""
+    """Group topics by the name of their type, in the order of each type's first topic.
+
+    A grid has one block for each type, however types alternate in the file, because its summary is over the whole
+    type.
+    """
     found: dict[str, list[Topic]] = {}
     for topic in topics:
         found.setdefault(topic.type.name, []).append(topic)
@@ -98,34 +104,29 @@ def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
 
 
 def legend(material: Material) -> str:
-    """What the marks in the grids of `material` say, those that stand there and the two that always may."""
+    """Explain the marks used in the grids of `material`, and the two that are always possible."""
     last = last_turn_asked(material)
     seen = set(LABELS).union(*(own[:last] for own in set(material.labels.values())), "!" if material.invalid else "")
-    return "   ".join((*_example(material), *(f"{mark} {said}" for mark, said in MARKS.items() if mark in seen)))
-
-
-def _example(material: Material) -> tuple[str, ...]:
-    """What the heading of a column says, by the first that has a number: `B2: trial 2 of B`; none where no system has
-    several trials."""
+    marks = [f"{mark} {said}" for mark, said in MARKS.items() if mark in seen]
     tried = material.labels.keys() | material.invalid
     several = {key.system for key in tried if key.trial > 1}
-    for system in material.systems:
-        if system in several:
-            trial = min(key.trial for key in tried if key.system == system)
-            heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
-            return (f"{heading}: trial {trial} of {printable(system, line=True)}",)
-    return ()
+    system = next((system for system in material.systems if system in several), None)
+    if system is not None:  # the first heading with a number is explained: `B2: trial 2 of B`
+        trial = min(key.trial for key in tried if key.system == system)
+        heading = _heading((system, trial), several, _LONGEST).replace("\n", " ")
+        marks.insert(0, f"{heading}: trial {trial} of {printable(system, line=True)}")
+    return "   ".join(marks)
 
 
 def last_turn_asked(material: Material) -> int:
-    """The last turn that anybody was asked in `material`, or should have been; at least 1."""
+    """Return the last turn that was asked in `material`, or should have been; at least 1."""
     turns = max(material.turns.values(), default=1)
     ways = {own[:turns] for own in material.labels.values()}
     return max((turn for way in ways for turn, mark in enumerate(way, 1) if mark != "·"), default=1)
 
 
 def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
-    """Columns cut into blocks of at most `most`, the trials of a system together where they fit."""
+    """Cut columns into blocks of at most `most`, keeping the trials of a system together if they fit."""
     blocks: list[list[Column]] = [[]]
     for _, group in groupby(columns, key=lambda column: column[0]):
         trials = list(group)
@@ -138,20 +139,11 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
     return list(blocks)
 
 
-def _cells(material: Material) -> Mapping[str, Mapping[Column, str]]:
-    """Marks of each trial of each topic."""
-    cells: dict[str, dict[Column, str]] = defaultdict(dict)
-    for key in material.invalid:
-        cells[key.topic][key.system, key.trial] = "!" * material.turns[key.system, key.topic]
-    for key, labels in material.labels.items():
-        cells[key.topic][key.system, key.trial] = "".join(labels)
-    return cells
-
-
 def _heading(column: Column, several: set[str], longest: int) -> str:
-    """`B2` for the second trial of B, as in the paper; the bare name where there is only one trial. The end of a long
-    name is kept, because that is where versions and dates stand; a long one with a group of users, or of a named run,
-    takes two lines."""
+    """Return `B2` for the second trial of B, as in the paper, or the bare name if there is only one trial.
+
+    Long names keep their end, where versions and dates are. Long names with a group of users or a run take two lines.
+    """
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)
@@ -159,15 +151,12 @@ def _heading(column: Column, several: set[str], longest: int) -> str:
     if len(name) + len(number) > longest and name.endswith("]") and " [" in name:
         of, _, group = name.rpartition(" [")
         parts = [of, f"[{group}"]
-    elif len(name) + len(number) > longest and "@" in name:  # runs side by side: the system is not lost to its run
+    elif len(name) + len(number) > longest and "@" in name:  # several runs: keep the system readable next to its run
         of, _, run = name.rpartition("@")
         parts = [of, f"@{run}"]
     rooms = [longest] * (len(parts) - 1) + [longest - len(number)]
-    return "\n".join(_end(part, room) for part, room in zip(parts, rooms, strict=True)) + number
-
-
-def _end(name: str, room: int) -> str:
-    return name if len(name) <= room else f"…{name[-room + 1 :]}"
+    ends = (part if len(part) <= room else f"…{part[-room + 1 :]}" for part, room in zip(parts, rooms, strict=True))
+    return "\n".join(ends) + number
 
 
 def _table(
@@ -180,9 +169,9 @@ def _table(
     *,
     last: int,
 ) -> Text:
-    """Of these turns; what is of a whole trial stands under its last turn.
+    """Lay out one table for `turns`; figures of whole trials are below their last turn.
 
-    Laid out here, line by line: what Rich's tables do for a cell takes longer than its marks.
+    Written line by line, because Rich's tables take too long for cells of one character.
     """
     turn_names = _cells_of(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
@@ -194,7 +183,6 @@ def _table(
     table = Text("\n", no_wrap=True)
 
     def add(name: Sequence[str], marks: Iterable[Text]) -> None:
-        """Lines of both, those of a name at the left of the marks."""
         for part, line in zip_longest(name, marks, fillvalue=""):
             table.append(f" {set_cell_size(part, room)}  ").append(line).append("\n")
 
@@ -203,7 +191,7 @@ def _table(
         for system, trial in columns:
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
-            found.append(_cells_of(map(_percent, values)))
+            found.append(_cells_of("n/a" if value != value else f"{100 * value:.0f}" for value in values))
         add([measure], [Text(_line(found, widths))])
 
     name = chop_cells(type_name, room)
@@ -224,12 +212,12 @@ def _table(
 
 
 def _cells_of(texts: Iterable[str]) -> str:
-    """What stands in the columns of turns, one beside the other."""
+    """Join texts in columns of the width of a turn."""
     return "".join([f"{text:>{_CELL}}" for text in texts])
 
 
 def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
-    """Texts at the right of columns of these widths."""
+    """Align texts to the right of columns of these widths."""
     placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
     return (" " * _BETWEEN).join(placed)
 
@@ -239,7 +227,3 @@ def _colour_line(line: str) -> Text:
     for alike in _ALIKE.finditer(line):
         text.stylize(_STYLES[alike[1]], *alike.span())
     return text
-
-
-def _percent(value: float) -> str:
-    return "n/a" if value != value else f"{100 * value:.0f}"

@@ -1,4 +1,4 @@
-"""By which criteria conversations are judged in a study, and whose judgments of them count."""
+"""The criteria and the judgments that a study uses."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """schema: None for the one that comes with Harvest, which is read when it is asked for: that takes a while.
-    precedence: whose judgments count, and how several of one thing become one.
+    """Criteria and judgments of a study. `schema` None means the shipped one, which is loaded on first use because
+    that takes a while. `precedence` says whose judgments count, and how several judgments of one thing are combined.
     """
 
     schema: Schema | None = None
@@ -27,14 +27,14 @@ class Judges:
         return self.schema or load_schema(SHIPPED)
 
     def judged(self, layers: Iterable[Layer]) -> Judged:
-        """What they say in these layers. Raises InputError for a name that nobody judged by."""
+        """Return the judgments in these layers. Raises InputError for a judge without any judgments."""
         schema, layers = self.criteria, tuple(layers)
         refuse_unknown(self.precedence, layers)
         return Judged(schema, Judgments.of(layers, schema, self.precedence))
 
 
 def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
-    """A name nobody judged by is a slip of the pen; silently, it would look as if nothing were judged."""
+    """Raise InputError for a judge without judgments: a misspelt name would look as if nothing had been judged."""
     known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
     judges = judges or Precedence()
     for kind, author in judges.entries:

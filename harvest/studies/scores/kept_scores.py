@@ -1,5 +1,4 @@
-"""The scores that a run keeps in its scores.json: read one after another, because they are many, and given to the
-dialogues they are of."""
+"""Scores stored in a run's scores.json, read one row at a time because there are many, and joined to dialogues."""
 
 from __future__ import annotations
 
@@ -22,9 +21,9 @@ from topics.regular_file import read_inside
 
 
 class KeptScores(Struct):
-    """settings, seed, notes: of then. asked: the measures that were asked for, and the names of their rows; None in
-    files of earlier versions. selection: what lost attempts came to. rows: as they stand in the file. others: keys that
-    Harvest does not write there."""
+    """A run's stored scores. `settings`, `seed` and `notes` are those of that time. `asked` has the requested
+    measures and row names, or is None in files of earlier versions. `selection` describes the effect of lost
+    attempts. `rows` are the rows as in the file. `others` are keys that Harvest does not write."""
 
     rows: list[Raw]
     format: Any = None
@@ -36,7 +35,7 @@ class KeptScores(Struct):
     others: tuple[str, ...] = ()
 
     def each(self, run: Path) -> Iterator[dict[str, Any]]:
-        """The rows as objects. Raises InputError for what is none."""
+        """Yield the rows as objects. Raises InputError for an invalid row."""
         for number, row in enumerate(self.rows, 1):
             try:
                 value = decode(row)
@@ -53,7 +52,7 @@ _KEYS = KeptScores.__struct_fields__[:-1]
 
 
 def _refuse_twice(row: bytes, number: int, run: Path) -> None:
-    """Of a key that stands twice, readers take either value."""
+    """Refuse a duplicate key, of which different readers would use different values."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         keys = [key for key, _ in pairs]
@@ -65,10 +64,10 @@ def _refuse_twice(row: bytes, number: int, run: Path) -> None:
 
 
 def kept_scores(run: Path) -> KeptScores | None:
-    """None where the run keeps none. Raises InputError where its file of scores is none."""
+    """Return the run's stored scores, or None. Raises InputError for an invalid file."""
     place = _place(run)
     try:
-        data = read_inside(run, "scores.json")  # a link is not followed, wherever it leads
+        data = read_inside(run, "scores.json")  # symbolic links are not followed
     except FileNotFoundError:
         return None
     except OSError as fault:
@@ -84,7 +83,7 @@ def kept_scores(run: Path) -> KeptScores | None:
             raise InputError(fault.what, place=fault.place, advice=_writes(run)) from None
     rows = value.get("rows") if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(rows, list):
-        raise InputError("this holds no scores", place=place, advice=_writes(run))
+        raise InputError("this file has no scores", place=place, advice=_writes(run))
     found = KeptScores([Raw(line(row)) for row in rows], others=tuple(value.keys() - set(_KEYS)))
     for key in _KEYS[1:]:
         setattr(found, key, value.get(key))
@@ -93,7 +92,7 @@ def kept_scores(run: Path) -> KeptScores | None:
 
 @dataclass(frozen=True, slots=True)
 class _Score:
-    """A row of scores.json that is of a whole conversation. dialogue: its id among dialogues."""
+    """A row of scores.json about a whole conversation. `dialogue` is its identifier among dialogues."""
 
     dialogue: str
     measure: str
@@ -101,7 +100,7 @@ class _Score:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], number: int, run: Path) -> _Score | None:
-        """None for a row of something else, and for a score that is undefined."""
+        """Return the score of a row, or None if the row is about something else or undefined."""
         match row:
             case {"trial": None} | {"topic": None} | {"value": None} | {"turn": int()} | {"entity": str()}:
                 return None
@@ -117,7 +116,7 @@ class _Score:
 
 
 def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> list[Dialogue]:
-    """The dialogues of a run with the scores of `measure` that stand in its scores.json."""
+    """Return the dialogues of a run with their stored scores of `measure`."""
     if not run.is_dir():
         raise InputError(
             f"--measure {measure} takes scores from a run, and this is a file: it has none",

@@ -1,6 +1,6 @@
-"""What a system lost in a measure: trials that are not whole, and what they could have given.
+"""Incomplete trials of a system and the values of a measure that they could have had.
 
-A trial whose user is found to have said something else than with another system is treated as lost from there on.
+A trial whose user is found to have spoken differently to another system counts as lost from that turn on.
 """
 
 from collections import Counter
@@ -21,22 +21,24 @@ from scoring.measure import Measure
 from scoring.measures.usefulness import NOT_ASKED, RECOVERY, USEFUL, labels, recovery_cells, useful_cells, useful_share
 from topics.counting import pluralize
 
-# Why no winner is named where users who should have said the same did not.
+# Why no winner is named if users who should have said the same did not.
 UNLIKE = "users said something else to one system"
 
 
 def lost_attempts(
     key: Key, measure: Measure, system: str, values: Mapping[str, Values], material: Material, topics: Sequence[str]
 ) -> Lost:
-    """Of the system in one measure, over `topics`: trials without a valid attempt, and trials that a failure of the
-    user cut short before the value was known. Where losses depend on what the system answered, also the trials whose
-    first attempt was lost, with that attempt in place of the one that was played again. Where its users differ from
-    those of another system, also the trials with such a turn, up to there.
+    """Return a system's losses in one measure over `topics`.
 
-    Of a share, the answers that there were are known, and the others could have been useless or useful; of %recovery
-    it could have failed first and then have recovered, or not. A trial could have given any value of another measure;
-    if the measure has no end near its values, any from the smallest to the largest that a conversation of any of the
-    systems (those of `values`) has.
+    These are the trials without a valid attempt and the trials that a failure of the user cut short before the value
+    was known. If losses depend on the system's answers, trials whose first attempt was lost are included with that
+    attempt instead of the repeated one. If its users differ from those of another system, trials with a differing
+    turn are included, up to that turn.
+
+    For a share, the existing answers are known and the others could have been useless or useful; for %recovery, a
+    trial could have failed first and then recovered or not. For another measure a trial could have had any value of
+    its range; if the range has no end near the values, any value between the extremes over all conversations of the
+    systems in `values`.
     """
     depends = any(one.system == system for one in material.concentrations)
     gone: dict[Trial, tuple[Conversation, ...]] = {
@@ -64,8 +66,8 @@ def lost_attempts(
 
 
 def loss_words(system: str, material: Material) -> str:
-    """How much of a system was lost: `12 of 45 conversations were cut short by a failure of the user (no-words x 12)`;
-    "" if nothing was."""
+    """Say how much of a system was lost, or "": `12 of 45 conversations were cut short by a failure of the user
+    (no-words x 12)`."""
     finished = sum(one.key.system == system for one in material.finished)
     invalid = sum(key.system == system for key in material.invalid)
     cut = material.cut_short.get(system, Counter[str]())
@@ -80,7 +82,7 @@ def loss_words(system: str, material: Material) -> str:
 
 
 def many_lost(system: str, material: Material) -> bool:
-    """Whether so many trials of a system are not whole that a figure of it may be another one than that of all."""
+    """True if so many trials of a system are incomplete that a figure may differ from that of all trials."""
     cut = material.cut_short.get(system, Counter[str]()).total()
     invalid = sum(key.system == system for key in material.invalid)
     whole = sum(one.key.system == system for one in material.finished) - cut
@@ -88,7 +90,7 @@ def many_lost(system: str, material: Material) -> bool:
 
 
 def loss_notes(systems: Iterable[str], material: Material) -> Iterator[str]:
-    """A sentence about each of these systems that lost something, for figures that are bounded by it."""
+    """Yield a sentence about each system with losses, for figures that are bounded because of them."""
     for system in systems:
         if said := loss_words(system, material):
             yield (
@@ -108,8 +110,10 @@ def _bound_lost(
     *,
     depends: bool,
 ) -> Lost:
-    """What the trials that are gone could have given. gone: with what is known of each; of several conversations, any
-    could be how it would have begun, so that the bounds hold them all."""
+    """Return bounds on the values of the lost trials.
+
+    `gone` maps each to what is known of it; if several conversations are possible beginnings, the bounds include all.
+    """
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _ends(key, measure, values)
@@ -117,7 +121,7 @@ def _bound_lost(
     low: dict[Trial, Cell] = {}
     high: dict[Trial, Cell] = {}
     for trial, attempts in gone.items():
-        if trial[0] not in asked:  # others are not asked for this turn
+        if trial[0] not in asked:  # other conversations do not have this turn
             continue
         if of_share and attempts:
             turns = material.turns[system, trial[0]]
@@ -142,7 +146,7 @@ def _ends(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[flo
 
 
 def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) -> Cell:
-    """What a conversation gives to a share, as `harvest.studies.scores.trial_values` has it."""
+    """Return a conversation's contribution to a share (see `harvest.studies.scores.trial_values`)."""
     row = labels(conversation, turns)
     if measure.declaration is USEFUL:
         return useful_cells((*row, *[NOT_ASKED] * (key[1] or 0)))[(key[1] or 1) - 1], 1.0
@@ -153,13 +157,15 @@ def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) ->
 
 
 def _height(cell: Cell) -> float:
-    """By which of two cells a share is higher: one that counts in neither sum is between a failure and a success."""
+    """Return a sort key for cells by share; a cell in neither sum is between a failure and a success."""
     return cell[0] - cell[1] / 2
 
 
 def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:
-    """The lost attempt with a label for each of its turns, as if nothing of it had been lost. turns: that its protocol
-    can take. fill: the labels of what was lost, by turn; the last one of all that follow."""
+    """Return the lost attempt with a label for each of the `turns` that its protocol allows.
+
+    `fill` has the labels of the lost turns; the last one repeats.
+    """
     known = [turn for turn in conversation.turns if turn.reply is not None]
     made = [turn if turn.label else replace(turn, route=_route(turn.number, turn.state, fill)) for turn in known]
     for number in range(len(known) + 1, turns + 1):

@@ -1,7 +1,7 @@
-"""What figures of a system could be with all that was lost of it: what its thresholds are held against.
+"""Bounds on figures given a system's losses, which its thresholds are checked against.
 
-It is asked only where a failure of the user cut conversations short, or trials have no valid attempt, so often that the
-figure may be another one, or where losses depend on what was answered.
+They are computed only if failures of the user or trials without a valid attempt are frequent enough to matter, or if
+losses depend on the answers.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from scoring.measures.usefulness import RECOVERY
 from scoring.settings import Estimand
 from scoring.table import ScoreRow, ScoreTable
 
-# Scores other conversations by the measures of trials, as the table was scored; with intervals of this estimand.
+# Scores other conversations like those of the table, with intervals of this estimand.
 Rescored = Callable[[Material, Estimand], ScoreTable]
 
 
 @dataclass(frozen=True)
 class LostBounds:
-    """rows: the figure with what was lost useless, and useful throughout; () if it has no such ends. why: how much was
-    lost; "" if that leaves the figure as it is."""
+    """Bounds of a figure. `rows` has it with everything lost useless, and useful, throughout; () if it has no such
+    ends. `why` says how much was lost; "" if that leaves the figure unchanged."""
 
     why: str
     rows: tuple[ScoreRow, ...] = ()
 
 
 def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, Estimand], LostBounds]:
-    """Of a figure, what was lost and what it could have been."""
+    """Return a function from a figure and an estimand to its bounds given the losses."""
 
     @cache
     def table(fill: str, estimand: Estimand) -> ScoreTable:
@@ -48,14 +48,16 @@ def lost_bounds(material: Material, rescored: Rescored) -> Callable[[ScoreRow, E
         if row.measure not in {one.name for one in SHARES}:
             return LostBounds(why)
         return LostBounds(
-            why, tuple(own for fill in fills for own in table(fill, estimand).joint if _is_same(own, row))
+            why,
+            tuple(
+                own
+                for fill in fills
+                for own in table(fill, estimand).joint
+                if all(
+                    getattr(own, name) == getattr(row, name)
+                    for name in ("system", "measure", "turn", "topic", "topic_type", "trial")
+                )
+            ),
         )
 
     return of
-
-
-def _is_same(one: ScoreRow, other: ScoreRow) -> bool:
-    return all(
-        getattr(one, name) == getattr(other, name)
-        for name in ("system", "measure", "turn", "topic", "topic_type", "trial")
-    )

@@ -1,6 +1,6 @@
-"""What the measures declare, for people, as JSON, and as the table of docs/measures.md.
+"""The declarations of measures for people, as JSON, and as the table of docs/measures.md.
 
-`python -m harvest.studies.scores.measure_tables` prints that table, and a test keeps the page equal to what is printed.
+`python -m harvest.studies.scores.measure_tables` prints that table; a test keeps the page equal to it.
 """
 
 import math
@@ -47,12 +47,12 @@ _GOOD: Mapping[str, str] = MappingProxyType(
 
 
 def every_measure() -> tuple[Declaration, ...]:
-    """Of conversations, of lists and of predictors."""
+    """Return the measures of conversations, of lists and of predictors."""
     return (*measures(), *OF_LISTS, *OF_PREDICTORS)
 
 
 def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType]:
-    """A table for each kind of thing that has a value."""
+    """Yield a table for each kind of thing that can have a value."""
     widest = max(len(one.name) for one in declarations)
     for of, title in _SECTIONS.items():
         own = [one for one in declarations if one.of == of]
@@ -68,7 +68,7 @@ def measure_list(declarations: Sequence[Declaration]) -> Iterator[RenderableType
 
 
 def explain(one: Declaration) -> Iterator[RenderableType]:
-    """One measure: what it says, how it is made, what it needs, and how it is asked for."""
+    """Explain one measure: its meaning, formula and needs, and how to request it."""
     yield Text(f"{one.name}: {one.sentence}", style="bold")
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style="dim")
@@ -89,10 +89,13 @@ def _facts(one: Declaration) -> Iterator[tuple[str, str]]:
         default = _default(parameter)
         instead = f", or the setting {parameter.setting}" if parameter.setting else ""
         yield f"  {parameter.name}=", (parameter.meaning + (f" [{default}{instead}]" if default else ""))
-    yield "range", f"{_range(one)}; {_good(one)}"
+    least, most = one.range
+    good = "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
+    yield "range", f"from {least:g}" + (f" to {most:g}" if math.isfinite(most) else " up") + f"; {good}"
     yield "undefined", one.undefined
     yield "n counts", one.n
-    yield "example", _how_asked(one)
+    asked = one.of in ("conversation", "trials", "measure")
+    yield "example", f"harvest score RUN --measure '{one.example}'" if asked else one.example
 
 
 def _default(parameter: Parameter) -> str:
@@ -102,55 +105,43 @@ def _default(parameter: Parameter) -> str:
     return number_text(found) if isinstance(found, (int, float)) else str(found)
 
 
-def _range(one: Declaration) -> str:
-    least, most = one.range
-    return f"from {least:g}" + (f" to {most:g}" if math.isfinite(most) else " up")
-
-
-def _good(one: Declaration) -> str:
-    return "whether high or low is good depends on the request" if callable(one.good) else _GOOD[one.good]
-
-
-def _how_asked(one: Declaration) -> str:
-    if one.of in ("conversation", "trials", "measure"):
-        return f"harvest score RUN --measure '{one.example}'"
-    return one.example
-
-
 def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
-    """The `harvest-measures/1` document. An end of a range that is not bounded is null."""
-    return {"format": FORMAT, "measures": [_json(one) for one in declarations]}
-
-
-def _json(one: Declaration) -> dict[str, object]:
+    """Return the `harvest-measures/1` document. An unbounded end of a range is null."""
     return {
-        "name": one.name,
-        "of": one.of,
-        "sentence": one.sentence,
-        "formula": one.formula,
-        "source": one.source,
-        "needs": list(one.needs),
-        "written": list(one.forms),
-        "parameters": [
+        "format": FORMAT,
+        "measures": [
             {
-                "name": parameter.name,
-                "meaning": parameter.meaning,
-                "default": _default(parameter) or None,
-                "setting": parameter.setting or None,
+                "name": one.name,
+                "of": one.of,
+                "sentence": one.sentence,
+                "formula": one.formula,
+                "source": one.source,
+                "needs": list(one.needs),
+                "written": list(one.forms),
+                "parameters": [
+                    {
+                        "name": parameter.name,
+                        "meaning": parameter.meaning,
+                        "default": _default(parameter) or None,
+                        "setting": parameter.setting or None,
+                    }
+                    for parameter in one.parameters
+                ],
+                "range": [end if math.isfinite(end) else None for end in one.range],
+                "good": "depends" if callable(one.good) else one.good,
+                "undefined": one.undefined,
+                "n": one.n,
+                "example": one.example,
+                "percentage": one.percentage,
             }
-            for parameter in one.parameters
+            for one in declarations
         ],
-        "range": [end if math.isfinite(end) else None for end in one.range],
-        "good": "depends" if callable(one.good) else one.good,
-        "undefined": one.undefined,
-        "n": one.n,
-        "example": one.example,
-        "percentage": one.percentage,
     }
 
 
 def markdown(declarations: Sequence[Declaration]) -> str:
-    """A line for each measure that can be asked for: how it is written, what it says, and how it is made."""
+    """Return a table row for each measure that can be requested: syntax, meaning, formula, source, and when it is
+    undefined."""
     lines = [("written", "what it says", "formula", "source", "NaN where"), ("---",) * 5]
     for one in declarations:
         if one.of in ("conversation", "trials", "measure"):

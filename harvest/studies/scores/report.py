@@ -1,4 +1,4 @@
-"""What a person sees at the end of `run` and `score`: the grid, the figures, notes, and what was written where."""
+"""The output of `run` and `score`: the grid, the figures, notes, and the files written."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from recordings.conversations.conversation import INVALID
 from scoring.table import ScoreTable
 from topics.counting import pluralize
 
-_MOST_CONTRASTS = 12  # ways in which runs differ that are printed
+_MOST_CONTRASTS = 12  # differences between runs that are printed
 
 
 def print_scores(
@@ -36,10 +36,12 @@ def print_scores(
     contrasts: Sequence[Contrast] = (),
     selection: Selection | None = None,
 ) -> None:
-    """Print grid, figures (every: also the variants), notes, damage and paths; where there is nothing to score, one
-    sentence in place of grid, figures and notes, which would be empty. asked: the names of the figures that were asked
-    for, if any: they alone are printed, every one, in that order. contrasts: in what the runs differ, said right above
-    the figures that are compared. selection: what lost attempts come to, said below the figures if it is anything.
+    """Print grid, figures, notes, damage and paths, or one sentence if there is nothing to score.
+
+    every: print variants of the figures, too.
+    asked: print only the figures of these names, all of them, in this order.
+    contrasts: differences between the runs, printed above the figures.
+    selection: the effect of lost attempts, printed below the figures.
     """
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
@@ -78,7 +80,7 @@ def print_scores(
 
 
 def _print_users(console: Console, card: UserCard, *, every: bool) -> None:
-    """What is to be said of users that a model words, in a line for each system; every: the whole card in its place."""
+    """Print a line about each system's users that a model words, or with `every` the whole card."""
     if every:
         for part in card_tables(card):
             console.print(part)
@@ -112,7 +114,7 @@ def _nothing_to_score(material: Material) -> str:
 
 
 def _print_invalid(console: Console, material: Material) -> None:
-    """What broke, how often, and the last time in its own words."""
+    """Print how often each failure occurred, with the detail of its last occurrence."""
     counts: Counter[tuple[str, str]] = Counter()
     details: dict[tuple[str, str], str] = {}
     interrupted = 0

@@ -1,4 +1,4 @@
-"""The figures that a run keeps in `scores.json`, computed again from its recording and compared to the last bit."""
+"""Recompute the figures in a run's `scores.json` from its recording, and compare them to the last bit."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
@@ -25,8 +25,11 @@ _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity",
 
 
 def rescored(run: Path) -> Iterator[str]:
-    """A sentence for each figure that is not what the recording gives, and on figures and notes that it gives and the
-    file does not hold. Raises RunError for a run that cannot be read, InputError for a file of scores that is none."""
+    """Yield a sentence for each figure that the recording does not give, and for figures and notes missing from the
+    file.
+
+    Raises RunError for an unreadable run, and InputError for an invalid file of scores.
+    """
     kept = kept_scores(run)
     if kept is None:
         return
@@ -54,7 +57,7 @@ def rescored(run: Path) -> Iterator[str]:
         compared = _Again(rows.of_table(again(measures=asked)))
         found = list(compared.differences(kept.each(run)))
         missing = list(compared.missing(lambda row: rows.named(row) or row.measure in there))
-    if not rows.known and there:  # of an earlier version: nothing says whether others were asked for
+    if not rows.known and there:  # from an earlier version, which did not record what was requested
         missing = [row for row in missing if row.measure in there]
     yield from found
     if missing:
@@ -72,8 +75,8 @@ def rescored(run: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Which rows a file was made to hold. known: it says so. measures: besides the default ones. names: of the rows, ()
-    for all that there are."""
+    """The rows that a file should contain. `known` is whether the file says so; `measures` come in addition to the
+    default ones; `names` are those of the rows, () for all."""
 
     known: bool = False
     measures: frozenset[str] = frozenset()
@@ -81,7 +84,7 @@ class _Rows:
 
     @classmethod
     def of(cls, asked: Any) -> Self:
-        """Of what a file says; whoever changed it may have written anything."""
+        """Read the rows that a file claims to contain. An edited file can contain anything."""
         match asked:
             case {"measures": list(measures), "names": list(names)}:
                 return cls(True, frozenset(map(str, measures)), frozenset(map(str, names)))
@@ -99,10 +102,10 @@ def _are(several: Sized) -> str:
 
 
 class _Again:
-    """The figures of a table, to be compared with those that a file holds. Both come in one order, as a rule, so that
-    few are in memory at a time.
+    """Recomputed figures to compare with those in a file. Both are usually in the same order, so few are in memory at
+    a time.
 
-    measures: of those that were compared. notes: of the table. passed: figures that came before the file told of them.
+    `measures` are those compared so far, and `notes` those of the table.
     """
 
     def __init__(self, table: ScoreTable) -> None:
@@ -113,7 +116,7 @@ class _Again:
 
     def differences(self, kept: Iterable[dict[str, Any]]) -> Iterator[str]:
         for row in kept:
-            # Whoever changed the file may have written anything, a list too.
+            # An edited file can contain anything, even a list.
             found = self._found(
                 tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
             )
@@ -128,7 +131,7 @@ class _Again:
                     yield f"{_row_name(row)}: {key} is {row.get(key)!r}, and the recording gives {now.get(key)!r}"
 
     def missing(self, counts: Callable[[ScoreRow], bool]) -> Iterator[ScoreRow]:
-        """The figures that the file did not hold, of those that count, once all of the file was compared."""
+        """Yield the figures that count and that the file lacks, once the whole file was compared."""
         yield from filter(counts, self._passed.values())
         for row in self._made:
             self.measures.add(row.measure)

@@ -1,5 +1,5 @@
-"""The `harvest-scores/1` document, as it is printed and kept: never whole in memory, since it has thirty rows of each
-conversation."""
+"""Write the `harvest-scores/1` document piece by piece: with thirty rows per conversation, it is too large for
+memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -33,10 +33,15 @@ def scores_document(
     asked: Mapping[str, Json] | None = None,
     users: Mapping[str, Json] | None = None,
 ) -> Iterator[bytes]:
-    """The document in pieces, indented, and each row on a line of its own. seed: of its bootstrap. beside: of several
-    runs, how they differ. selection: what lost attempts come to (`harvest.studies.scores.selection`). runs: what was
-    scored, to be named there. bounds: of the audit, beside its figures. asked: for which measures, so that rows which
-    are gone are missed. users: the card of those that a model words."""
+    """Yield the document in indented pieces, with each row on a line.
+
+    beside: how several runs differ.
+    selection: the effect of lost attempts (`harvest.studies.scores.selection`).
+    runs: the runs that were scored, listed as sources.
+    bounds: the audit's thresholds, checked against the figures.
+    asked: the requested measures, so that missing rows are noticed.
+    users: the card of users that a model words.
+    """
     rows = table.stream()
     head = table.head_json()
     tail = {
@@ -64,7 +69,7 @@ def _row(row: ScoreRow) -> bytes:
     value = row.as_json()
     try:
         return _ENCODER.encode(value)
-    except ValueError:  # a half of a surrogate pair in a name
+    except ValueError:  # a lone surrogate in a name
         return line(value).rstrip()
 
 
@@ -77,8 +82,10 @@ def write_scores(
     measures: Sequence[Term] = (),
     names: Sequence[str] = (),
 ) -> Path:
-    """Write `scores.json` beside the recording: derived, and made again each time. measures: besides the default ones.
-    names: of the rows that were asked for; () for all. Raises StoreError."""
+    """Write `scores.json` into the run's folder, replacing it. Raises StoreError.
+
+    `measures` come in addition to the default ones; `names` are those of the requested rows, () for all.
+    """
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)

@@ -1,4 +1,4 @@
-"""What `harvest score` was asked for, as a value: another process that gets it comes to the same figures."""
+"""The request of `harvest score` as a value, from which another process computes the same figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +25,9 @@ from topics.library import load_gold
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """table: of what was asked for. measures: besides the default ones. names: of its measures, () for the default
-    ones. selection: what lost attempts come to. bounds: of the audit, beside their figures."""
+    """The result of a request. `measures` come in addition to the default ones; `names` are those of the requested
+    measures, () for the default ones; `selection` describes the effect of lost attempts; `bounds` are the audit's
+    thresholds."""
 
     table: ScoreTable
     measures: tuple[Term, ...]
@@ -37,9 +38,13 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """measures: as tables write them; none for the default ones. gold, schema: names or files. judges, nuggets,
-    folding: whose judgments count, as options say it. settings: instead of those of the audit, None where it holds.
-    seed: of the bootstrap."""
+    """A request for scores.
+
+    measures: as written in tables; () for the default ones.
+    gold, schema: names or files.
+    judges, nuggets, folding: whose judgments count, as given by options.
+    settings: values that override the audit's; None keeps the audit's.
+    """
 
     measures: tuple[str, ...] = ()
     gold: str | None = None
@@ -52,15 +57,15 @@ class ScoreRequest:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Raises InputError for what cannot be read."""
+        """The parsed measures. Raises InputError for an unreadable one."""
         return tuple(dict.fromkeys(term for text in self.measures for term in parse_all(text)))
 
     def gathered(self, runs: Sequence[Run]) -> Gathered:
-        """The runs as this request sees them. Raises InputError where one is given twice."""
+        """Prepare the runs for this request. Raises InputError if a run is given twice."""
         return gather_runs(runs, self.settings, judged=self.gold is not None)
 
     def scored(self, material: Material) -> Scored:
-        """Raises InputError for what is not known, or does not fit these runs."""
+        """Score the runs. Raises InputError for unknown names and for values that do not fit these runs."""
         terms = self.terms
         judged = load_gold(self.gold, material.topics) if self.gold is not None else None
         refuse_unused(material, self.settings, judged)
@@ -77,7 +82,7 @@ class ScoreRequest:
         needed = measures_needed(material.thresholds)
         measures = (*terms, *needed)
         whole = scored(material, measures=measures)
-        table = whole.only(names) if names else whole  # the bounds of the audit need figures nobody asked to see
+        table = whole.only(names) if names else whole  # the audit's bounds need figures that were not requested
         lost = selection(material, table, lambda of, terms: scored(of, measures=terms, only=True))
         bounds = checked_bounds(
             material.thresholds,

@@ -1,6 +1,6 @@
-"""From run folders to scores: gathers what `scoring` needs from the runs alone, and scores it.
+"""Gather what `scoring` needs from run folders, and score it.
 
-A run holds its topics, its protocol, its gold and its scoring settings, so it can be scored anywhere, again and again.
+A run contains its topics, protocol, gold and scoring settings, so it can be scored anywhere and repeatedly.
 """
 
 from collections import Counter
@@ -41,21 +41,27 @@ from topics.gold import GoldTable
 from topics.identity import generator
 from topics.topic import TopicSet
 
-# The note on figures that do not hold what the run was played for.
+# The note on figures that leave out the run's purpose.
 PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints what it found."
 
 
-@dataclass(frozen=True)  # without slots, so that what is derived is kept
+@dataclass(frozen=True)  # without slots, for cached properties
 class Material:
-    """What runs give to be scored.
+    """Everything in runs that scoring uses.
 
-    systems: names in the order of the runs' audits. conversations: every attempt. turns: user turns the protocol can
-    take at most, by system and topic. planned: the trials that were to be played. gold: None where nothing is judged.
-    scoring: the settings of the first run's audit. thresholds: of its audit, where there is but one run. layers: what
-    people, rules and models judged. probed: a probe took the user's side in one of the runs. continued: the systems
-    whose sessions go on from topic to topic, as the runs declare. folders: the run in which each system was recorded.
-    reread: a sentence about each run whose answers are others than those that were recorded. models: the users whose
-    turns a model words.
+    systems: names in the order of the runs' audits.
+    conversations: every attempt.
+    turns: most user turns that the protocol allows, by system and topic.
+    planned: the trials that were to be played.
+    gold: None if nothing is judged.
+    scoring: settings of the first run's audit.
+    thresholds: those of the audit, if there is one run only.
+    layers: judgments by people, rules and models.
+    probed: whether a probe acted as the user in some run.
+    continued: systems that declare sessions that continue from topic to topic.
+    folders: the run that recorded each system.
+    reread: a sentence about each run whose answers differ from those recorded.
+    models: the users whose turns a model words.
     """
 
     topics: TopicSet
@@ -81,7 +87,7 @@ class Material:
 
     @cached_property
     def labels(self) -> Mapping[TrialKey, tuple[str, ...]]:
-        """Of each finished conversation, the labels of all turns that its protocol can take, or that it had."""
+        """The labels of each finished conversation, for all turns that its protocol allows or that it had."""
         most = self.turns
         return {
             one.key: labels(one, max(most.get((one.key.system, one.key.topic), 0), len(one.turns)))
@@ -90,12 +96,12 @@ class Material:
 
     @cached_property
     def invalid(self) -> frozenset[TrialKey]:
-        """Trials that were tried and have no valid attempt."""
+        """Trials that were tried without a valid attempt."""
         return frozenset(one.key for one in self.conversations) - frozenset(one.key for one in self.finished)
 
     @cached_property
     def cut_short(self) -> Mapping[str, Counter[str]]:
-        """By system, why failures of the user cut conversations short: reasons, with how many conversations each."""
+        """For each system, the failures of the user that cut conversations short, with counts by reason."""
         found: dict[str, Counter[str]] = {}
         for one in self.finished:
             if one.outcome is not None and is_cut_short(one.outcome):
@@ -104,36 +110,36 @@ class Material:
 
     @cached_property
     def first_lost(self) -> Mapping[TrialKey, Conversation]:
-        """Of each trial whose first attempt with an answer was lost or cut short, that attempt."""
+        """For each trial whose first attempt with an answer was lost or cut short, that attempt."""
         return first_lost(self.conversations)
 
     @cached_property
     def concentrations(self) -> tuple[Concentration, ...]:
-        """What the losses of systems depend on."""
+        """Conditions in which systems lose more attempts."""
         return concentrations(self.conversations)
 
     @cached_property
     def worded(self) -> tuple[WordedTurn, ...]:
-        """The user turns of the finished conversations that a model worded."""
+        """The user turns of finished conversations that a model worded."""
         topics = {topic.id: topic for topic in self.topics.topics}
         return worded_turns(self.finished, self.models, topics, self.folders) if self.models else ()
 
     @cached_property
     def user_card(self) -> UserCard:
-        """How the users behaved whose turns a model words; without any system where none does."""
+        """The behaviour of users that a model words; it has no systems if there are none."""
         if not self.worded:
             return UserCard()
         names = [topic.id for topic in self.topics.topics]
         return user_card(self.worded, self.finished, names, clusters=self.topics.clusters)
 
     def fault_tables(self, system: str) -> dict[str, EventTable]:
-        """How often each fault of the system's users first happened; {} where no model words them."""
+        """How often each fault of the system's users first occurred; {} if no model words them."""
         own = [one for one in self.worded if one.key.system == system]
         return fault_tables(own, [one for one in self.finished if one.key.system == system])
 
     def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
-        """Why no study names a winner among these systems: what losses of one depend on, and what users said to one and
-        not to another."""
+        """Return the reasons to name no winner among these systems: dependent losses, and users who spoke
+        differently."""
         return (
             *(one for one in self.concentrations if one.system in systems),
             *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),
@@ -141,13 +147,13 @@ class Material:
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """A sentence about the systems without a valid conversation, where there are any: they are in no study."""
+        """A sentence about systems without a valid conversation, if any; they are in no study."""
         names = silent_systems(self.systems, self.finished)
         return (f"{none_valid(names)}, so no figure holds any: {what_went_wrong()}",) if names else ()
 
     @cached_property
     def alike(self) -> tuple[str, ...]:
-        """A sentence about topics that ask for nearly the same without a common cluster, where there are any."""
+        """A sentence about topics with nearly the same question but no common cluster, if any."""
         note = nearly_same_note(self.topics.topics)
         return (note,) if note else ()
 
@@ -164,10 +170,14 @@ def score_material(
     judges: Precedence | None = None,
     trial_intervals: bool = True,
 ) -> ScoreTable:
-    """Score what was gathered. changes: settings instead of the audit's. gold: instead of the runs' own. seed: of the
-    bootstrap. measures: these besides the default ones, or (only) these alone. schema: of SWAN, the shipped one by
-    default. judges: whose judgments count. trial_intervals: whether the figures over a single trial's topics
-    get intervals.
+    """Score the gathered material.
+
+    changes: settings that override the audit's.
+    gold: replaces the runs' own.
+    measures: in addition to the default ones or, with `only`, instead of them.
+    schema: for SWAN; by default the shipped one.
+    judges: whose judgments count.
+    trial_intervals: whether figures over the topics of a single trial get intervals.
     """
     truth = material.gold if gold is None else gold
     if measures and judges is not None:
@@ -205,8 +215,10 @@ def score_material(
 
 
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:
-    """Raises InputError for a setting that would change nothing: by the name of a system which is not there, or of a
-    grade that no entity has. gold: instead of the runs' own."""
+    """Raise InputError for a setting without effect: it names an unknown system, or a grade that no entity has.
+
+    `gold` replaces the runs' own.
+    """
     for name, declared in SETTINGS.items():
         if isinstance(declared.kind, ByName) and declared.kind.of == "system":
             for system in changes.get(name) or {}:
@@ -224,8 +236,9 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
-    """What the rows of these measures are called, in the order in which they were asked for: of `CVaR(R)` there are
-    those of `CVaR(R, beta=0.25)`. Raises InputError for what is not a measure.
+    """Return the row names of these measures in the requested order: `CVaR(R)` has rows of `CVaR(R, beta=0.25)`.
+
+    Raises InputError for an unknown measure.
     """
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))

@@ -1,10 +1,10 @@
-"""What playing a lost trial again may have chosen: where attempts were lost, and how far that can move the figures.
+"""The selection effect of repeating lost trials: where attempts were lost, and how far that can move the figures.
 
-Whether an attempt is valid may not depend on what the system answered. It does where a state of the protocol that only
-some answers lead to cannot be said: each trial is then played again until it gets by without that state. So a trial
-whose first attempt with an answer was lost, or cut short by a failure of its user, counts with that attempt here, with
-the answers it had got, and what was lost is taken for useless or for useful. Interrupted attempts are not lost in this
-sense, because stopping a run does not depend on the answers.
+Whether an attempt is valid should not depend on the system's answers. It does if the user cannot speak in a state of
+the protocol that only some answers lead to: each trial is then repeated until it avoids that state. Here a trial
+whose first attempt with an answer was lost, or cut short by a failure of its user, counts with that attempt and the
+answers it got, and the lost rest counts once as useless and once as useful. Interrupted attempts do not count as
+lost, because stopping a run does not depend on the answers.
 """
 
 import math
@@ -29,14 +29,16 @@ from topics.identity import generator
 
 _SHARES = (USEFUL.name, MEAN_USEFUL.name, RECOVERY.name)
 
-# Scores other conversations as those of the table were scored, by the measures given.
+# Scores other conversations like those of the table, by the given measures.
 Rescored = Callable[[Material, Sequence[Term]], ScoreTable]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A share of a system over everything, as scored and with the first attempts. useless, useful: what was lost is
-    taken for that; of `P(M, below=…)` and `breakdown`, the trial is taken for such a case, or not. turn: of %useful.
+    """A share of a system over everything, as scored and with first attempts.
+
+    `useless` and `useful` count what was lost as such; for `P(M, below=…)` and `breakdown` they count the trial as a
+    case, or not. `turn` is that of %useful.
     """
 
     system: str
@@ -49,7 +51,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """lost: by system, trials whose first attempt with an answer was lost. trials: by system, all that were tried."""
+    """The effect of lost attempts. `lost` counts, by system, the trials whose first attempt with an answer was lost;
+    `trials` counts all that were tried."""
 
     lost: Mapping[str, int]
     trials: Mapping[str, int]
@@ -57,7 +60,7 @@ class Selection:
     bounds: tuple[Bound, ...] = ()
 
     def as_json(self) -> dict[str, object] | None:
-        """What `harvest-scores/1` holds as `selection`; None where nothing was lost after an answer."""
+        """Return `selection` of `harvest-scores/1`, or None if nothing was lost after an answer."""
         if not (self.lost or self.concentrations):
             return None
         return {
@@ -70,8 +73,7 @@ class Selection:
 
 
 def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Selection:
-    """What the lost attempts of `material` come to; empty where none was lost after an answer. Bounds are given of the
-    shares in `table`, and of no other figure."""
+    """Compute the effect of lost attempts on the shares in `table`; other figures have no bounds."""
     lost = material.first_lost
     tried = {one.key for one in material.conversations if one.outcome is not None}
     return Selection(
@@ -85,12 +87,12 @@ def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Sele
 def _bounds(
     material: Material, lost: Mapping[TrialKey, Conversation], table: ScoreTable, rescored: Rescored
 ) -> Iterator[Bound]:
-    """The shares in the table of every system that lost a trial after an answer."""
+    """Yield bounds on the shares of every system that lost a trial after an answer."""
     systems = {key.system for key in lost}
     rows = [row for row in _overall(table) if row.system in systems]
     shares = [row for row in rows if row.measure in _SHARES]
     if shares:
-        settings = Settings(replications=100)  # its intervals are not looked at
+        settings = Settings(replications=100)  # its intervals are not used
         useless, useful, recovering = (
             _shares(material, filled_trials(material, lost, fill), settings)
             for fill in (NOT_USEFUL, USEFUL_LABEL, NOT_USEFUL + USEFUL_LABEL)
@@ -101,7 +103,7 @@ def _bounds(
             yield Bound(*key, row.value, useless.get(key, math.nan), best.get(key, math.nan))
     rates = [(row, _rate(row.measure)) for row in rows if _rate(row.measure) and not math.isnan(row.value)]
     if rates:
-        # What a whole conversation would have been is not known: its trial counts as one that was never valid.
+        # The whole conversation is unknown, so its trial counts as never valid.
         without = tuple(
             replace(one, outcome=Outcome(INVALID)) if one.valid and one.key in lost else one
             for one in material.conversations
@@ -115,7 +117,7 @@ def _bounds(
 
 
 def _rate(measure: str) -> str:
-    """How often something happens, as a measure; "" for a measure that is no such share."""
+    """Return the measure of how often an event happens, or "" if `measure` is not of an event."""
     found = declared(measure)
     if found is None or not found.event:
         return ""
@@ -136,12 +138,12 @@ def _shares(
 
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
-    """The finished trials, those that were lost first with that attempt, and those that were never answered whole.
+    """Return the finished trials, with lost first attempts in their place, and the trials that were never valid.
 
-    fill: the labels of what was lost, the last one of all that follow.
+    `fill` has the labels of what was lost; the last one repeats.
     """
     first = {one.key: one for one in material.finished}
-    invalid = material.invalid  # once: it is made of all conversations
+    invalid = material.invalid  # computed once, from all conversations
     nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in invalid}
     return tuple(
         one if one.valid and one.key not in lost else filled(one, material.turns[key.system, key.topic], fill)

@@ -1,26 +1,32 @@
-"""The shares of systems that lost attempts after an answer, between what was lost taken for useless and for useful."""
+"""Print bounds on the shares of systems that lost attempts after an answer."""
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.scores.selection import Bound, Selection
+from harvest.studies.scores.selection import Selection
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.table import ScoreRow, is_percentage
 from topics.counting import pluralize
 
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
-    """For each such system a table of the bounds there are, and what it says; nothing where nothing was lost after an
-    answer. printed: the rows whose figures stand above, for those that have no bounds.
+    """Yield a table of bounds and an explanation for each system that lost attempts after an answer.
+
+    `printed` are the rows printed above, to name those without bounds.
     """
     for system, lost in selection.lost.items():
         bounds = [one for one in selection.bounds if one.system == system]
         if bounds:
-            yield _table(system, bounds)
+            headings = ("as scored", "lost: useless", "lost: useful")
+            table = figure_table(Text(f"bounds of {printable(system, line=True)}"), headings)
+            for one in bounds:
+                name = f"{one.measure} S{one.turn}" if one.turn else one.measure
+                values = (one.value, one.useless, one.useful)
+                table.add_row(Text(name), *(_shown(one.measure, value) for value in values))
+            yield table
         tried = pluralize(selection.trials[system], "trial")
         said = [
             f"{printable(system, line=True)}: in {lost} of {tried} the first attempt that got an answer failed later."
@@ -44,17 +50,6 @@ def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iter
                 f"{_list_names(list(without))} {verb} on the retries in the same way and {have} no bounds here."
             )
         yield Text(" ".join(said), style="yellow")
-
-
-def _table(system: str, bounds: Sequence[Bound]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(Text(f"bounds of {printable(system, line=True)}"), overflow="fold")
-    for heading in ("as scored", "lost: useless", "lost: useful"):
-        table.add_column(heading, no_wrap=True, justify="right")
-    for one in bounds:
-        name = f"{one.measure} S{one.turn}" if one.turn else one.measure
-        table.add_row(Text(name), *(_shown(one.measure, value) for value in (one.value, one.useless, one.useful)))
-    return table
 
 
 def _list_names(names: Sequence[str]) -> str:

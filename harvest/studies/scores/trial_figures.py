@@ -1,20 +1,20 @@
-"""What each trial gives to figures that are watched over time: values in [0, 1], by topic.
+"""The values of trials behind figures that are watched over time: in [0, 1], by topic.
 
-A share whose trials count alike within a topic and whose topics count alike (%useful, ave%useful, GF and others) has
-its values under each topic. %recovery is a ratio over all conversations that failed first: those are its trials, all
-under one name, `""`, so that the mean of its values is the figure that `harvest score` prints.
+A share in which trials count alike within a topic, and topics count alike (%useful, ave%useful, GF and others), has
+its values by topic. %recovery is a ratio over all conversations that failed first; these are its trials, all under
+the name `""`, so that the mean of its values is the figure that `harvest score` prints.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values
+from harvest.studies.scores.trial_values import SHARES, Key, measure_values, share_values, usual_measures
 from recordings.conversations.endings import is_cut_short
 from scoring.figure import Good
-from scoring.library import list_forms, measures, single, understand
+from scoring.library import list_forms, single, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term
@@ -23,7 +23,7 @@ from scoring.settings import Settings
 from scoring.swan.schema import load_schema
 from topics.errors import InputError
 
-# The name under which trials of all topics stand where they count alike.
+# The name for trials of all topics if they count alike.
 POOLED = ""
 
 # By figure, then by topic: the values of its trials.
@@ -32,7 +32,8 @@ Values = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """name: as tables print it. key: of its cells. good: which end of [0, 1] is good."""
+    """A watched figure. `name` is that in tables; `key` is that of its cells; `good` says which end of [0, 1] is
+    good."""
 
     name: str
     key: Key
@@ -41,22 +42,16 @@ class Figure:
 
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
-    """The figures of `terms`; of none, ave%useful if they are `gated`, else all that `harvest score` always shows.
+    """Return the figures of `terms`. By default these are ave%useful if `gated`, else all that `harvest score` always
+    shows.
 
     Raises InputError for a measure that has no value of single trials in [0, 1].
     """
     if not terms and gated:
         terms = [Term(MEAN_USEFUL.name)]
-    wanted = terms or [
-        Term(one.name)
-        for one in measures()
-        if one.shown == "always"
-        and (one in SHARES or one.of == "conversation")
-        and ("gold" not in one.needs or material.gold is not None)
-    ]
     schema, found = load_schema(SHIPPED), list[Figure]()
     last = max(material.turns.values(), default=1)
-    for term in wanted:
+    for term in terms or usual_measures(material):
         for measure in understand(term, settings, material.topics, schema):
             one = measure.declaration
             if measure.form is not None or (one.of != "conversation" and one not in SHARES) or one.range != (0, 1):
@@ -66,22 +61,17 @@ def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *,
                     f"{term} has no value of single trials from 0 to 1, so it cannot be watched over time",
                     allowed=list_forms((*SHARES, *(other for other in single() if other.range == (0, 1)))),
                 )
-            found.extend(_figures(measure, last))
+            good = one.better(measure.term)
+            if one is USEFUL:
+                turns = range(1, last + 1) if measure.turn is None else (measure.turn,)
+                found += [Figure(f"{one.name} S{turn}", (one.name, turn), measure, good) for turn in turns]
+            else:
+                found.append(Figure(str(measure.base), (str(measure.base), None), measure, good))
     return tuple(found)
 
 
-def _figures(measure: Measure, last: int) -> Iterator[Figure]:
-    one = measure.declaration
-    good = one.better(measure.term)
-    if one is USEFUL:
-        for turn in range(1, last + 1) if measure.turn is None else (measure.turn,):
-            yield Figure(f"{USEFUL.name} S{turn}", (USEFUL.name, turn), measure, good)
-    else:
-        yield Figure(str(measure.base), (str(measure.base), None), measure, good)
-
-
 def figure_values(system: str, material: Material, figures: Sequence[Figure], settings: Settings) -> Values:
-    """Of one system, all trials with a value."""
+    """Return the values of all trials of one system, by figure and topic."""
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]
     computed, _ = measure_values([system], material, others, settings)
     cells = {**share_values(system, material), **computed[system]}
@@ -91,8 +81,10 @@ def figure_values(system: str, material: Material, figures: Sequence[Figure], se
 def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
-    """How far below and above each figure of a system could be another one if the conversations that failures of its
-    users cut short had gone on, useless or useful throughout. {} if none was cut short."""
+    """Return how far each figure could be lower and higher if conversations cut short by user failures had continued.
+
+    The turns that follow are taken as useless, and useful, throughout. Returns {} if none was cut short.
+    """
     if system not in material.cut_short:
         return {}
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]

@@ -1,6 +1,6 @@
-"""What each valid conversation gives to a measure: the cells of which systems and groups are compared."""
+"""The contribution of each valid conversation to a measure: the cells that comparisons of systems and groups use."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from harvest.studies.scores.judges import Judges
@@ -8,9 +8,10 @@ from harvest.studies.scores.scorecard import Material
 from scoring.asked import Asked
 from scoring.conversations import together
 from scoring.inference.aligned import Cell, Trial
+from scoring.library import list_forms, measures, single
 from scoring.material import Judged
 from scoring.material import Material as Ground
-from scoring.measure import Measure
+from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import (
     MEAN_USEFUL,
     RECOVERY,
@@ -19,14 +20,15 @@ from scoring.measures.usefulness import (
     useful_cells,
     useful_share,
 )
+from scoring.notation import Term
 from scoring.settings import Settings
 from scoring.table import ScoreTable
 from topics.errors import InputError
 
-# The measures of trials to which each conversation adds its own part.
+# The measures of trials to which each conversation contributes.
 SHARES = (USEFUL, MEAN_USEFUL, RECOVERY)
 
-# A measure, and the turn it is of.
+# A measure and its turn.
 Key = tuple[str, int | None]
 
 # The cells of a system, by measure, then by topic and trial.
@@ -34,13 +36,14 @@ Values = dict[Key, dict[Trial, Cell]]
 
 
 def key_name(key: Key) -> str:
-    """A measure as people read it, with its turn: `%useful S2`."""
+    """Return a measure's printed name with its turn: `%useful S2`."""
     measure, turn = key
     return f"{measure} S{turn}" if turn else measure
 
 
 def share_values(system: str, material: Material) -> Values:
-    """The cells of `SHARES`. Of %recovery: (recovered, failed first), (0, 0) where the first turn was useful."""
+    """Return the cells of `SHARES`. For %recovery a cell is (recovered, failed first), (0, 0) if the first turn was
+    useful."""
     found: Values = {}
     for one in material.finished:
         if one.key.system != system:
@@ -56,13 +59,34 @@ def share_values(system: str, material: Material) -> Values:
 
 
 def refuse_turn(asked: object, turn: int | None, last: int) -> None:
-    """Raises InputError for a turn that no conversation has. asked: the measure. last: the last turn there can be."""
+    """Raise InputError if no conversation can have this turn. `last` is the last possible one."""
     if turn is not None and turn > last:
         raise InputError(f"{asked}: no conversation can have so many turns", allowed=f"S1 to S{last}")
 
 
+def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
+    """Raise InputError for a measure that is neither of single conversations nor in `shares`. `why` is a clause with
+    the reason."""
+    if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
+        raise InputError(
+            f"{asked} is computed over many conversations at once, so {why}", allowed=list_forms((*shares, *single()))
+        )
+
+
+def usual_measures(material: Material) -> list[Term]:
+    """Return the measures of single conversations, and `SHARES`, that `harvest score` always shows for this
+    material."""
+    return [
+        Term(one.name)
+        for one in measures()
+        if one.shown == "always"
+        and (one in SHARES or one.of == "conversation")
+        and ("gold" not in one.needs or material.gold is not None)
+    ]
+
+
 def row_values(system: str, table: ScoreTable) -> Values:
-    """The cells of measures of single conversations, from a table of scores."""
+    """Return the cells of measures of single conversations from a table of scores."""
     own = next((one for one in table.each if one.system == system), None)
     if own is None:
         return {}
@@ -81,11 +105,10 @@ def measure_values(
     settings: Settings,
     judges: Judges | None = None,
 ) -> tuple[Mapping[str, Values], tuple[str, ...]]:
-    """By system, the cells of measures of single conversations and of nothing else, and notes on their judgments.
+    """Return each system's cells of measures of single conversations, and notes on the judgments used.
 
-    judges: by which criteria, and whose judgments; None: people's, then rules', by the schema that comes with Harvest.
-
-    Raises InputError where a measure would rest on one of several judgments that count alike.
+    `judges` None means people's judgments, then rules', by the shipped schema. Raises InputError if a measure would
+    depend on one of several judgments of equal rank.
     """
 
     @cache
@@ -116,7 +139,7 @@ def measure_values(
 
 
 def _lacking(measures: Sequence[Measure], material: Material) -> Iterator[str]:
-    """Why measures have no value in any conversation, where what they need is not there."""
+    """Say why measures have no value in any conversation, if something that they need is missing."""
     lacking = [one.base_name for one in measures if "gold" in one.declaration.needs] if material.gold is None else []
     if lacking:
         has = "has" if len(lacking) == 1 else "have"
