@@ -1,1 +1,1 @@
-"""Systems compared: differences, families of tests, chart and document."""
+"""Compare systems: differences, families of tests, chart and document."""

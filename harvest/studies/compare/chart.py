@@ -1,4 +1,4 @@
-"""Systems compared, as a picture: differences with their intervals, and what each topic adds to them."""
+"""A chart of a comparison: differences with their intervals, and the contribution of each topic."""
 
 import math
 from collections.abc import Iterator
@@ -18,12 +18,18 @@ _MOST_PAIRS, _MOST_TOPICS = 3, 30
 
 
 def comparison_chart(found: Comparison, *, details: bool = False) -> str:
-    """An SVG file. details: also what each topic adds to a difference, of the first three differences."""
+    """Return an SVG forest plot. With `details`, also draw each topic's contribution to the first three
+    differences."""
     panels = [*_differences(found), *(_parts(found) if details else ())]
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(found.systems)}: differences of each pair"
     elements, down = paragraphs([title], inside, MARGIN - 4, size=16, ink="ink", bold=True)
-    more, down = paragraphs([*_said(found)], inside, down + 2)
+    most = max((len(one.topics) for one in found.measures), default=0)
+    said = (
+        f"First minus second, over {pluralize(most, 'common topic')}, with {100 * found.settings.level:g}% intervals "
+        f"for {ESTIMANDS[found.estimand]}; {', '.join(str(one['run']) for one in found.runs)}"
+    )
+    more, down = paragraphs([said], inside, down + 2)
     elements += more
     for panel in panels:
         drawn, down = interval_panel(panel, inside, down + 14)
@@ -35,16 +41,8 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
     return page(title, "A forest plot. " + "; ".join(each), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
 
 
-def _said(found: Comparison) -> Iterator[str]:
-    most = max((len(one.topics) for one in found.measures), default=0)
-    yield (
-        f"First minus second, over {pluralize(most, 'common topic')}, with {100 * found.settings.level:g}% intervals "
-        f"for {ESTIMANDS[found.estimand]}; {', '.join(str(one['run']) for one in found.runs)}"
-    )
-
-
 def _differences(found: Comparison) -> Iterator[IntervalPanel]:
-    """All percentages on one axis, in points; every other measure on an axis of its own."""
+    """Yield one panel for all percentages, in points, and one for each other measure."""
     shares = [one for one in found.measures if is_percentage(one.measure)]
     if shares:
         rows = [row for one in shares for row in (_heading(one), *_rows(one, 100.0))]
@@ -94,7 +92,7 @@ def _parts(found: Comparison) -> Iterator[IntervalPanel]:
         each = sorted(((driver.share * pair.value * scale, driver.topic) for driver in pair.drivers), reverse=True)
         rows = [IntervalRow(topic, value, said=_number(value, scale)) for value, topic in each]
         half = _MOST_TOPICS // 2
-        if len(each) > _MOST_TOPICS:  # those in the middle in one row, and without a bar: it would dwarf the others
+        if len(each) > _MOST_TOPICS:  # the middle ones share a row without a bar, which would dwarf the others
             rest = [value for value, _ in each[half:-half]]
             said = f"{_number(math.fsum(rest), scale)} together"
             rows = [*rows[:half], IntervalRow(f"{pluralize(len(rest), 'topic')} between", said=said), *rows[-half:]]
@@ -108,7 +106,7 @@ def _number(value: float, scale: float) -> str:
 
 
 def _minus(text: str) -> str:
-    """With minus signs as wide as plus."""
+    """Replace hyphens by minus signs, which are as wide as plus signs."""
     return text.replace("-", "−")
 
 

@@ -1,4 +1,4 @@
-"""From recorded runs to a comparison of their systems: what `harvest compare` shows."""
+"""Compute a comparison of systems from recorded runs, for `harvest compare`."""
 
 import math
 from collections import Counter
@@ -21,8 +21,10 @@ from harvest.studies.scores.trial_values import (
     Key,
     Values,
     measure_values,
+    refuse_pooled,
     refuse_turn,
     row_values,
+    usual_measures,
 )
 from harvest.studies.trees.cores import cores
 from harvest.studies.trees.parted_systems import PartedSystems, parted_systems
@@ -36,7 +38,7 @@ from scoring.comparison.result import MeasureComparison
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import Lost, with_losses
 from scoring.inference.paired import Estimand, Guard
-from scoring.library import declared, list_forms, measures, single, understand
+from scoring.library import declared, understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import RECOVERY, USEFUL
 from scoring.notation import Term
@@ -46,16 +48,21 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator
 
+_SESSIONS = (
+    "Sessions of {} go on from topic to topic, so answers of one session depend on each other: intervals and p take "
+    "each session whole, and where conversations part is not tested."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Systems beside each other in every measure.
+    """A comparison of systems in every measure.
 
-    runs: what they come from (`harvest.studies.runs.sources`). measures: over all types of topics, then by type where
-    that was asked for. invalid: by system, trials that have no valid attempt, in no figure. unplayed: by system,
-    planned trials that are not recorded. contrasts: in what the runs differ. parted: where the conversations of
-    each pair part. recorded: by system, the run that recorded it, and its name there. selected: systems whose losses
-    depend on what they had answered; unlike: those whose users said something else than those of another one of these.
+    `runs` are the sources (`harvest.studies.runs.sources`), and `contrasts` the ways in which they differ. `measures`
+    come first over all types of topics, then by type if requested. `invalid` counts each system's trials without a
+    valid attempt and `unplayed` its planned but unrecorded trials; no figure includes either. `parted` says where the
+    conversations of each pair diverge. `recorded` gives each system's run folder and its name there. Losses of the
+    `selected` systems depend on their own answers; users of the `unlike` systems spoke differently to another system.
     """
 
     runs: tuple[Mapping[str, Json], ...]
@@ -76,7 +83,7 @@ class Comparison:
 
     @property
     def dependent(self) -> frozenset[str]:
-        """Systems of which no winner is named."""
+        """Systems for which no winner is named."""
         return self.selected | self.unlike
 
 
@@ -94,15 +101,17 @@ def compare_runs(
     scored: ScoreTable | None = None,
     judges: Judges | None = None,
 ) -> Comparison:
-    """The systems of `runs` over the topics that all of them tried in the same words.
+    """Compare systems over the topics that all of them tried in the same words.
 
-    systems: these, in this order; () takes all that were played. measures: () takes those that `harvest score` always
-    shows. guard: whether intervals for topics like these allow for a kind of topic that was not asked. across_scoring:
-    where the audits score in different ways, all are scored as the first one says. changes: settings instead of the
-    audits'. seed: of permutations. scored: of these runs, without changes of settings: values of single conversations
-    are taken from it, instead of being computed again. judges: of SWAN and WAN (`measure_values`).
+    systems: the systems to compare, in this order; () for all that were played.
+    measures: () for those that `harvest score` always shows.
+    guard: whether intervals for topics like these allow for an unseen kind of topic.
+    across_scoring: score all runs as the first audit says, even if the audits differ.
+    changes: scoring settings that override the audits'.
+    scored: scores of these runs under unchanged settings, reused instead of being computed again.
+    judges: whose judgments SWAN and WAN use (see `measure_values`).
 
-    Raises InputError for fewer than two systems, a measure that has no value of single topics, and runs that cannot be
+    Raises InputError for fewer than two systems, a measure without a value for single topics, and runs that cannot be
     compared.
     """
     gathered = gather_runs(runs, changes)
@@ -110,12 +119,10 @@ def compare_runs(
         first = Settings.of(recorded_scoring(gathered.runs[0]), gathered.changes)
         gathered = replace(gathered, changes={name: getattr(first, name) for name in SETTINGS})
     runs, material, settings = gathered.runs, gathered.material, gathered.settings
-    chosen = _choose_systems(material, systems)
-    if not systems:
-        chosen = _controls_last(gathered, chosen)
+    chosen = _choose_systems(gathered, systems)
     continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
-    wanted = list(_understood(measures or _usual(material), settings, material, judges))
+    wanted = list(_understood(measures, settings, material, judges))
     values, notes = _values(chosen, gathered, wanted, scored, judges)
     keys = _keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
@@ -152,7 +159,7 @@ def compare_runs(
             for part, topics in parts
             for key, measure in keys.items()
         ]
-        parted, none = _part_systems(material, chosen, continued, _states(gathered), settings, seed)
+        parted, none = _part_systems(gathered, chosen, continued, seed)
         compared = tuple(one.result() for one in found)
     dependent = material.withholding(chosen)
     done = Counter(one.key.system for one in material.finished)
@@ -176,7 +183,7 @@ def compare_runs(
             *notes,
             *(_without_values(keys, values, chosen) if measures else ()),
             *none,
-            *_of_sessions(continued),
+            *([_SESSIONS.format(", ".join(continued))] if continued else ()),
             *(f"{one.sentence}." for one in dependent),
         ),
         parted=parted,
@@ -198,8 +205,8 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """All pairs of systems in one measure. aligned: makes common topics of cells. part: the type of topics; None for
-    all."""
+    """Compare all pairs of systems in one measure. `aligned` finds the common topics of cells; `part` is the type of
+    topics, or None for all."""
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:
@@ -216,7 +223,7 @@ def compare_cells(
         estimand=estimand,
         level=level,
         good=of.better(measure.term),
-        reach=of.range[1] - of.range[0] if of.has_top else math.inf,
+        reach=of.reach,
         topic_type=part,
         guard=guard,
         lost=lost,
@@ -225,37 +232,29 @@ def compare_cells(
 
 
 def _part_systems(
-    material: Material,
-    chosen: Sequence[str],
-    continued: Collection[str],
-    states: Mapping[str, Collection[str]],
-    settings: Settings,
-    seed: int,
+    gathered: Gathered, chosen: Sequence[str], continued: Collection[str], seed: int
 ) -> tuple[tuple[PartedSystems, ...], tuple[str, ...]]:
-    """Where each pair parts, or a note why there is nothing to say of it."""
-    if not any(turn.label for one in material.finished for turn in one.turns):
+    """Where the conversations of each pair diverge, or a note on why that is unknown."""
+    finished, level = gathered.material.finished, gathered.settings.level
+    if not any(turn.label for one in finished for turn in one.turns):
         return (), ("no answer has a label, so it cannot be said where the conversations part",)
+    states: dict[str, tuple[str, ...]] = {}  # by system, those of its run's protocol, if it has any
+    for run, names in zip(gathered.runs, gathered.names, strict=True):
+        protocol = run.header.protocol
+        own = protocol.get("states") if isinstance(protocol, dict) else None
+        if isinstance(own, dict):
+            states.update(dict.fromkeys(names.values(), tuple(own)))
     try:
-        found = parted_systems(
-            material.finished, chosen, level=settings.level, seed=seed, continued=continued, states=states
-        )
+        found = parted_systems(finished, chosen, level=level, seed=seed, continued=continued, states=states)
     except InputError as refused:
         return (), (f"it cannot be said where the conversations part: {refused.what}",)
     return found, ()
 
 
-def _states(gathered: Gathered) -> dict[str, tuple[str, ...]]:
-    """By system, the states of the protocol that its run was played with; without those of runs that have none."""
-    found = {}
-    for run, names in zip(gathered.runs, gathered.names, strict=True):
-        protocol = run.header.protocol
-        own = protocol.get("states") if isinstance(protocol, dict) else None
-        if isinstance(own, dict):
-            found.update(dict.fromkeys(names.values(), tuple(own)))
-    return found
-
-
-def _choose_systems(material: Material, systems: Sequence[str]) -> tuple[str, ...]:
+def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
+    """Return the requested systems, or all. By default arms come before their control, so that differences have the
+    same sign as in `harvest robustness`."""
+    material = gathered.material
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
     for name in systems:
@@ -267,14 +266,20 @@ def _choose_systems(material: Material, systems: Sequence[str]) -> tuple[str, ..
         raise InputError(f"a comparison takes two systems, and {none_valid(silent)}", advice=what_went_wrong())
     if len(chosen) < 2:
         raise InputError(
-            f"a comparison takes two systems, and here is {pluralize(len(chosen), 'system')} with valid conversations",
+            f"a comparison takes two systems, not {pluralize(len(chosen), 'system')} with valid conversations",
             advice="give a run of several systems, or several runs",
         )
-    return chosen
+    if systems:
+        return chosen
+    controls = set()
+    for run, own in zip(gathered.runs, gathered.names, strict=True):
+        armed = armed_systems(run) if is_armed(run) else ()
+        controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
+    return (*(name for name in chosen if name not in controls), *(name for name in chosen if name in controls))
 
 
 def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
-    """When each trial of each system began, in seconds; without those that no time is recorded of."""
+    """Return each trial's start in seconds by system, without systems that have no recorded times."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
         if one.key.system in found and math.isfinite(began := moment(one.started_at)):
@@ -282,35 +287,11 @@ def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, f
     return {name: own for name, own in found.items() if own}
 
 
-def _controls_last(gathered: Gathered, names: Sequence[str]) -> tuple[str, ...]:
-    """Arms before their control, so that a difference has the sign that `harvest robustness` gives it."""
-    controls = set()
-    for run, own in zip(gathered.runs, gathered.names, strict=True):
-        armed = armed_systems(run) if is_armed(run) else ()
-        controls |= {own[name] for one in armed if (name := one.names[one.control]) in own}
-    return (*(name for name in names if name not in controls), *(name for name in names if name in controls))
-
-
-def _usual(material: Material) -> list[Term]:
-    return [
-        Term(one.name)
-        for one in measures()
-        if one.shown == "always"
-        and (one in SHARES or one.of == "conversation")
-        and ("gold" not in one.needs or material.gold is not None)
-    ]
-
-
 def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
-    schema = judges.criteria
-    for term in terms:
-        for measure in understand(term, settings, material.topics, schema):
-            one = measure.declaration
-            if measure.form is not None or (one.of != "conversation" and one not in SHARES):
-                raise InputError(
-                    f"{term} is computed over many conversations at once, so topics have no value of it to compare",
-                    allowed=list_forms((*SHARES, *single())),
-                )
+    """Yield the requested measures, or those that `harvest score` always shows."""
+    for term in terms or usual_measures(material):
+        for measure in understand(term, settings, material.topics, judges.criteria):
+            refuse_pooled(term, measure, "topics have no value of it to compare")
             yield measure
 
 
@@ -321,44 +302,29 @@ def _values(
     scored: ScoreTable | None,
     judges: Judges,
 ) -> tuple[dict[str, Values], tuple[str, ...]]:
-    """By system, the cells of the measures that are wanted, and notes: nothing else is computed. What `scored` holds
-    is not computed again."""
+    """The cells of the wanted measures by system, and notes. Values that `scored` contains are not computed again."""
     others = [measure for measure in wanted if measure.declaration not in SHARES]
-    names = _scored_names(others, scored)
-    left = [measure for measure in others if str(measure.base) not in names]
-    computed, notes = measure_values(chosen, gathered.material, left, gathered.settings, judges)
-    shares = len(others) < len(wanted)
-    return {
-        name: {
-            **(gathered.shares(name) if shares else {}),
-            **computed[name],
-            **(_values_of(name, names, scored) if scored is not None else {}),
-        }
-        for name in chosen
-    }, notes
-
-
-def _scored_names(measures: Sequence[Measure], scored: ScoreTable | None) -> dict[str, str]:
-    """By measure as it is asked for, what its rows in a table are called: of `GFR` those of `GFR(alpha=0.5)`, which
-    the settings make of it. Without those that the table has no rows of, or of which it has several kinds."""
     known = dict.fromkeys(row.measure for row in scored.joint) if scored is not None else {}
-    found = {}
-    for measure in measures:
+    names = {}  # in `scored`: settings turn `GFR` into `GFR(alpha=0.5)`; left out if several rows could be meant
+    for measure in others:
         base = str(measure.base)
         bare = measure.base == Term(measure.base.name)
         own = [base] if base in known else [name for name in known if bare and declared(name) is measure.declaration]
         if len(own) == 1:
-            found[base] = own[0]
-    return found
-
-
-def _values_of(system: str, names: Mapping[str, str], scored: ScoreTable) -> Values:
-    kept = row_values(system, scored)
-    return {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
+            names[base] = own[0]
+    left = [measure for measure in others if str(measure.base) not in names]
+    computed, notes = measure_values(chosen, gathered.material, left, gathered.settings, judges)
+    values: dict[str, Values] = {}
+    for system in chosen:
+        values[system] = {**(gathered.shares(system) if len(others) < len(wanted) else {}), **computed[system]}
+        if scored is not None:
+            kept = row_values(system, scored)
+            values[system] |= {(base, None): kept[name, None] for base, name in names.items() if (name, None) in kept}
+    return values, notes
 
 
 def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
-    """What is compared, in the order of asking: of %useful, every turn that anybody was asked."""
+    """Return what is compared, in the requested order; `%useful` stands for every turn that was asked."""
     there = dict.fromkeys(key for own in values.values() for key in own)
     last = max((key[1] or 0 for key in there), default=0)
     found: dict[Key, Measure] = {}
@@ -373,7 +339,7 @@ def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: boo
 
 
 def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
-    """Of each measure, the systems that have no value of it in any conversation, and why that may be."""
+    """Yield, for each measure, the systems without any value and the possible reason."""
     for key, measure in keys.items():
         silent = [
             name
@@ -383,11 +349,3 @@ def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], c
         if silent:
             label = f"{key[0]} S{key[1]}" if key[1] else key[0]
             yield f"{label}, {', '.join(silent)}: no value: {measure.declaration.undefined}"
-
-
-def _of_sessions(continued: Sequence[str]) -> Iterator[str]:
-    if continued:
-        yield (
-            f"Sessions of {', '.join(continued)} go on from topic to topic, so answers of one session depend on each "
-            "other: intervals and p take each session whole, and where conversations part is not tested."
-        )

@@ -1,4 +1,4 @@
-"""A comparison of systems for programs: a JSON document, and its figures in the long form of all studies."""
+"""The JSON document and the long-form rows of a comparison."""
 
 import math
 from collections.abc import Iterator
@@ -20,7 +20,8 @@ _TOPICS = ("part in the difference", "difference without the topic")
 
 
 def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
-    """details: for people, also which topics drive the difference of each pair."""
+    """Return the printable form of a comparison. With `details`, tables also show which topics drive each
+    difference."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -33,7 +34,23 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
             "unplayed": dict(found.unplayed),
             "differences": [one.as_json() for one in found.contrasts],
             "notes": list(found.notes),
-            "measures": [_measure_head(one) for one in found.measures],
+            "measures": [
+                {
+                    "measure": one.measure,
+                    "turn": one.turn,
+                    "topic_type": one.topic_type,
+                    "letters": dict(one.letters),
+                    "topics_left_out": list(one.left_out),
+                    "clusters": one.clusters or None,
+                    "trials_fewest": one.trials[0],
+                    "trials_most": one.trials[1],
+                    "pairs": [
+                        {"first": pair.first, "second": pair.second, "why": pair.why, "assumes": pair.interval.assumes}
+                        for pair in one.pairs
+                    ],
+                }
+                for one in found.measures
+            ],
             "parting": [parting_document(one) for one in found.parted],
         },
         rows=lambda: comparison_rows(found),
@@ -44,27 +61,9 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
     )
 
 
-def _measure_head(one: MeasureComparison) -> dict[str, Any]:
-    """Of a measure what is not a figure: the topics and trials it is over, and why verdicts are as they are."""
-    return {
-        "measure": one.measure,
-        "turn": one.turn,
-        "topic_type": one.topic_type,
-        "letters": dict(one.letters),
-        "topics_left_out": list(one.left_out),
-        "clusters": one.clusters or None,
-        "trials_fewest": one.trials[0],
-        "trials_most": one.trials[1],
-        "pairs": [
-            {"first": pair.first, "second": pair.second, "why": pair.why, "assumes": pair.interval.assumes}
-            for pair in one.pairs
-        ],
-    }
-
-
 def comparison_rows(found: Comparison) -> Iterator[LongRow]:
-    """The figures of a comparison in long form: of each measure those of systems, then of pairs, with each topic's part
-    in a difference (the parts add up to it); last where conversations part."""
+    """Yield each measure's system figures and pairwise differences, then where conversations diverge. The parts of a
+    difference by topic add up to it."""
     for one in found.measures:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():
@@ -77,7 +76,7 @@ def comparison_rows(found: Comparison) -> Iterator[LongRow]:
 
 
 def _runs(found: Comparison, *systems: str) -> str:
-    """The names of the runs that recorded `systems`."""
+    """Return the names of the runs that recorded `systems`."""
     names = dict.fromkeys(str(found.recorded[name][0].resolve().name) for name in systems if name in found.recorded)
     return ", ".join(names)
 

@@ -1,10 +1,9 @@
-"""Systems compared, for people: a sentence for each pair, figures, then differences."""
+"""Print a comparison: a sentence for each pair, then figures, then differences."""
 
 import math
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 from harvest.studies.compare.comparison import Comparison
 from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.comparison.result import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
@@ -24,13 +24,13 @@ from topics.decimals import decimal, roughly
 _NAME_WIDTH, _FIGURE_WIDTH = 24, 14
 _MOST_DRIVERS = 3  # topics named on each side
 _MOST_LINES = 8  # topics named in a note
-_NO_NUMBER = 100_000  # nobody plays so many
+_NO_NUMBER = 100_000  # more than anybody plays
 
 
 def comparison_tables(found: Comparison, *, width: int, details: bool = False) -> Iterator[RenderableType]:
-    """What a person sees. details: of every pair also which topics drive the difference."""
-    for one, other in _pairs(found):
-        yield _sentence(found, one, other)
+    """Yield the printed comparison. With `details`, also say which topics drive each pair's difference."""
+    for pair in found.measures[0].pairs if found.measures else ():
+        yield _sentence(found, pair.first, pair.second)
     yield Text(_scope(found), style="dim")
     if found.contrasts:
         differ = (
@@ -41,13 +41,12 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
         yield Text(f"{differ}; keep this in mind:", style="yellow")
         yield from (Padding(Text(f"- {printable(one.said, line=True)}"), (0, 0, 0, 2)) for one in found.contrasts)
     yield from _figures(found, width)
-    table = _table("measure")
-    for heading in (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    headings = (f"difference [low, high]\n{ESTIMANDS[found.estimand]}", "p", "effect", "W/T/L", "better")
+    table = figure_table("measure", headings, min_width=14, max_width=_NAME_WIDTH)
     for measure in found.measures:
         table.add_row(Text(measure_name(measure), style="bold"))
-        for pair in measure.pairs:
-            table.add_row(*map(Text, _line(measure, pair)))
+        for one in measure.pairs:
+            table.add_row(*map(Text, _line(measure, one)))
     yield table
     for line in _legend(found):
         yield Text(line, style="dim")
@@ -55,10 +54,10 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     yield from _reasons(found)
     yield from _what_is_needed(found)
     yield from _what_drives(found, details=details)
-    for one_pair in found.parted:
+    for parted in found.parted:
         yield Text()
-        for line in parting_lines(one_pair, found.recorded, found.settings.level):
-            if line.startswith(COMMAND):  # to be copied whole
+        for line in parting_lines(parted, found.recorded, found.settings.level):
+            if line.startswith(COMMAND):  # unbroken, so that it can be copied
                 yield Text(line, no_wrap=True, style="dim")
             else:
                 after = INDENT if line.startswith(" ") else ""
@@ -66,25 +65,10 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     yield from _not_compared(found)
 
 
-def _pairs(found: Comparison) -> list[tuple[str, str]]:
-    return [(pair.first, pair.second) for pair in found.measures[0].pairs] if found.measures else []
-
-
 def _sentence(found: Comparison, first: str, second: str) -> Text:
-    """The verdicts on one pair, over all types of topics."""
-    said: dict[str, list[str]] = {}
-    for measure in found.measures:
-        if measure.topic_type is None:
-            pair = _of(measure, first, second)
-            said.setdefault(_verdict(pair), []).append(_with_value(measure, pair))
+    """Summarise the verdicts on one pair over all types of topics."""
     one, other = printable(first, line=True), printable(second, line=True)
-    start = Text(f"{one} and {other}: ", style="bold")
-    return start + Text("; ".join(f"{verdict} {_list_names(names)}" for verdict, names in said.items()) + ".")
-
-
-def _verdict(pair: Pair) -> str:
-    one, other = printable(pair.first, line=True), printable(pair.second, line=True)
-    return {
+    verdicts = {
         "better": f"{one} is better in",
         "worse": f"{other} is better in",
         "higher": f"{one} is higher in",
@@ -92,13 +76,18 @@ def _verdict(pair: Pair) -> str:
         "cannot tell": "cannot tell in",
         "too few": "too few topics to tell in",
         "no value": "nothing to compare in",
-    }[pair.verdict]
-
-
-def _with_value(measure: MeasureComparison, pair: Pair) -> str:
-    if not pair.found:
-        return measure.label
-    return f"{measure.label} (by {_size(measure, abs(pair.value))})"
+    }
+    said: dict[str, list[str]] = {}
+    for measure in found.measures:
+        if measure.topic_type is None:
+            pair = next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
+            label = measure.label
+            if pair.found:
+                size = abs(pair.value)
+                label += f" (by {100 * size:.1f} points)" if is_percentage(measure.measure) else f" (by {size:.4f})"
+            said.setdefault(verdicts[pair.verdict], []).append(label)
+    start = Text(f"{one} and {other}: ", style="bold")
+    return start + Text("; ".join(f"{verdict} {_list_names(names)}" for verdict, names in said.items()) + ".")
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -118,28 +107,22 @@ def _scope(found: Comparison) -> str:
 def _figures(found: Comparison, width: int) -> Iterator[Table]:
     a_table = max(1, (width - _NAME_WIDTH) // _FIGURE_WIDTH)
     for start in range(0, len(found.systems), a_table):
-        table = _table("measure")
-        for system in found.systems[start : start + a_table]:
+        table = figure_table("measure", (), min_width=14, max_width=_NAME_WIDTH)
+        shown = found.systems[start : start + a_table]
+        for system in shown:
             table.add_column(Text(printable(system, line=True), overflow="fold"), justify="right", max_width=22)
         table.add_column("topics", justify="right", style="dim")
         for measure in found.measures:
-            cells = [_figure(measure, system, found) for system in found.systems[start : start + a_table]]
-            # Over other topics than the figure of `score` has, which may stand on the same page.
+            cells = []
+            for system in shown:
+                value = measure.figures[system]
+                percent = is_percentage(measure.measure)
+                cell = "n/a" if math.isnan(value) else f"{decimal(100 * value, 1)}%" if percent else decimal(value, 4)
+                cells.append(cell + (f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""))
+            # These topics may differ from those behind the figure of `score`, which the same page can show.
             common = ", in common" if measure.left_out and measure.topics else ""
             table.add_row(Text(f"{measure_name(measure)}{common}"), *map(Text, cells), str(len(measure.topics)))
         yield table
-
-
-def _figure(measure: MeasureComparison, system: str, found: Comparison) -> str:
-    letter = f" {measure.letters[system]:2}" if len(found.systems) > 2 else ""
-    value = measure.figures[system]
-    return ("n/a" if math.isnan(value) else _plain(measure, value)) + letter
-
-
-def _table(first: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, overflow="fold", min_width=14, max_width=_NAME_WIDTH)
-    return table
 
 
 def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
@@ -182,7 +165,7 @@ def _legend(found: Comparison) -> Iterator[str]:
 
 
 def _assumed(found: Comparison) -> list[str]:
-    """What has to hold for the intervals; with the measures that it is of, where it is not of all."""
+    """Return the assumptions of the intervals, naming the measures if an assumption does not apply to all."""
     by_part: dict[str, dict[str, None]] = {}
     for one in found.measures:
         for pair in one.pairs:
@@ -193,7 +176,7 @@ def _assumed(found: Comparison) -> list[str]:
 
 
 def _test(found: Comparison) -> str:
-    """Where p comes from."""
+    """Describe the test that p comes from."""
     several = len(found.systems) > 2
     by_ratio = next((one.label for one in found.measures if one.pooled), "")
     together = {name for one in found.measures for name in one.sessions}
@@ -220,7 +203,6 @@ def _test(found: Comparison) -> str:
 
 
 def _too_few(found: Comparison) -> Iterator[Text]:
-    """What so few topics, or sessions, can never show."""
     counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
     if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
         yield Text(
@@ -245,14 +227,16 @@ def _too_few(found: Comparison) -> Iterator[Text]:
 
 
 def _reasons(found: Comparison) -> Iterator[Text]:
-    """Why a pair cannot be told apart although its p, or the figures, seem to tell; and typical differences."""
+    """Explain pairs that cannot be distinguished although p or the figures suggest it; add typical differences."""
     said: dict[str, list[str]] = {}
     for measure in found.measures:
         for pair in measure.pairs:
             if pair.why:
                 said.setdefault(pair.why, []).append(_name_pair(measure, pair, found))
     for why, names in said.items():
-        yield Text(f"cannot tell {_shorten_names(names)}: {why}", style="yellow")
+        rest = len(names) - _MOST_LINES
+        more = f" and {rest} more" if rest > 0 else ""
+        yield Text(f"cannot tell {', '.join(names[:_MOST_LINES])}{more}: {why}", style="yellow")
     for measure in found.measures:
         for system, note in measure.in_time.items():
             yield Text(f"{measure_name(measure)}, {printable(system, line=True)}: {note}", style="yellow")
@@ -282,13 +266,8 @@ def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str
     return measure_name(measure) + (f", {_both(pair)}" if len(found.systems) > 2 else "")
 
 
-def _shorten_names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_LINES
-    return ", ".join(names[:_MOST_LINES]) + (f" and {more} more" if more > 0 else "")
-
-
 def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
-    """What would settle the pairs that cannot be told apart, if they differ as much as they were seen to."""
+    """Estimate what would settle the undecided pairs if the true differences were as large as those observed."""
     lines = [
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
         for measure in found.measures
@@ -323,7 +302,7 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
 
 
 def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
-    """Which topics a difference rests on; without details, where one topic turns it round."""
+    """Name the topics that a difference depends on; without `details`, only a topic whose removal would reverse it."""
     for measure in found.measures:
         for pair in measure.pairs:
             turned = [one for one in pair.drivers if one.without * pair.value <= 0]
@@ -336,7 +315,7 @@ def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
 
 def _drivers(measure: MeasureComparison, pair: Pair) -> str:
     most = pair.drivers[:_MOST_DRIVERS]
-    if most[0].share > 1:  # a part larger than the whole says nothing to anybody
+    if most[0].share > 1:  # a part larger than the whole is hard to interpret
         last = pair.drivers[: -_MOST_DRIVERS - 1 : -1]
         one, other = (most, last) if pair.value > 0 else (last, most)
         return (
@@ -372,15 +351,3 @@ def _not_compared(found: Comparison) -> Iterator[Text]:
     for count, names in by_count.items():
         yield Text(f"{pluralize(count, 'topic')} without a value of some system, left out: {', '.join(names)}")
     yield from (Text(f"note: {note}") for note in found.notes)
-
-
-def _of(measure: MeasureComparison, first: str, second: str) -> Pair:
-    return next(pair for pair in measure.pairs if (pair.first, pair.second) == (first, second))
-
-
-def _plain(measure: MeasureComparison, value: float) -> str:
-    return f"{decimal(100 * value, 1)}%" if is_percentage(measure.measure) else decimal(value, 4)
-
-
-def _size(measure: MeasureComparison, value: float) -> str:
-    return f"{100 * value:.1f} points" if is_percentage(measure.measure) else f"{value:.4f}"

@@ -253,7 +253,7 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
         (["transition(x, o)"], [], "computed over many conversations at once"),
         (["%useful S3"], [], "no conversation can have so many turns"),
         ([], ["A", "C"], "'C' is not a system of these runs"),
-        ([], ["A"], "a comparison takes two systems, and here is 1 system"),
+        ([], ["A"], "a comparison takes two systems, not 1 system"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str], systems: list[str], said: str) -> None:
