@@ -1,1 +1,1 @@
-"""Arms of one system: wordings, users and factors, and what depends on them."""
+"""Arms of one system (wordings, users and factors) and their effects."""

@@ -1,4 +1,4 @@
-"""Arms beside their control, as a picture: differences with their intervals."""
+"""A chart of arms against their control: differences with their intervals."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -15,32 +15,34 @@ _WIDTH = 800.0  # in pixels
 
 
 def robustness_chart(found: Sequence[Robustness]) -> str:
-    """An SVG file: a panel for each system and measure."""
-    panels = [_panel(one, measure) for one in found for measure in one.measures]
+    """Return an SVG file with a panel for each system and measure."""
+    panels = []
+    for one in found:
+        for measure in one.measures:
+            unit = "points" if is_percentage(measure.key[0]) else measure.label
+            rows = list(_rows(one, measure))
+            panels.append(IntervalPanel(f"{one.system.name}, {measure.label}", f"difference in {unit}", rows))
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(one.system.name for one in found)}: what arms change"
     elements, down = paragraphs([title], inside, MARGIN - 4, size=16, ink="ink", bold=True)
-    more, down = paragraphs([_said(found)], inside, down + 2)
+    level = found[0].settings.level
+    said = (
+        f"Arm minus control over matched trials, with {100 * level:g}% intervals for topics like these; "
+        f"{found[0].sources[0]['run']}"
+    )
+    more, down = paragraphs([said], inside, down + 2)
     elements += more
     for panel in panels:
         drawn, down = interval_panel(panel, inside, down + 14)
         elements += drawn
-    more, down = paragraphs([_key(found)], inside, down + 4)
-    return page(title, _description(found), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
-
-
-def _said(found: Sequence[Robustness]) -> str:
-    first = found[0]
-    return (
-        f"Arm minus control over matched trials, with {100 * first.settings.level:g}% intervals for topics like these; "
-        f"{first.sources[0]['run']}"
+    key = (
+        f"● found: by a p of at most {1 - level:.4g}, corrected over all differences (Holm); ○ cannot be told from the "
+        "control"
     )
-
-
-def _panel(found: Robustness, measure: MeasureOverArms) -> IntervalPanel:
-    share = is_percentage(measure.key[0])
-    unit = "difference in points" if share else f"difference in {measure.label}"
-    return IntervalPanel(f"{found.system.name}, {measure.label}", unit, list(_rows(found, measure)))
+    more, down = paragraphs([key], inside, down + 4)
+    each = (f"{panel.title}, {row.label}: {row.said}" for panel in panels for row in panel.rows)
+    description = "A forest plot. " + "; ".join(each)
+    return page(title, description, [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
 
 
 def _rows(found: Robustness, measure: MeasureOverArms) -> Iterator[IntervalRow]:
@@ -67,21 +69,3 @@ def _figures(one: Difference, scale: float) -> str:
 def _number(value: float, scale: float) -> str:
     text = decimal(100 * value, 1, signed=True) if scale == 100 else decimal(value, 4, signed=True)
     return text.replace("-", "−")
-
-
-def _key(found: Sequence[Robustness]) -> str:
-    first = found[0]
-    return (
-        f"● found: by a p of at most {1 - first.settings.level:.4g}, corrected over all differences (Holm); "
-        "○ cannot be told from the control"
-    )
-
-
-def _description(found: Sequence[Robustness]) -> str:
-    each = (
-        f"{one.system.name}, {measure.label}, {row.label}: {row.said}"
-        for one in found
-        for measure in one.measures
-        for row in _rows(one, measure)
-    )
-    return "A forest plot. " + "; ".join(each)

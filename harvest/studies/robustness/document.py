@@ -1,4 +1,4 @@
-"""How robust systems are, as JSON and in the long form of all studies."""
+"""The JSON document and the long-form rows of a robustness study."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ def robustness_form(
     seed: int,
     unranked: Sequence[str] = (),
 ) -> StudyForm:
-    """Of one run its systems in order, then every two of them. unranked: why there is nothing of the pairs that are not
-    ranked."""
+    """Return the printable form of one run's systems, then of each pair of them. `unranked` explains why the other
+    pairs have no ranking."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
@@ -51,7 +51,7 @@ def robustness_form(
 
 
 def _system_head(found: Robustness) -> dict[str, Any]:
-    """Of a system what is not a figure: its worst arms, the topics that turn round, and what is in no figure."""
+    """Return a system's entries that are not figures: worst arms, reversed topics, and what no figure includes."""
     return {
         "system": found.system.name,
         "control": found.system.control,
@@ -86,8 +86,11 @@ def _tables(
 def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
-    """Of each measure the mean of each arm and its difference from the control, and how far arms spread; then what an
-    arm really changed. `system` is the arm, as `system, arm`; `other` the control, or last the other system."""
+    """Yield each arm's mean and its difference from the control, the spread over arms, and what each arm really
+    changed.
+
+    `system` is the arm, written `system, arm`; `other` is the control or, in the last rows, the other system.
+    """
     for one in found:
         for measure in one.measures:
             yield from _of_measure(one, measure)

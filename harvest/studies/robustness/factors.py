@@ -1,12 +1,12 @@
-"""Main effects and interactions of the factors by which a run was played: a part of `harvest robustness`.
+"""Main effects and interactions of a run's factors, a part of `harvest robustness`.
 
-Factors are those of the audit, the group of users where it names groups, and, if it names arms instead of factors and
-groups besides, the arm. Effects are given of each system, and of the difference of every two systems.
+Factors come from the audit. The group of users is a factor if the audit names groups; the arm is one, too, if the
+audit names groups and arms but no factors. Effects are computed for each system and for the difference of each pair.
 """
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,8 +25,8 @@ GROUP, ARM = "group", "arm"
 
 @dataclass(frozen=True, slots=True)
 class FactorEffects:
-    """Of a system, or of one minus the `other`, in one measure. effects: by ((factor, level), …), corrected over the
-    whole study."""
+    """Effects in one measure, on a system or on `system` minus `other`. `effects` is keyed by ((factor, level), …),
+    with p corrected over the whole study."""
 
     key: Key
     measure: Measure
@@ -45,8 +45,9 @@ class FactorEffects:
 
 @dataclass(frozen=True, slots=True)
 class FactorStudy:
-    """levels: by factor, the first level being that which others are set beside. family: effects that the correction
-    is over. level: of the intervals. left_out: why a system or a pair has none, a sentence each."""
+    """All effects of a run's factors. `levels` lists each factor's levels, starting with the reference level;
+    `family` counts the effects in the correction; `level` is that of the intervals; `left_out` says why systems or
+    pairs have no effects."""
 
     levels: Levels
     effects: tuple[FactorEffects, ...]
@@ -56,14 +57,19 @@ class FactorStudy:
 
 
 def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
-    """The effects of the factors; None for a run of one factor that is its arms, whose differences say the same."""
+    """Compute the effects of the factors. Return None if arms are the only factor, since their differences say the
+    same."""
     played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
-    levels = _levels(armed)
+    levels: dict[str, Sequence[str]] = dict(armed.factors)
+    audience = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
+    if len(audience) > 1:
+        levels = {**(levels or {ARM: tuple(armed.systems[0].names)}), GROUP: audience}
     if not levels:
         return None
     for system in armed.systems:
         for arm in system.names:
-            played.setdefault(system.of, {})[_combination(levels, system, arm)] = (system, arm)
+            levels_of_arm = {ARM: arm, GROUP: system.group, **system.levels.get(arm, {})}
+            played.setdefault(system.of, {})[tuple(levels_of_arm.get(factor, "") for factor in levels)] = (system, arm)
     systems = {name: own for name, own in played.items() if is_crossed(levels, own)}
     left_out = [f"{name}: not every combination of levels was played" for name in played if name not in systems]
     found: list[FactorEffects] = []
@@ -72,7 +78,7 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
             left_out.append(f"{name} − {other}: {why}" if other else f"{name}: {why}")
             continue
         for key, measure in armed.wanted.items():
-            if measure.declaration is not RECOVERY:  # a ratio of sums over conversations is no mean over trials
+            if measure.declaration is not RECOVERY:  # a ratio of sums over conversations is not a mean over trials
                 pair = (systems[name], systems[other] if other else None)
                 found.append(
                     FactorEffects(key, measure, name, other, _effects(armed, levels, key, measure, pair, seed))
@@ -99,27 +105,12 @@ def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
     )
 
 
-def _levels(armed: Armed) -> Levels:
-    """The factors of the run with their levels; {} where there is nothing but arms."""
-    declared = dict(armed.factors)
-    groups = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
-    if not declared and len(groups) > 1:
-        declared = {ARM: tuple(armed.systems[0].names)}
-    if declared and len(groups) > 1:
-        declared[GROUP] = groups
-    return declared
-
-
-def _combination(levels: Levels, system: ArmedSystem, arm: str) -> Combination:
-    own = {ARM: arm, GROUP: system.group, **system.levels.get(arm, {})}
-    return tuple(own.get(factor, "") for factor in levels)
-
-
 _Played = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
 def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
-    """Why nothing is said of a system, or of two: what they lost depends on their answers, or their users differ."""
+    """Say why a system or pair is left out: its losses depend on its answers, or its users differ. Return "" if it is
+    not."""
     if other is None:
         found = armed.material.withholding([system.names[arm] for system, arm in one.values()])
         return found[0].sentence if found else ""
@@ -149,7 +140,6 @@ def _effects(
         return sum(lost[system.names[arm]] for system, arm in sides)
 
     declared = measure.declaration
-    reach = declared.range[1] - declared.range[0] if declared.has_top else math.inf
     systems = [system for played in pair if played is not None for system, _ in played.values()]
     names = tuple(dict.fromkeys(system.of for system in systems))
     whole = {at: Gain(side(one, at), None if other is None else side(other, at)) for at in one}
@@ -159,7 +149,7 @@ def _effects(
         {at: own.at(None) for at, own in whole.items()},
         generator(seed, "factors", *names, *map(str, key)),
         level=armed.settings.level,
-        reach=reach if other is None else 2 * reach,
+        reach=declared.reach if other is None else 2 * declared.reach,
         continued=any(system.continued for system in systems),
         clusters=armed.material.topics.clusters,
         invalid={at: gone(at) for at in one},

@@ -1,15 +1,15 @@
-"""The arms of an audit next to their control, for people."""
+"""Print the arms of an audit next to their control."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.robustness.robustness import MeasureOverArms, Robustness
 from harvest.tables.comparison_words import bounds_words, difference_words, found_word, p_text
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.inference.interval import METHOD
 from scoring.measures.usefulness import RECOVERY
@@ -17,8 +17,8 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import change, decimal
 
-_MOST_NAMES = 8  # in a sentence; of the others, how many
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_MOST_NAMES = 8  # in a sentence; the others are counted
+_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
 _LEGEND_OF_COMMON = (
     "in common: the arm and the control over matched trials alone, because one lacks trials that the other has; the "
     "difference is between these figures"
@@ -46,15 +46,13 @@ _LEGEND_OF_USERS = (
 
 
 def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
-    """Of one system: a sentence for each measure, then the arms."""
+    """Yield one system's tables: a sentence for each measure, then the arms."""
     for measure in found.measures:
         yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
         yield Text(printable(_sentence(measure), line=True))
         yield _arms(found, measure)
     if found.behaviour:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("arm", overflow="fold", min_width=12, max_width=26)
-        table.add_column("turns", justify="right", no_wrap=True)
+        table = figure_table("arm", ("turns",), min_width=12, max_width=26)
         table.add_column("acts", overflow="fold", ratio=1)
         table.add_column("ends", overflow="fold", ratio=1)
         for arm, one in found.behaviour.items():
@@ -67,7 +65,7 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
 
 
 def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
-    """What the columns mean."""
+    """Explain the columns."""
     together = any(one.system.continued for one in found)
     measures = [measure for one in found for measure in one.measures]
     ratios = list(dict.fromkeys(one.label for one in measures if one.measure.declaration is RECOVERY))
@@ -76,11 +74,12 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
         test = (
             f"{test} ({', '.join(ratios)}: that of its interval)" if len(ratios) < len(measures) else "its interval's"
         )
+    withheld = (one.withheld for measure in measures for one in measure.differences.values())
     words = {
         "interval": "t, clustered by session and topic" if together else f"{METHOD} topic",
         "test": "t, clustered by session and topic" if together else test,
         "units": "sessions" if together else "topics",
-        "lost": ", or none because of what was lost" if any(map(_is_withheld, found)) else "",
+        "lost": ", or none because of what was lost" if any(withheld) else "",
     }
     level = found[0].settings.level
     spread = any(not math.isnan(one.spread.value) for one in measures)
@@ -89,10 +88,6 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
     for line in (*_LEGEND[:3], *((_LEGEND_OF_SPREAD,) if spread else ()), *_LEGEND[3:], *more):
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
-
-
-def _is_withheld(found: Robustness) -> bool:
-    return any(one.withheld for measure in found.measures for one in measure.differences.values())
 
 
 def _sentence(measure: MeasureOverArms) -> str:
@@ -104,9 +99,13 @@ def _sentence(measure: MeasureOverArms) -> str:
     spread = measure.spread
     if not math.isnan(spread.value):
         sd = math.sqrt(max(0.0, spread.value))
-        low, high = (math.sqrt(max(0.0, end)) if not math.isnan(end) else end for end in _ends(measure))
-        why = f" (no interval: {spread.interval.note})" if math.isnan(low) else ""
-        parts.append(f"spread over arms {_size(sd, share=share)}{_interval_text(low, high, share=share)}{unit}{why}")
+        ends = [
+            _size(math.sqrt(max(0.0, end)), share=share)
+            for end in (spread.interval.low, spread.interval.high)
+            if not math.isnan(spread.interval.low)
+        ]
+        interval, why = (f" [{', '.join(ends)}]", "") if ends else ("", f" (no interval: {spread.interval.note})")
+        parts.append(f"spread over arms {_size(sd, share=share)}{interval}{unit}{why}")
     if measure.worst:
         apart, low, high = measure.apart, measure.interval.low, measure.interval.high
         named = f"worst arm: {measure.worst} ({_figure(measure.figures[measure.worst], share=share)}"
@@ -119,21 +118,11 @@ def _sentence(measure: MeasureOverArms) -> str:
     return "; ".join(parts)
 
 
-def _ends(measure: MeasureOverArms) -> tuple[float, float]:
-    return measure.spread.interval.low, measure.spread.interval.high
-
-
-def _interval_text(low: float, high: float, *, share: bool) -> str:
-    return "" if math.isnan(low) else f" [{_size(low, share=share)}, {_size(high, share=share)}]"
-
-
 def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
     common = _in_common(measure)
     headings = ["figure", *(["in common\narm, control"] if common else ())]
-    for heading in (*headings, "difference [low, high]\ntopics like these", "pairs", "p", "found"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    headings += ["difference [low, high]\ntopics like these", "pairs", "p", "found"]
+    table = figure_table("arm", headings, min_width=12, max_width=26)
     share = is_percentage(measure.key[0])
     for arm in found.system.names:
         figure, name = _figure(measure.figures[arm], share=share), printable(arm, line=True)
@@ -142,21 +131,19 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
             table.add_row(name, figure, *([""] if common else ()), "control", "", "", "")
             continue
         said = found_word(one)
-        both = (
-            ", ".join(_figure(value, share=share) for value in (one.other, one.base)) if measure.elsewhere(arm) else ""
-        )
-        beside = [both] if common else []
+        both = [_figure(value, share=share) for value in (one.other, one.base) if measure.elsewhere(arm)]
+        beside = [", ".join(both)] if common else []
         table.add_row(name, figure, *beside, difference_words(one, share=share), str(one.n), p_text(one.adjusted), said)
     return table
 
 
 def _in_common(measure: MeasureOverArms) -> bool:
-    """Whether some difference is between other figures than those of the arms themselves."""
+    """True if some difference is between figures other than those of the arms themselves."""
     return any(map(measure.elsewhere, measure.differences))
 
 
 def _words_arms(found: Robustness) -> tuple[str, ...]:
-    """The arms of which it says something how many words they changed: not those that only let others act."""
+    """Return the arms for which changed words are informative: not those that only change how users act."""
     return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
 
 
@@ -167,11 +154,9 @@ def _named_shares(shares: Mapping[str, float]) -> str:
 
 
 def _changes(found: Robustness) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("arm", overflow="fold", min_width=12, max_width=26)
     worded = _words_arms(found)
-    for heading in (*(("openings changed", "words changed") if worded else ()), "turned round", "by chance"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = (*(("openings changed", "words changed") if worded else ()), "turned round", "by chance")
+    table = figure_table("arm", headings, min_width=12, max_width=26)
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
         words = (f"{changed.other} of {changed.openings}", _share(changed.words)) if arm in worded else ("", "")
@@ -187,7 +172,8 @@ def _changes(found: Robustness) -> Table:
 def _warnings(found: Robustness) -> Iterator[str]:
     for arm, changed in found.changed.items():
         if arm in found.system.users:
-            if _did(found, arm) == _did(found, found.system.control):
+            own, control = found.behaviour[arm], found.behaviour[found.system.control]
+            if (own.turns, own.acts, own.ends) == (control.turns, control.acts, control.ends):
                 yield f"{arm}: its users took as many turns, acted and left as the control's did"
         elif changed.openings and not changed.other:
             yield f"{arm}: no opening differs from the control's; it changes later turns alone, or nothing"
@@ -212,11 +198,6 @@ def _warnings(found: Robustness) -> Iterator[str]:
     if lost:
         each = ", ".join(f"{arm} {count}" for arm, count in lost.items())
         yield f"trials without a valid attempt, in no figure: {each}"
-
-
-def _did(found: Robustness, arm: str) -> tuple[float, dict[str, float], dict[str, float]]:
-    one = found.behaviour[arm]
-    return one.turns, dict(one.acts), dict(one.ends)
 
 
 def _figure(value: float, *, share: bool) -> str:

@@ -1,5 +1,4 @@
-"""From a run that was played in arms to whether the order of its systems depends on the user: the last part of
-`harvest robustness`."""
+"""Whether the order of a run's systems depends on the user: the last part of `harvest robustness`."""
 
 import math
 from collections import Counter
@@ -25,10 +24,12 @@ Depends = Literal["which", "how much", ""]
 class RankedPair:
     """Two systems in one measure over the arms of users.
 
-    found: with interactions corrected over all pairs, arms and measures (Holm). good: which end of the measure is.
-    estimand: of what it is said which arms prefer which system: of topics like these if that is found, else of these.
-    first, second: arms in which the first, or second, system is better (higher, where neither end is good), the
-    boldest first; () for both unless both are found. pairs: over how many the chance of error is shared.
+    found: the comparison, with interactions corrected over all pairs, arms and measures (Holm).
+    good: which end of the measure is good.
+    estimand: whether the preferences of arms hold for topics like these, or only for these topics.
+    first, second: arms in which the first or second system is better (higher, if neither end is good), the clearest
+        first; both are () unless both are found.
+    pairs: the number of pairs that share the chance of error.
     """
 
     key: Key
@@ -43,14 +44,14 @@ class RankedPair:
 
     @property
     def depends(self) -> Depends:
-        """On the user depends `which` system is better, or `how much` better one is; "" where neither is found."""
+        """Whether `which` system is better, or `how much` better, depends on the user; "" if neither is found."""
         if self.first:
             return "which"
         return "how much" if any(one.beyond for one in self.found.interactions.values()) else ""
 
     @property
     def everywhere(self) -> str:
-        """The system that is better (higher, where neither end is good) in every arm; "" where that is not found."""
+        """The system found to be better (higher, if neither end is good) in every arm, or ""."""
         found = self.found.ahead((1 - self.level) / self.pairs)
         if self.good != "low" or not found:
             return found
@@ -62,9 +63,11 @@ class RankedPair:
 
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
-    """Every pair of systems in every measure, where there are two systems that were played in the same arms, without
-    those of which losses depend on what they had answered, and pairs to which users of an arm said unlike things. seed:
-    of exchanges."""
+    """Compare every pair of systems played in the same arms, in every measure; () without such a pair.
+
+    Pairs are left out if losses of a system depend on its answers, or if users of an arm spoke differently to the
+    two.
+    """
     pairs = [both for both in _pairs(armed) if not _withheld(armed, both)]
     found = {
         (key, place): _found(armed, key, measure, both, seed)
@@ -88,7 +91,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
 
 
 def unranked_pairs(armed: Armed) -> tuple[str, ...]:
-    """Of each pair of systems of which nothing is said, why, in a sentence."""
+    """Return a sentence for each pair that is left out, with the reason."""
     return tuple(
         f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _withheld(armed, (one, two)))
     )
@@ -103,8 +106,8 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
 
 
 def _withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
-    """Why nothing is said of two systems: what one lost in an arm depends on its answers, or users said unlike
-    things."""
+    """Say why a pair is left out: in some arm, losses depend on answers or users spoke differently. Return "" if it
+    is not."""
     one, two = both
     each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))
@@ -124,7 +127,7 @@ def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, Ar
         cells,
         generator(seed, "arms", "ranking", one.name, two.name, *map(str, key)),
         level=armed.settings.level,
-        reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+        reach=declared.reach,
         pooled=declared is RECOVERY,
         continued=one.continued or two.continued,
         clusters=material.topics.clusters,

@@ -1,10 +1,9 @@
-"""Whether the order of systems depends on the user, for people and as rows: the last part of `harvest robustness`."""
+"""Print whether the order of systems depends on the user: the last part of `harvest robustness`."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +11,7 @@ from rich.text import Text
 from harvest.studies.robustness.ranking_by_user import RankedPair
 from harvest.studies.robustness.robustness import Robustness
 from harvest.tables.comparison_words import difference_words, found_word, interval_words, p_text
+from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, difference_cells, unit_of
 from harvest.terminal import printable
 from scoring.inference.matched import Difference
@@ -24,7 +24,7 @@ _MOST_ARMS = 3  # named in a sentence
 
 
 def ranking_sentence(one: RankedPair) -> str:
-    """Whether which of two systems is better depends on the user, or by how much."""
+    """Say whether the user decides which of two systems is better, or by how much."""
     first, second = one.found.first, one.found.second
     better = "is higher" if one.good == "neither" else "is better"
     if one.depends == "which":
@@ -53,8 +53,11 @@ def ranking_sentence(one: RankedPair) -> str:
 def ranking_tables(
     pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
-    """Of every two systems in every measure a sentence and the arms, and how far orders of three or more agree.
-    unranked: why there is nothing of other pairs."""
+    """Yield a sentence and the arms for every pair and measure, then the agreement of rankings of three or more
+    systems.
+
+    `unranked` explains why other pairs are left out.
+    """
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
@@ -68,7 +71,7 @@ def ranking_tables(
 
 
 def ranking_legend(pairs: Sequence[RankedPair]) -> Iterator[Text]:
-    """What the columns mean; nothing without two systems."""
+    """Explain the columns; yield nothing without two systems."""
     if not pairs:
         return
     one = pairs[0]
@@ -84,10 +87,8 @@ def ranking_legend(pairs: Sequence[RankedPair]) -> Iterator[Text]:
 
 def _arms(one: RankedPair) -> Table:
     share = is_percentage(one.key[0])
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("arm", overflow="fold", min_width=8, max_width=22)
-    for heading in ("apart [low, high]\ntopics like these", "against the\ncontrol", "p", "found"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    headings = ("apart [low, high]\ntopics like these", "against the\ncontrol", "p", "found")
+    table = figure_table("arm", headings, min_width=8, max_width=22)
     for arm, apart in one.found.apart.items():
         beside = one.found.interactions.get(arm)
         row = [printable(arm, line=True), difference_words(apart, share=share)]
@@ -102,7 +103,8 @@ def _arms(one: RankedPair) -> Table:
 
 
 def _agreements(found: Sequence[Robustness]) -> dict[str, dict[str, float]]:
-    """By measure and arm, how far the order of three or more systems agrees with that in the control."""
+    """Return, by measure and arm, Kendall's tau-b between the order of three or more systems there and in the
+    control."""
     if len(found) < 3 or any(one.system.names.keys() != found[0].system.names.keys() for one in found):
         return {}
     agreements: dict[str, dict[str, float]] = {}
@@ -124,7 +126,8 @@ def _size(one: RankedPair, arm: str) -> str:
 
 
 def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """Of each pair what is not a figure: whether the better one depends on the user, and which arms prefer which."""
+    """Yield each pair's entries that are not figures: whether the better system depends on the user, and each arm's
+    choice."""
     for one in pairs:
         yield {
             "system": one.found.first,
@@ -140,7 +143,7 @@ def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
 
 
 def ranking_rows(pairs: Sequence[RankedPair], run: str, trials: int) -> Iterator[LongRow]:
-    """Differences between systems by arm, for topics like these and for these, and against the control."""
+    """Yield differences between systems by arm, for topics like these and for these, and against the control."""
     for one in pairs:
         name, turn = one.key
         common: dict[str, Any] = {"study": "robustness", "run": run, "trials": trials, "measure": name, "turn": turn}

@@ -1,7 +1,7 @@
-"""From a run that was played in arms to how robust its systems are: what `harvest robustness` shows.
+"""Compute how robust systems are from a run played in arms, for `harvest robustness`.
 
-Each arm is set beside the control over matched trials, since users of one topic and trial draw the same numbers in all
-arms. What then differs is what the arm changed, and the system's own chance.
+Each arm is compared with the control over matched trials: users of one topic and trial draw the same random numbers
+in all arms, so what differs is the arm's effect and the system's own randomness.
 """
 
 import math
@@ -35,13 +35,16 @@ from scoring.settings import Settings
 from scoring.statistics.flips import Flips, count_flips
 from topics.identity import generator
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What an arm really changed, over matched openings. openings: how many there are. other: in how many the words
-    differ from the control's. words: mean share of words that differ, in [0, 1]; NaN without an opening."""
+    """How much an arm really changed, over matched openings.
+
+    `openings` is their number and `other` the number whose words differ from the control's; `words` is the mean share
+    of words that differ, in [0, 1], or NaN without an opening.
+    """
 
     openings: int
     other: int
@@ -50,8 +53,8 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What users of an arm did, over its valid conversations. turns: mean user turns; NaN without a conversation. acts:
-    by name, the share of user turns; ends: by name, the share of conversations; both with the most frequent first."""
+    """What users of an arm did in its valid conversations. `turns` is the mean number of user turns, or NaN without a
+    conversation; `acts` are shares of user turns and `ends` shares of conversations, the most frequent first."""
 
     conversations: int
     turns: float
@@ -61,16 +64,17 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class MeasureOverArms:
-    """One measure. figures: by arm, the figure that `harvest score` has of it, over all that the arm has a value
-    of; NaN without one. topics: by arm, how many these are. differences: by arm except the control, corrected over
-    all arms and measures (Holm), over the trials that the arm and the control both have: their figures over these
-    are in the difference.
+    """One measure over the arms of a system.
 
-    spread: variance component of the arms, over topics like these, chance taken off; its interval starts at 0 unless an
-    arm is found to differ, so that the two say one thing. worst: the arm that is farthest below the control (above it,
-    where low is good) over matched trials, of those played; the control where none is below it; "" where no arm differs
-    or has a value. apart: how far it is from the control, with an interval that holds although the arm was chosen for
-    being worst; NaN where the control is worst, and where sessions go on from topic to topic.
+    figures, topics: each arm's figure as `harvest score` has it (NaN without a value), and its number of topics.
+    differences: of each arm from the control over the trials that both have, which also give the figures of both over
+        those trials; corrected over all arms and measures (Holm).
+    spread: variance component of the arms over topics like these, without chance; its interval starts at 0 unless
+        some arm is found to differ, so that the two agree.
+    worst: the played arm farthest below the control (above it, if low is good) over matched trials; the control if no
+        arm is below it; "" if no arm differs or has a value.
+    apart: the worst arm's difference, with an interval that allows for choosing the worst; NaN if the control is
+        worst, and for sessions that continue from topic to topic.
     """
 
     key: Key
@@ -88,8 +92,8 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """Whether the difference of an arm is between other figures than those of the arm and of the control, because
-        one of the two lacks trials of the other."""
+        """True if an arm's difference is between figures other than its own and the control's, because trials are
+        missing."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _SAME or abs(one.base - self.figures[control]) > _SAME
@@ -98,9 +102,12 @@ class MeasureOverArms:
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """One system over its arms. flips: by arm, of first answers. behaviour: of the control and of the arms with other
-    users; {} where no arm has any. family: differences that the correction is over. invalid: by arm, trials without a
-    valid attempt, in no figure."""
+    """One system over its arms.
+
+    `flips` compares first answers by arm. `behaviour` covers the control and the arms with other users, {} if there
+    are none. `family` counts the corrected differences. `invalid` counts trials without a valid attempt, which are in
+    no figure.
+    """
 
     system: ArmedSystem
     settings: Settings
@@ -116,7 +123,7 @@ class Robustness:
 
 
 def robustness(armed: Armed, *, seed: int = 0) -> tuple[Robustness, ...]:
-    """Of every system that was played in arms. seed: of resampling."""
+    """Compare the arms of every system. `seed` seeds the resampling."""
     return tuple(
         _over_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
         for system in armed.systems
@@ -136,9 +143,6 @@ def _over_arms(
     control, others = system.control, [arm for arm in system.names if arm != system.control]
     lost = Counter(key.system for key in material.invalid)
     done = {(one.key.system, one.key.topic, one.key.trial): one for one in material.finished}
-
-    clusters = material.topics.clusters
-
     dependent = material.withholding(tuple(system.names.values()))
     gone = {
         (key, name): lost_attempts(key, measure, name, values, material, topics)
@@ -159,10 +163,10 @@ def _over_arms(
                 above.at(end),
                 generator(seed, "arms", "exchange", system.name, *map(str, key), arm),
                 level=level,
-                reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+                reach=declared.reach,
                 pooled=declared is RECOVERY,
                 continued=system.continued,
-                clusters=clusters,
+                clusters=material.topics.clusters,
                 invalid=lost[base] + lost[other],
             )
 
@@ -224,7 +228,7 @@ def _measure(
     interval_of: Callable[[str, float], Interval],
     rng: np.random.Generator,
 ) -> MeasureOverArms:
-    """interval_of: an arm's difference from the control, at a level."""
+    """Compare the arms in one measure. `interval_of` gives an arm's difference from the control at a level."""
     pooled = measure.declaration is RECOVERY
     cells = {arm: values[name].get(key, {}) for arm, name in system.names.items()}
     own = {arm: align(topics, (arm,), {arm: each}, pooled=pooled) for arm, each in cells.items()}
@@ -238,7 +242,7 @@ def _measure(
     far, interval = math.nan, no_interval()
     if worst not in ("", system.control) and not system.continued:
         others = [arm for arm in apart if arm != system.control]
-        # A ratio of sums is no mean over topics, so that no signs of topics can be drawn: Bonferroni's level holds.
+        # A ratio of sums is not a mean over topics, so signs of topics cannot be drawn: Bonferroni's level applies.
         common = () if pooled else tuple(topics)
         together = align(common, (system.control, *others), cells, pooled=pooled).values
         level = level_together(together[:, 1:] - together[:, :1], rng, level=settings.level)
@@ -259,7 +263,7 @@ def _measure(
 def _spread(
     measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
 ) -> Component:
-    """Of the arms that have a value. There is none of a ratio of sums, as `harvest variance` has none of it."""
+    """Return the variance component of arms with a value. A ratio of sums has none, as in `harvest variance`."""
     if measure.declaration is RECOVERY:
         return Component(math.nan, no_interval("a ratio over all conversations is no mean over trials"))
     trials = sorted({trial for own in cells.values() for _, trial in own})
@@ -276,7 +280,6 @@ Pair = tuple[Conversation, Conversation]
 
 
 def _match_pairs(done: Mapping[tuple[str, str, int], Conversation], control: str, arm: str) -> list[Pair]:
-    """The control's and the arm's conversation of each trial that both have."""
     return [
         (one, done[arm, topic, trial])
         for (system, topic, trial), one in done.items()
@@ -302,7 +305,6 @@ def _shares(counts: Counter[str]) -> dict[str, float]:
 
 
 def _flips(pairs: Sequence[Pair]) -> Flips:
-    """Of the topics, by the labels of first answers."""
     by_topic: dict[str, tuple[list[bool], list[bool]]] = {}
     for pair in pairs:
         for side, one in enumerate(pair):
