@@ -1,1 +1,1 @@
-"""Runs, read once and compared with each other: what every study starts from."""
+"""Read runs once and compare them with each other, the start of every study."""

@@ -1,4 +1,4 @@
-"""Where JSON values of several runs differ, and that in words a person reads once."""
+"""Find where JSON values of several runs differ, and describe it in words."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +15,11 @@ Change = tuple[str, Mapping[str, Json]]
 
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
-    """Wherever `values`, by name, differ: as deep as they are objects, or lists of one length. A key whose value is
-    null is a key that was not given."""
+    """Yield every place where `values`, keyed by run name, differ, as deep as all are objects or lists of equal
+    length.
+
+    A null value counts as a missing key.
+    """
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
         return
@@ -36,30 +39,25 @@ def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Chan
 
 
 def in_words(changes: Sequence[Change]) -> str:
-    """The first few changes: `options.model is a in january, b in february; and 2 more differences`."""
+    """Describe the first few changes: `options.model is a in january, b in february; and 2 more differences`."""
     said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
     more = len(changes) - _MOST
     return "; ".join(said) + (f"; and {pluralize(more, 'more difference')}" if more > 0 else "")
 
 
 def by_value(by_run: Mapping[str, Json]) -> str:
-    """`5 in january and march, 3 in february`; of long values, the part where they begin to differ."""
+    """Describe values by run: `5 in january and march, 3 in february`. Long values are cut to where they begin to
+    differ."""
     names: dict[str, list[str]] = {}
     for name, value in by_run.items():
-        names.setdefault(_text(value), []).append(name)
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        names.setdefault("not given" if value is None else " ".join(text.split()), []).append(name)
     texts = list(names)
-    start = max(0, _alike(texts) - _BEFORE) if max(map(len, texts)) > _LONGEST else 0
+    start = 0
+    if max(map(len, texts)) > _LONGEST:
+        alike = next((i for i, letters in enumerate(zip(*texts)) if len(set(letters)) > 1), min(map(len, texts)))
+        start = max(0, alike - _BEFORE)
     return ", ".join(f"{_cut(text, start)} in {' and '.join(runs)}" for text, runs in names.items())
-
-
-def _text(value: Json) -> str:
-    text = value if isinstance(value, str) else "not given" if value is None else json.dumps(value, ensure_ascii=False)
-    return " ".join(text.split())
-
-
-def _alike(texts: Sequence[str]) -> int:
-    """How many characters all texts begin with."""
-    return next((i for i, letters in enumerate(zip(*texts)) if len(set(letters)) > 1), min(map(len, texts)))
 
 
 def _cut(text: str, start: int) -> str:

@@ -1,4 +1,4 @@
-"""One respect in which runs differ, in words and as a value."""
+"""One difference between runs, in words and as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,12 @@ from recordings.files.json_text import Json
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """what: `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
-    `reading`, `rules`, `gold` or `judgments`. said: a sentence for people. by_run: by the run's name, what it has
-    there; a single name where one run differs within itself.
+    """A difference between runs, or within one.
+
+    what: `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
+        `reading`, `rules`, `gold` or `judgments`.
+    said: a sentence for people.
+    by_run: the value in each run, keyed by its name; a single entry if one run differs within itself.
     """
 
     what: str

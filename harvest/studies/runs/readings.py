@@ -1,10 +1,10 @@
-"""How answers got from a system into a run: what Harvest itself, its site files and settings have a part in.
+"""How answers got from a system into a run: the influence of Harvest itself, of site files and of settings.
 
-Two runs of one assistant can differ because the assistant does, or because it was read in another way. Recordings know
-the versions of Harvest that read pages, whether pages were read again later, hashes of the files that a system names
-(a site file, a program), the settings that an audit left to its driver, and the versions of the rules that gave labels.
-A version says no more than its number: that it is the same is no proof that pages were read alike, and that it is
-another none that they were not. `harvest reread` shows it, for pages that were kept.
+Two runs of one assistant can differ because the assistant does, or because its answers were read differently.
+Recordings contain the versions of Harvest that read pages, whether pages were read again later, hashes of the files
+that a system names (a site file, a program), the settings that an audit left to its driver, and the versions of the
+rules that gave labels. Equal versions do not prove that pages were read alike, nor different versions that they were
+not; `harvest reread` shows it for stored pages.
 """
 
 import re
@@ -18,15 +18,17 @@ from recordings.files.json_text import Json
 from recordings.log.provenance import DISTRIBUTION
 from recordings.log.run_folder import Run, harvest_versions
 
-_PAGES = "browser"  # the driver whose answers are read off pages; the others hand on what a system says
+_PAGES = "browser"  # the driver that reads answers from pages; the others pass on the system's text
 _UNKNOWN = "an unknown version"
 _RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, also within `any(empty/1 refusal/1)`
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """versions: of Harvest, that recorded the run. again: the version that read its pages again, "" for none. only: the
-    one system whose pages were, "" for all.
+    """How a run's answers were read.
+
+    `versions` of Harvest recorded the run. `again` is the version that read its pages again, or "". `only` names the
+    one system whose pages were read again, or is "" for all.
     """
 
     versions: tuple[str, ...]
@@ -41,21 +43,21 @@ class Reading:
         }
 
     def mixed(self, system: str) -> bool:
-        """Whether some pages of `system` were read by one version, and some by another."""
+        """True if several versions read the pages of `system`."""
         return len(self.versions) > 1 and not self._again(system)
 
     def _again(self, system: str) -> bool:
         return bool(self.again) and self.only in ("", system)
 
     def said(self, system: str) -> str:
-        """By what the pages of `system` were read."""
+        """Say which versions read the pages of `system`."""
         if self._again(system):
             return f"again by Harvest {self.again}"
         return f"by Harvest {' and '.join(self.versions)}" if self.versions else f"by {_UNKNOWN}"
 
 
 def reading_of(run: Run) -> Reading:
-    """What is known of how the answers of `run` were read."""
+    """Return how the answers of `run` were read, as far as it is recorded."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread":
         return Reading(harvest_versions(run))
@@ -65,7 +67,7 @@ def reading_of(run: Run) -> Reading:
 
 
 def reread_sentence(run: Run) -> str:
-    """That figures of `run` rest on answers which were read again, and on which of their parts; "" where none did."""
+    """Say that figures of `run` use answers that were read again, and which parts changed; "" if nothing changed."""
     source = run.header.source
     if not isinstance(source, dict) or source.get("format") != "reread" or not source.get("changed"):
         return ""
@@ -80,8 +82,7 @@ def reread_sentence(run: Run) -> str:
 
 
 def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """In what runs, by name, differ in how their answers were read and labelled; of a single run, where parts of it
-    do."""
+    """Yield differences in how answers were read and labelled, between runs by name or within a single run."""
     readings = {name: reading_of(run) for name, run in named.items()}
     for system, runs in _systems_read(named).items():
         said: dict[str, Json] = {name: readings[name].said(system) for name in runs}
@@ -93,13 +94,12 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
                 {name: readings[name].as_json() for name in runs},
             )
     if len(named) > 1:
-        yield from _files(named)
-        yield from _defaults(named)
+        yield from _system_changes(named)
     yield from _rules(named)
 
 
 def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
-    """By system whose answers are read off pages, the runs that have it."""
+    """Map each system whose answers are read from pages to the runs that contain it."""
     found: dict[str, list[str]] = {}
     for name, run in named.items():
         for system, definition in run.header.systems.items():
@@ -108,37 +108,30 @@ def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
     return found
 
 
-def _files(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Files of another content under one name: a site file, a program, a certificate."""
-    for system, values in _parts(named, "system_files").items():
-        differing = [path for path, _ in _shared_changes(values)]
-        if differing:
-            what = "reading" if system in _systems_read(named) else "system"
-            yield Contrast(what, f"system {system}: not the same content of {', '.join(differing)}", values)
-
-
-def _defaults(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Settings that audits leave to a driver, where its own value has changed since."""
-    for system, values in _parts(named, "system_defaults").items():
-        changes = list(_shared_changes(values))
-        if changes:
-            what = "reading" if system in _systems_read(named) else "system"
-            yield Contrast(what, f"system {system}, not set by the audit: {in_words(changes)}", values)
-
-
-def _parts(named: Mapping[str, Run], key: str) -> dict[str, dict[str, Json]]:
-    """By system, and then by run, what the audits of at least two runs say of it under `key`."""
-    found: dict[str, dict[str, Json]] = {}
-    for name, run in named.items():
-        part = recorded_audit(run).get(key)
-        for system, value in part.items() if isinstance(part, dict) else ():
-            if isinstance(value, dict):
-                found.setdefault(system, {})[name] = value
-    return {system: values for system, values in found.items() if len(values) > 1}
+def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
+    """Yield files (a site file, a program, a certificate) whose content changed under the same name, and driver
+    defaults that changed where audits set no value."""
+    for key in ("system_files", "system_defaults"):
+        found: dict[str, dict[str, Json]] = {}  # by system and run
+        for name, run in named.items():
+            part = recorded_audit(run).get(key)
+            for system, value in part.items() if isinstance(part, dict) else ():
+                if isinstance(value, dict):
+                    found.setdefault(system, {})[name] = value
+        for system, values in found.items():
+            changes = list(_shared_changes(values)) if len(values) > 1 else []
+            if changes:
+                said = (
+                    f"system {system}: not the same content of {', '.join(path for path, _ in changes)}"
+                    if key == "system_files"
+                    else f"system {system}, not set by the audit: {in_words(changes)}"
+                )
+                yield Contrast("reading" if system in _systems_read(named) else "system", said, values)
 
 
 def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Changes of what all have: what one alone has was only not written down by the others."""
+    """Yield changes of keys that all values have; a key that only some have may simply not have been recorded by the
+    others."""
     every = [one for one in values.values() if isinstance(one, dict)]
     for key in every[0]:
         if all(key in one for one in every):
@@ -146,14 +139,12 @@ def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[s
 
 
 def _rules(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Versions of a kind of rule: they are raised whenever one answer could get another label."""
+    """Yield kinds of rules whose versions differ; a version is raised whenever an answer could get another label."""
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():
         own: dict[str, set[str]] = {}
         for said in {turn.route.version for one in run.finished for turn in one.turns if turn.route is not None}:
-            for rule in _RULE.finditer(
-                said
-            ):  # a decision names every rule that was tried, and the parts of composed ones
+            for rule in _RULE.finditer(said):  # it names every rule that was tried, and the parts of composed ones
                 own.setdefault(rule["kind"], set()).add(rule[0])
         for kind, found in own.items():
             versions.setdefault(kind, {})[name] = sorted(found)

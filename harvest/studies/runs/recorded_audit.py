@@ -1,4 +1,4 @@
-"""What the audit in a run's `run.json` says of scoring, held to the form of an audit file."""
+"""The audit in a run's `run.json`, validated like an audit file."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -15,18 +15,18 @@ _Model = TypeVar("_Model", bound=StrictModel)
 
 
 def recorded_audit(run: Run) -> Mapping[str, Any]:
-    """The audit as it was resolved; {} of a run that has none."""
+    """Return the resolved audit, or {} if the run has none."""
     return run.header.audit if isinstance(run.header.audit, dict) else {}
 
 
 def recorded_scoring(run: Run) -> dict[str, Any]:
-    """The settings that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
+    """Return the audit's scoring settings. Raises InputError, with the place in `run.json`, for invalid ones."""
     found = recorded_audit(run).get("scoring") or {}
     return _validate(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
 
 
 def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
-    """The bounds that the audit gives. Raises InputError, with their place in `run.json`, for what are none."""
+    """Return the audit's thresholds. Raises InputError, with the place in `run.json`, for invalid ones."""
     found = recorded_audit(run).get("thresholds") or ()
     return tuple(_validate(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
 
@@ -39,4 +39,4 @@ def _validate(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
         audit = placed_part(path, "audit")
         if audit is None:
             raise
-        return audit.part(loc).validated(model)  # which raises the same, with its place
+        return audit.part(loc).validated(model)  # raises the same error, with its place

@@ -1,7 +1,7 @@
-"""What sets several runs apart that are scored side by side: two audits of one assistant at two dates, for example.
+"""How several runs differ that are scored together, such as two audits of one assistant at different dates.
 
-Figures are only compared over topics that every run has tried in the same words; the others are left out of all. One
-set of scoring settings holds for all runs. What else differs is said, and changes no figure.
+Figures are compared only over topics that every run tried in the same words; other topics are left out of all runs.
+One set of scoring settings applies to all. Other differences are reported and change no figure.
 """
 
 from collections import Counter
@@ -26,26 +26,26 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.topic import TopicSet
 
-_MOST_NAMES = 5  # in a sentence; of the others, how many
+_MOST_NAMES = 5  # in a sentence; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """left_out: topics that are in no figure, because not every run tried them, or not in the same words. contrasts:
-    everything in which the runs differ, and in which a run differs within itself; () for runs that are alike."""
+    """How runs differ. `left_out` are the topics in no figure, because not every run tried them in the same words;
+    `contrasts` are all differences between and within the runs."""
 
     left_out: frozenset[str] = frozenset()
     contrasts: tuple[Contrast, ...] = ()
 
 
 def run_names(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What each run is called among `runs`: its folder, or its path where folders share a name."""
+    """Return a name for each of `runs`: its folder, or its path if folders share a name."""
     folders = Counter(run.path.resolve().name for run in runs)
     return tuple(name if folders[name := run.path.resolve().name] == 1 else str(run.path) for run in runs)
 
 
 def refuse_twice(runs: Sequence[Run]) -> None:
-    """Raises InputError where one run is given twice, be it as a copy in another folder."""
+    """Raise InputError if a run is given twice, even as a copy in another folder."""
     for path, count in Counter(run.path.resolve() for run in runs).items():
         if count > 1:
             raise InputError("the same run is given twice", place=Place(str(path)))
@@ -56,13 +56,13 @@ def refuse_twice(runs: Sequence[Run]) -> None:
             raise InputError(
                 f"the same run is given twice: every attempt in it is in {kept.path}, too",
                 place=Place(str(copy.path)),
-                advice="give one of them: a copy is no run of its own",
+                advice="give only one of them",
             )
 
 
 def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
-    """Those that say when they began: two plays of one audit share trials and, with a system that always says the same,
-    words, but no time."""
+    """Return the attempts with a recorded start. Two plays of one audit share trials and, if the system always says
+    the same, words, but not times."""
     return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
@@ -73,9 +73,13 @@ def set_apart(
     judged: bool = False,
     layers_of: Callable[[Run], Sequence[Layer]] = lambda run: read_layers(run.path),
 ) -> SideBySide:
-    """In what `runs` differ. changes: scoring settings that hold instead of the audits'. judged: gold is given, so that
-    of the runs does not count. layers_of: what was judged of a run. Raises InputError where nothing can be compared:
-    no topic in common, or audits that score in different ways.
+    """Find the differences between `runs`.
+
+    changes: scoring settings that override the audits'.
+    judged: gold is given, so the runs' own gold does not count.
+    layers_of: returns the judgments of a run.
+
+    Raises InputError if nothing can be compared: without a common topic, or if audits score in different ways.
     """
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
@@ -124,7 +128,9 @@ def _nothing_in_common(
 ) -> InputError:
     for name, topics in tried.items():
         if not topics:
-            return InputError("nothing is recorded here, so there is nothing to compare", place=_at(named[name]))
+            return InputError(
+                "nothing is recorded here, so there is nothing to compare", place=Place(str(named[name].path))
+            )
     said = "; ".join(f"{name} has {_names(list(topics))}" for name, topics in tried.items())
     if changed:
         said += f"; {next(iter(changed.values())).said}"
@@ -134,12 +140,7 @@ def _nothing_in_common(
     )
 
 
-def _at(run: Run) -> Place:
-    return Place(str(run.path))
-
-
 def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
-    """Topics that are not the same in all runs that have them."""
     values: dict[str, dict[str, Json]] = {}
     for name, topics in known.items():
         for topic in topics.topics:
@@ -164,7 +165,7 @@ def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast]
 
 
 def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Systems that a run tried and that never answered there: no figure would show that they are missing."""
+    """Yield systems that a run tried without any valid trial; no figure would show that they are missing."""
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
         if silent:
@@ -205,7 +206,8 @@ def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Models behind simulated users, files that they are made of, and the population that trials draw them from."""
+    """Yield differences in the models and files behind simulated users, and in the population that trials draw
+    from."""
     parts: dict[str, dict[str, Json]] = {
         name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
         for name, run in named.items()
@@ -247,7 +249,7 @@ def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
 def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for system in dict.fromkeys(name for run in named.values() for name in run.header.systems):
         values = {
-            name: {**_definitions(run)[system], "population": None}  # which is said of the users
+            name: {**_definitions(run)[system], "population": None}  # reported as a difference of users
             for name, run in named.items()
             if system in _definitions(run)
         }
@@ -261,7 +263,7 @@ def _definitions(run: Run) -> dict[str, dict[str, Json]]:
 
 
 def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """What systems themselves call the models that answered; nothing is said where one of two runs does not know."""
+    """Yield differences in the models that systems say they used; nothing for systems with a name in one run only."""
     found: dict[str, dict[str, dict[str, None]]] = {}
     for name, run in named.items():
         for one in run.finished:
@@ -280,7 +282,7 @@ def _gold(
     topics: set[str],
     layers_of: Callable[[Run], Sequence[Layer]],
 ) -> Iterator[Contrast]:
-    """Gold is one for all: entries of every run, the newest where two differ."""
+    """Yield differences in gold. All runs share one table with the entries of every run, the newest if two differ."""
     tables = {name: gold_table(layers_of(run), known.get(name)) for name, run in named.items()}
     entries = {name: {(e.topic, e.entity): e for e in table if e.topic in topics} for name, table in tables.items()}
     counts: dict[str, Json] = {name: len(own) for name, own in entries.items()}
@@ -301,7 +303,7 @@ def _gold(
 
 
 def _judgments(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
-    """Whose judgments a run has; the rules' are made anew for all."""
+    """Yield differences in who judged. Judgments by rules are computed again for all runs."""
     authors = {
         name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
         for name, run in named.items()

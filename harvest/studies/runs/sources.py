@@ -1,4 +1,4 @@
-"""What figures were made from: the runs by name, date and content, so that somebody else can find them again."""
+"""The sources of figures: runs by name, date and content, so that others can find them again."""
 
 from collections.abc import Sequence
 
@@ -11,25 +11,25 @@ from topics.identity import content_hash
 
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
-    """For each run a JSON value: its name, when it was begun, the audit and its commit, the version of Harvest that
-    began it, all that recorded it or read its pages again, and content hashes of its protocol, of all its topics
-    together, and of each system.
+    """Return a JSON object for each run.
+
+    It contains the name, the start, the audit and its commit, the version of Harvest that began the run, the versions
+    that recorded or reread it, and content hashes of the protocol, of all topics together, and of each system.
     """
-    return [_source(name, run) for name, run in zip(run_names(runs), runs, strict=True)]
-
-
-def _source(name: str, run: Run) -> dict[str, Json]:
-    header = run.header
-    audit = header.audit.get("name") if isinstance(header.audit, dict) else None
-    topics, systems = header.hashes.get("topics") or {}, header.hashes.get("systems") or {}
-    return {
-        "run": name,
-        "created_at": header.created_at,
-        "audit": audit,
-        "audit_commit": header.audit_commit,
-        "recorded_with": header.software.get(DISTRIBUTION, ""),
-        "reading": reading_of(run).as_json(),
-        "protocol": header.hashes.get("protocol"),
-        "topics": content_hash("topics-of-run", dict(topics)),
-        "systems": dict(systems),
-    }
+    found: list[dict[str, Json]] = []
+    for name, run in zip(run_names(runs), runs, strict=True):
+        header = run.header
+        found.append(
+            {
+                "run": name,
+                "created_at": header.created_at,
+                "audit": header.audit.get("name") if isinstance(header.audit, dict) else None,
+                "audit_commit": header.audit_commit,
+                "recorded_with": header.software.get(DISTRIBUTION, ""),
+                "reading": reading_of(run).as_json(),
+                "protocol": header.hashes.get("protocol"),
+                "topics": content_hash("topics-of-run", dict(header.hashes.get("topics") or {})),
+                "systems": dict(header.hashes.get("systems") or {}),
+            }
+        )
+    return found
