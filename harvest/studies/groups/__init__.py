@@ -1,1 +1,1 @@
-"""Groups of users compared within each system."""
+"""Compare groups of users within each system."""

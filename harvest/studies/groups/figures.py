@@ -1,19 +1,17 @@
-"""Groups of users beside each other, for people and as long-form rows."""
+"""Print groups of users next to each other, and return their long-form rows."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.groups.group_comparison import Comparison
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
 from harvest.tables.comparison_words import bounds_words, difference_words, found_word, p_text
+from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, difference_cells, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
@@ -28,8 +26,8 @@ from topics.decimals import decimal
 
 FORMAT = "harvest-groups/2"
 
-_MORE_WORDS = 0.5  # words an answer: smaller differences are not said
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_MORE_WORDS = 0.5  # words in an opening; smaller differences are not reported
+_SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
 _LEGEND = (
     "figure, n: of each group by itself, as in `harvest score`",
     "difference: from the base group, over matched pairs only (same topic and trial, both sides valid); of "
@@ -39,21 +37,19 @@ _LEGEND = (
     "beyond: p at most {alpha:g}, an interval that leaves out 0 with the same correction, and a larger difference than "
     "that of the null pair, whose users say the same; ?: too few {units}",
 )
-# By whether sessions go on from topic to topic.
+# By whether sessions continue from topic to topic.
 _INTERVALS = {False: f"{METHOD} topic", True: "t, clustered by session and topic"}
 _TESTS = {False: "exchanging the sides of topics", True: "t, clustered by session and topic"}
 _UNITS = {False: "topics", True: "sessions"}
 
 
 def group_tables(found: Comparison) -> Iterator[RenderableType]:
-    """The table of one system, under what was compared, and what is to be known of it."""
+    """Yield one system's table with a heading and its warnings."""
     yield Text(printable(found.system.name, line=True), style="bold")
     pairs = "; ".join(f"{one}, {other}" for one, other in found.system.nulls) or "none"
     yield Text(printable(f"base: {found.base}   null pair: {pairs}   comparisons: {found.family}", line=True))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("group", overflow="fold", min_width=14, max_width=26)
-    for heading in ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    headings = ("figure", "n", "difference [low, high]\ntopics like these", "pairs", "p", "beyond")
+    table = figure_table("group", headings, min_width=14, max_width=26)
     for key in found.measures:
         table.add_row(Text(key_name(key), style="bold"))
         for cells in _lines(found, key):
@@ -64,7 +60,7 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
 
 
 def legend(found: Sequence[Comparison]) -> Iterator[Text]:
-    """What the columns mean."""
+    """Explain the columns."""
     level = found[0].settings.level
     kinds = sorted({one.system.continued for one in found})
     words = {
@@ -91,16 +87,11 @@ def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
         elif null is not None:
             yield (*head, difference_words(null, share=is_percentage(key[0])), str(null.n), "", "null pair")
         elif one is not None:
-            yield (
-                *head,
-                difference_words(one, share=is_percentage(key[0])),
-                str(one.n),
-                p_text(one.adjusted),
-                found_word(one),
-            )
+            words = difference_words(one, share=is_percentage(key[0]))
+            yield (*head, words, str(one.n), p_text(one.adjusted), found_word(one))
     for (of, first, second), null in found.nulls.items():
         if of == key and first != found.base:
-            # Broken here, so that no column breaks it at a place of its own.
+            # Broken here, before the column breaks it elsewhere.
             name = f"  {printable(second, line=True)}\n    to {printable(first, line=True)}"
             yield (name, "", "", difference_words(null, share=is_percentage(key[0])), str(null.n), "", "null pair")
 
@@ -139,13 +130,17 @@ def _warnings(found: Comparison) -> Iterator[str]:
             f"in {' and '.join(positional)} count them: a {found.unit[:-1]} more costs a fair system up to "
             f"1/{found.settings.limit(found.unit)} of {RELEVANCE.name}"
         )
-    for what, count in _left_out(found):
-        if count:
+    every = [*found.differences.values(), *found.nulls.values()]
+    for what, counts in (
+        ("a side has no valid attempt (failed or interrupted)", (one.invalid for one in every)),
+        ("a side is not recorded", (one.unplayed for one in every)),
+        ("a side has no value (see pairs)", (one.undefined for one in every)),
+    ):
+        if count := max(counts, default=0):
             yield f"pairs not in any difference, at most: {count}, because {what}"
 
 
 def _too_few(found: Comparison) -> Iterator[str]:
-    """What is compared by sessions, and that so few topics or sessions can never show a difference."""
     family, every = found.family, list(found.differences.values())
     most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=math.nan)
     if found.system.continued:
@@ -163,22 +158,37 @@ def _too_few(found: Comparison) -> Iterator[str]:
         )
 
 
-def _left_out(found: Comparison) -> Iterator[tuple[str, int]]:
-    every = [*found.differences.values(), *found.nulls.values()]
-    yield "a side has no valid attempt (failed or interrupted)", max((one.invalid for one in every), default=0)
-    yield "a side is not recorded", max((one.unplayed for one in every), default=0)
-    yield "a side has no value (see pairs)", max((one.undefined for one in every), default=0)
-
-
 def group_form(found: Sequence[Comparison], runs: Sequence[Run], seed: int) -> StudyForm:
-    """runs, seed: those of the study."""
+    """Return the printable form of a study of these runs."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
             "format": FORMAT,
             "settings": {one.system.name: one.settings.as_json() for one in found},
             "notes": notes,
-            "systems": [_system_head(one) for one in found],
+            "systems": [
+                {
+                    "system": one.system.name,
+                    "base": one.base,
+                    "groups": list(one.system.names),
+                    "null_pairs": [list(pair) for pair in one.system.nulls],
+                    "comparisons": one.family,
+                    "exchanged": "sessions" if one.system.continued else "topics",
+                    "left_out": [
+                        {
+                            "measure": measure,
+                            "turn": turn,
+                            "group": group,
+                            "base": base,
+                            "invalid": difference.invalid,
+                            "unplayed": difference.unplayed,
+                            "undefined": difference.undefined,
+                        }
+                        for _, (measure, turn), group, base, difference in _differences(one)
+                    ],
+                }
+                for one in found
+            ],
             "seed": seed,
         },
         rows=lambda: _rows(found),
@@ -195,33 +205,9 @@ def _tables(found: Sequence[Comparison], notes: Sequence[str]) -> Iterator[Rende
     yield from (Text(f"note: {note}") for note in notes)
 
 
-def _system_head(found: Comparison) -> dict[str, Any]:
-    """Of a system what is not a figure: what was compared, and pairs that are in no difference."""
-    return {
-        "system": found.system.name,
-        "base": found.base,
-        "groups": list(found.system.names),
-        "null_pairs": [list(pair) for pair in found.system.nulls],
-        "comparisons": found.family,
-        "exchanged": "sessions" if found.system.continued else "topics",
-        "left_out": [
-            {
-                "measure": measure,
-                "turn": turn,
-                "group": group,
-                "base": base,
-                "invalid": one.invalid,
-                "unplayed": one.unplayed,
-                "undefined": one.undefined,
-            }
-            for _, (measure, turn), group, base, one in _differences(found)
-        ],
-    }
-
-
 def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Difference]]:
-    """Of each measure the differences from the base, then those of null pairs: name, measure, group, base,
-    difference."""
+    """Yield, for each measure, the differences from the base and then those of null pairs, as name, measure, group,
+    base and difference."""
     for key in found.measures:
         for group in found.system.names:
             if (one := found.differences.get((key, group))) is not None:
@@ -232,8 +218,8 @@ def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Differ
 
 
 def _rows(found: Sequence[Comparison]) -> Iterator[LongRow]:
-    """The figure of each group, as `harvest score` has it, then the differences. `system` is the group, as `system,
-    group`; `other` the base."""
+    """Yield each group's figure as in `harvest score`, then the differences. `system` is the group, written `system,
+    group`, and `other` the base."""
     for one in found:
         base = LongRow(study="groups", run=one.system.run.path.name, figure="group", unit="value")
         for key in one.measures:

@@ -1,12 +1,12 @@
-"""From runs with groups of users to how far apart the groups lie: what `harvest simulate groups` reckons.
+"""Compare groups of users within runs, for `harvest simulate groups`.
 
-Each run is taken by itself. Its header says which of its systems are one system as several groups meet it, and its
-protocol which groups say the same, so that what lies between them is the system's own chance.
+Each run is compared by itself. Its header says which of its systems are one system with several groups of users, and
+its protocol which groups say the same, so that a difference between those is the system's own randomness.
 """
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,12 +15,11 @@ from harvest.audits.groups import grouped_name, noise_pairs
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material, score_material
-from harvest.studies.scores.trial_values import Key, row_values, share_values
-from recordings.conversations.conversation import Conversation, TrialKey
+from harvest.studies.scores.trial_values import Key, refuse_pooled, row_values, share_values
 from recordings.log.run_folder import Run
 from scoring.inference.losses import End, Lost, WithLost
 from scoring.inference.matched import Difference, compare, difference, within_bounds
-from scoring.library import list_forms, single, understand
+from scoring.library import understand
 from scoring.measures.group_fairness import FAIRNESS, SUMMARY
 from scoring.measures.relevance import RELEVANCE
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
@@ -33,15 +32,16 @@ from scoring.words import Unit, conversation_unit, length
 from topics.errors import InputError, Place
 from topics.identity import generator
 
-# Shares over trials to which each conversation adds its own.
+# Shares over trials to which each conversation contributes.
 _SHARES = (USEFUL, MEAN_USEFUL)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupedSystem:
-    """A system of a run as its groups meet it. name: told apart as `name@run` where several runs have it. names: in the
-    recording, by group, in the audit's order. nulls: pairs of groups that say the same. continued: its sessions go on
-    from topic to topic.
+    """A system of a run with its groups of users.
+
+    `name` is `name@run` if several runs have it. `names` are those in the recording, by group in the audit's order.
+    `nulls` are pairs of groups that say the same. `continued` sessions continue from topic to topic.
     """
 
     name: str
@@ -53,11 +53,14 @@ class GroupedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A system's groups beside each other. base: the group the others are set beside. figures: rows as `harvest score`
-    gives them, by measure and group. differences: of a group to the base, by measure and group. nulls: by measure and
-    pair, of the second to the first, which is the base where that is one of them. family: comparisons that the
-    correction is over. words: of a user's opening, by group: the mean. unit: they are
-    counted in, that of most conversations.
+    """The groups of one system.
+
+    base: the reference group.
+    figures: rows as in `harvest score`, by measure and group.
+    differences: of each group from the base, by measure and group.
+    nulls: differences of null pairs, second minus first; the base comes first if it belongs to the pair.
+    family: number of comparisons in the correction.
+    words, unit: mean length of a user's opening by group, in the unit of most conversations.
     """
 
     system: GroupedSystem
@@ -74,7 +77,7 @@ class Comparison:
 
 
 def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
-    """The systems of `runs` that met groups of users. Raises InputError where a run has none."""
+    """Return the systems of `runs` that met groups of users. Raises InputError for a run without groups."""
     found: list[tuple[str, Run, dict[str, str], bool]] = []
     for run in runs:
         own: dict[str, dict[str, str]] = {}
@@ -100,24 +103,20 @@ def grouped_systems(runs: Sequence[Run]) -> tuple[GroupedSystem, ...]:
     for system, run, names, goes_on in found:
         if len(names) < 2:
             raise InputError(
-                f"{system!r} was played with only one group", place=Place(str(run.path)), advice="play another"
+                f"{system!r} was played with only one group", place=Place(str(run.path)), advice="play a second group"
             )
         folder = run.path.resolve().name
         name = system if often[system] == 1 else f"{system}@{folder if folders[folder] == 1 else run.path}"
-        # The audit's order: a group that was added later stands where the audit has it.
-        order = _group_order(run)
+        # In the audit's order, so that a group added later is in its place.
+        audit = run.header.audit
+        audited = audit.get("groups") if isinstance(audit, dict) else None
+        order = {str(group): place for place, group in enumerate(audited)} if isinstance(audited, list) else {}
         names = dict(sorted(names.items(), key=lambda entry: order.get(entry[0], len(order))))
         protocol = run.header.played_protocol()
         grouped.append(
             GroupedSystem(name, run, names, () if protocol is None else noise_pairs(protocol, tuple(names)), goes_on)
         )
     return tuple(grouped)
-
-
-def _group_order(run: Run) -> dict[str, int]:
-    audit = run.header.audit
-    groups = audit.get("groups") if isinstance(audit, dict) else None
-    return {str(group): place for place, group in enumerate(groups)} if isinstance(groups, list) else {}
 
 
 def compare_groups(
@@ -128,10 +127,12 @@ def compare_groups(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> list[Comparison]:
-    """Every system's groups beside its base group (its first, where `base` is None), in each measure.
+    """Compare every system's groups with its `base` group (by default its first) in each measure.
 
-    measures: those of single conversations; () takes the usual ones. changes: settings instead of the audit's. seed: of
-    resampling. Raises InputError for a base there is not, and a measure that single conversations do not have.
+    measures: of single conversations; () for the usual ones.
+    changes: settings that override the audit's.
+
+    Raises InputError for an unknown base, and for a measure that single conversations do not have.
     """
     found, last = [], None
     for system in systems:
@@ -151,21 +152,12 @@ def _score_run(
 ) -> tuple[Material, ScoreTable, Settings]:
     material = gather_runs(run).material
     settings = scoring_settings(material.scoring, material.topics, material.gold, changes)
-    wanted = measures or _usual(material)
+    of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
+    wanted = measures or [Term(one.name) for one in (*_SHARES, *of_gold)]
     for term in wanted:
         for measure in understand(term, settings, material.topics, load_schema(SHIPPED)):
-            one = measure.declaration
-            if measure.form is not None or (one.of != "conversation" and one not in _SHARES):
-                raise InputError(
-                    f"{term} is computed over many conversations at once, so two conversations are not a pair",
-                    allowed=list_forms((*_SHARES, *single())),
-                )
+            refuse_pooled(term, measure, "two conversations are not a pair", _SHARES)
     return material, score_material(material, changes, seed=seed, measures=wanted, only=True), settings
-
-
-def _usual(material: Material) -> list[Term]:
-    of_gold = (RELEVANCE, FAIRNESS, SUMMARY) if material.gold is not None else ()
-    return [Term(one.name) for one in (*_SHARES, *of_gold)]
 
 
 def _compare_group(
@@ -230,7 +222,10 @@ def _compare_group(
         [max(noise[key], default=math.nan) for key, _ in tested],
         level=settings.level,
     )
-    unit = _unit(material, names.values(), settings)
+    units = Counter(
+        conversation_unit(one, settings.unit) for one in material.finished if one.key.system in names.values()
+    )
+    unit: Unit = "characters" if units["characters"] > units["words"] else "words"
     return Comparison(
         system=system,
         base=base,
@@ -250,24 +245,14 @@ def _compare_group(
 
 
 def _without_a_pair(material: Material, one: str, other: str) -> tuple[int, int]:
-    """How many trials are no pair: because a side is invalid, and because a side is not recorded."""
+    """Return the numbers of trials without a pair because a side is invalid, and because a side is not recorded."""
     sides = (one, other)
-    done = Counter((key.topic, key.trial) for key in _keys(material.finished) if key.system in sides)
+    done = Counter((one.key.topic, one.key.trial) for one in material.finished if one.key.system in sides)
     lost = {(key.topic, key.trial) for key in material.invalid if key.system in sides}
     planned = {(key.topic, key.trial) for key in material.planned if key.system in sides}
     return len(lost), len((planned | done.keys()) - lost - {trial for trial, count in done.items() if count == 2})
 
 
-def _unit(material: Material, systems: Collection[str], settings: Settings) -> Unit:
-    """What positions count in most conversations of these systems."""
-    units = Counter(conversation_unit(one, settings.unit) for one in material.finished if one.key.system in systems)
-    return "characters" if units["characters"] > units["words"] else "words"
-
-
 def _opening(material: Material, system: str, unit: Unit) -> float:
     counts = [length(one.turns[0].said, unit) for one in material.finished if one.key.system == system and one.turns]
     return sum(counts) / len(counts) if counts else math.nan
-
-
-def _keys(conversations: Iterable[Conversation]) -> Iterator[TrialKey]:
-    return (one.key for one in conversations)

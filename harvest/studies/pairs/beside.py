@@ -1,7 +1,7 @@
-"""Two conversations beside each other, turn by turn, with the words that differ marked.
+"""Print two conversations next to each other, turn by turn, with differing words marked.
 
-In two columns where each gets at least 36 characters, else one below the other. On a terminal with colours the words
-that only one side has are coloured and underlined; everywhere else they stand between ⟦ and ⟧.
+They are in two columns if each gets at least 36 characters, else one below the other. Words that only one side has
+are coloured and underlined on a terminal with colours, and enclosed in ⟦ and ⟧ elsewhere.
 """
 
 import math
@@ -20,9 +20,9 @@ from protocols.labels import USEFUL
 from recordings.conversations.conversation import Conversation, SystemTurn, Turn
 from topics.counting import pluralize
 
-_NARROWEST = 36  # columns for each of two; with fewer, one is put below the other
+_NARROWEST = 36  # columns for each side; with fewer, one is printed below the other
 _BETWEEN = " │ "
-# Below this share of common words nearly everything differs, and marks would only make it harder to read.
+# Below this share of common words nearly everything differs, and marks would make it harder to read.
 _FEW = 0.3
 
 # Characters of what came with an answer; `harvest show` of one conversation has more.
@@ -32,12 +32,16 @@ _MARKS = ("bold underline red", "bold underline blue")
 
 
 def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Console) -> Iterator[Text]:
-    """The lines of one pair, none wider than the console but where a word is."""
+    """Yield the lines of one pair, no wider than the console unless a word is."""
     page = _Page(console)
     flipped = set(pair.flipped)
     yield from page.across(Text(printable(f"{pair.topic} · trial {pair.trial}", line=True), style="bold"))
     both = (pair.left, pair.right)
-    yield from page.beside(*(_title(side, one) for side, one in zip(sides, both, strict=True)))
+    titles = [
+        f"{side.name} · attempt {one.attempt}" if one and one.attempt > 1 else side.name
+        for side, one in zip(sides, both, strict=True)
+    ]
+    yield from page.beside(*(Text(printable(title, line=True), style="bold") for title in titles))
     yield page.rule()
     turns = [{turn.number: turn for turn in one.turns} if one else {} for one in both]
     for place, number in enumerate(sorted(turns[0].keys() | turns[1].keys())):
@@ -51,7 +55,7 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
 
 
 def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
-    """`M002  trial 1  A: x o  B: x x  differ at S2`."""
+    """Return a line such as `M002  trial 1  A: x o  B: x x  differ at S2`."""
     told = [f"{pair.topic}  trial {pair.trial}"]
     for side, one in zip(sides, (pair.left, pair.right), strict=True):
         told.append(f"{side.name}: {(label_line(one) or outcome_words(one)) if one else 'no valid attempt'}")
@@ -61,7 +65,7 @@ def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
 
 
 def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Side]) -> Iterator[str]:
-    """How often labels differ by turn, next to how often those of one system do from trial to trial."""
+    """Say how often labels differ by turn, compared with trials of one system."""
     names = [printable(side.name, line=True) for side in sides]
     for one in differences:
         count = sum(one.by_labels.values())
@@ -77,7 +81,7 @@ def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Sid
 
 
 class _Page:
-    """Where lines end: two columns, or one below the other."""
+    """The layout of lines: two columns, or one below the other."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -112,7 +116,7 @@ class _Page:
             yield line
 
     def marked(self, text: str, apart: Sequence[tuple[int, int]], side: int) -> Text:
-        """The text with what differs coloured, or between brackets."""
+        """Return the text with its differing stretches coloured or in brackets."""
         found = Text()
         at = 0
         for start, end in apart:
@@ -128,11 +132,6 @@ class _Page:
         for line in lines:
             line.rstrip()
         return list(lines)
-
-
-def _title(side: Side, conversation: Conversation | None) -> Text:
-    attempt = f" · attempt {conversation.attempt}" if conversation and conversation.attempt > 1 else ""
-    return Text(printable(f"{side.name}{attempt}", line=True), style="bold")
 
 
 def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) -> Iterator[Text]:
@@ -163,11 +162,16 @@ def _asker(number: int, turn: Turn) -> Text:
 def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None, *, flipped: bool) -> Iterator[Text]:
     replies = [turn.reply if turn else None for turn in (mine, other)]
     found = None
-    parts = [_parts(reply) for reply in replies]
+    parts = [
+        [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)] if reply else [] for reply in replies
+    ]
     if replies[0] and replies[1]:
         found = compare_words(replies[0].answer.text, replies[1].answer.text)
         flip = ("labels differ; ", "bold") if flipped else ""
-        said = _told(found, replies[0], replies[1]) + _told_of_parts(*parts)
+        came = "; what came with it differs"
+        if Counter(parts[0]) == Counter(parts[1]):
+            came = f"; the same {pluralize(len(parts[0]), 'part')} came with it" if parts[0] else ""
+        said = _compared_words(found, replies[0], replies[1]) + came
         yield from page.across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
     own = [list((Counter(parts[side]) - Counter(parts[1 - side])).elements()) for side in (0, 1)]
     told = [
@@ -177,7 +181,7 @@ def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None
     yield from page.beside(told[0], told[1])
 
 
-def _told(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
+def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
     if mine.answer.text == other.answer.text:
         return "the same text"
     if not found.compared:
@@ -190,17 +194,6 @@ def _told(found: WordDifferences, mine: SystemTurn, other: SystemTurn) -> str:
     return share + (", so none are marked" if found.common < _FEW else "")
 
 
-def _parts(reply: SystemTurn | None) -> list[str]:
-    """What came with an answer, as `harvest show` lists it."""
-    return [*part_lines(reply.answer), *(f"note: {note}" for note in reply.notes)] if reply else []
-
-
-def _told_of_parts(mine: Sequence[str], other: Sequence[str]) -> str:
-    if Counter(mine) != Counter(other):
-        return "; what came with it differs"
-    return f"; the same {pluralize(len(mine), 'part')} came with it" if mine else ""
-
-
 def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
     if found is None or found.common < _FEW:
         return ()
@@ -208,7 +201,8 @@ def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]
 
 
 def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
-    """apart: where its text differs from the other side's. parts: what came with it alone."""
+    """Return one side's answer. `apart` are the differing stretches of its text; `parts` is what only this answer
+    came with."""
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()

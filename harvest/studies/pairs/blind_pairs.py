@@ -1,7 +1,7 @@
-"""Blind pairs: conversations of two systems in the same trial of a topic, shuffled, each on a side drawn by chance.
+"""Blind pairs: conversations of two systems in the same trial of a topic, in random order and on random sides.
 
-draw_pairs(…)       which pairs, in which order, on which sides
-PairKey             which conversation stands where: kept apart from the sheet
+draw_pairs(…)       choose pairs, their order and their sides
+PairKey             which conversation is where, stored apart from the sheet
 """
 
 import json
@@ -23,7 +23,7 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True)
 class DrawnPair:
-    """topic, trial: which both conversations are of."""
+    """A drawn pair of conversations in one trial of one topic."""
 
     topic: str
     trial: int
@@ -32,7 +32,7 @@ class DrawnPair:
 
 
 class KeptPair(StrictModel):
-    """left, right: the systems. text: a hash of what the row of the sheet shows."""
+    """A pair in the key. `left` and `right` are systems; `text` is a hash of the row in the sheet."""
 
     topic: str
     trial: Annotated[int, Field(ge=1)]
@@ -42,8 +42,8 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """`harvest-pairs/1`. sheet: the name of the file. pairs: by number. runs: `harvest.studies.runs.sources`.
-    clusters: the cluster of each topic that names one."""
+    """The `harvest-pairs/1` key of a sheet. `pairs` are by number; `runs` are sources
+    (`harvest.studies.runs.sources`); `clusters` maps topics to their clusters."""
 
     format: Literal["harvest-pairs/1"]
     sheet: str
@@ -57,19 +57,19 @@ class PairKey(StrictModel):
         return {int(number): pair for number, pair in self.pairs.items()}
 
     def text(self) -> str:
-        """The file."""
+        """The content of the file."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
 
 
 def draw_pairs(
     sides: Sequence[Side], *, topics: Sequence[str] = (), most: int | None = None, seed: int = 0
 ) -> tuple[DrawnPair, ...]:
-    """Every pair of `sides`, in every trial that both finished, in an order drawn by `seed`.
+    """Return every pair of `sides` in every trial that both finished, in an order drawn by `seed`.
 
-    Of the pairs of two systems each stands on the left in half (the odd one by chance). topics: of these only; () takes
-    all. most: of each pair of systems at most so many, spread over the topics as evenly as there are.
+    Within the pairs of two systems, each is on the left in half (the odd one by chance). `topics` restricts the
+    topics, () for all. `most` limits the pairs of two systems, spread as evenly as possible over topics.
 
-    Raises InputError where two sides have no trial in common.
+    Raises InputError if two sides have no trial in common.
     """
     found: list[DrawnPair] = []
     for one, other in combinations(sides, 2):
@@ -81,7 +81,8 @@ def draw_pairs(
         ]
         if not both:
             raise InputError(
-                f"{one.name!r} and {other.name!r} finished no trial in common", advice="list what was played: show RUN"
+                f"{one.name!r} and {other.name!r} finished no trial in common",
+                advice="list the played trials: harvest show RUN",
             )
         shuffled = [both[i] for i in rng.permutation(len(both))]
         turn: dict[str, int] = {}
@@ -102,7 +103,7 @@ def draw_pairs(
 
 
 def pair_key(sheet: str, sides: Sequence[Side], drawn: Sequence[DrawnPair], texts: Sequence[str], seed: int) -> PairKey:
-    """texts: of each pair, a hash of what its row shows."""
+    """Return the key. `texts` are hashes of the rows in the sheet."""
     runs = list({id(side.run): side.run for side in sides}.values())
     kept: Mapping[str, KeptPair] = {
         str(number): KeptPair(

@@ -1,4 +1,4 @@
-"""Conversations of two systems on the same topic in the same trial, and where the labels of their turns differ."""
+"""Conversations of two systems in the same trial of a topic, and the turns whose labels differ."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.log.run_folder import Run
 from topics.errors import InputError
 
-_MOST_NAMES = 8  # in a sentence; of the others, how many
+_MOST_NAMES = 8  # in a sentence; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A system as one run recorded it. name: `system`, or `system@run` where several runs recorded it."""
+    """A system in one run, named `system`, or `system@run` if several runs recorded it."""
 
     name: str
     system: str
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ConversationPair:
-    """The valid conversations of two sides in one trial on one topic; None where a side has no valid attempt at it."""
+    """Two sides' valid conversations in one trial of a topic; None for a side without a valid attempt."""
 
     topic: str
     trial: int
@@ -37,7 +37,7 @@ class ConversationPair:
 
     @property
     def flipped(self) -> tuple[int, ...]:
-        """The turns, from 1, that have a label on both sides, and not the same."""
+        """The turns, from 1, whose labels on both sides differ."""
         if self.left is None or self.right is None:
             return ()
         other = _labels(self.right)
@@ -48,9 +48,10 @@ class ConversationPair:
 class LabelDifference:
     """How often the labels of one turn differ.
 
-    n: trials in which both sides have a label there. by_labels: how many have which two labels, the differing ones
-    only. within: for each side, the share of pairs of its own trials on one topic whose labels differ, over all topics
-    (from 0 to 1, NaN where no topic has two labelled trials): what chance alone does to one system.
+    n: trials in which both sides have a label there.
+    by_labels: number of trials by pair of differing labels.
+    within: for each side, the share of pairs of its own trials on one topic whose labels differ, over all topics, in
+        [0, 1]; the variation of one system by chance, or NaN if no topic has two labelled trials.
     """
 
     turn: int
@@ -60,8 +61,10 @@ class LabelDifference:
 
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
-    """The two sides that `A,B` names. A system that several of the runs recorded is named `system@run`, the run as its
-    folder, or its path where folders share a name. Raises InputError for what is not two of them.
+    """Return the two sides named by `A,B`.
+
+    A system that several runs recorded is named `system@run`, with the run's folder, or its path if folders share a
+    name. Raises InputError unless two sides are named.
     """
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]
@@ -84,7 +87,7 @@ def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
 
 
 def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...]:
-    """The sides of these names, in this order; () takes all that there are. Raises InputError for an unknown name."""
+    """Return the named sides in this order, or all for (). Raises InputError for an unknown name."""
     known = _sides(runs)
     for name in names:
         if name not in known:
@@ -93,7 +96,6 @@ def all_sides(runs: Sequence[Run], names: Sequence[str] = ()) -> tuple[Side, ...
 
 
 def _sides(runs: Sequence[Run]) -> dict[str, Side]:
-    """Every name that a side may be given, the shortest first."""
     systems = [
         list(dict.fromkeys((*run.header.systems, *(one.key.system for one in run.conversations)))) for run in runs
     ]
@@ -114,7 +116,7 @@ def _list_known(known: Mapping[str, Side]) -> str:
 
 
 def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
-    """A pair for every trial that either side has tried, topics in the order of the recording."""
+    """Return a pair for every trial that either side tried, with topics in recorded order."""
     tried = [
         dict.fromkeys((one.key.topic, one.key.trial) for one in side.run.conversations if one.key.system == side.system)
         for side in (left, right)
@@ -133,7 +135,7 @@ def pair_conversations(left: Side, right: Side) -> tuple[ConversationPair, ...]:
 
 
 def label_differences(pairs: Sequence[ConversationPair]) -> Iterator[LabelDifference]:
-    """For every turn that has a label on both sides of some pair, in order."""
+    """Return the differences at each turn that is labelled on both sides of some pair."""
     labelled = [(_labels(one.left), _labels(one.right)) for one in pairs if one.left and one.right]
     for turn in sorted({turn for mine, others in labelled for turn in mine.keys() & others.keys()}):
         both = [(mine[turn], others[turn]) for mine, others in labelled if turn in mine and turn in others]

@@ -1,4 +1,4 @@
-"""A recorded conversation in short: its labels, its outcome, and its row in a listing."""
+"""A recorded conversation in brief: its labels, its outcome, and its row in a listing."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 
 def label_line(conversation: Conversation) -> str:
-    """The labels of its replies, `?` for one that has none: `x o`."""
+    """Return the labels of its replies, such as `x o`, with `?` for a missing one."""
     return " ".join(turn.label or "?" for turn in conversation.turns if turn.reply is not None)
 
 
 def outcome_words(conversation: Conversation) -> str:
-    """How it ended, with the reason where the kind does not say enough: `invalid (timeout)`."""
+    """Return the outcome, with the reason if the kind says too little: `invalid (timeout)`."""
     outcome = conversation.outcome
     if outcome is None:
         return "interrupted"
-    told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # an import need not give one
+    told = outcome.kind in ("invalid", "user-stopped") and outcome.reason  # imports may have no reason
     return f"{outcome.kind} ({outcome.reason})" if told else outcome.kind
 
 
 def choice_line(choice: Choice, done: str) -> str:
-    """What a user chose among, in words. done: the act, or why it left."""
+    """Describe a user's options. `done` is the act taken, or the reason for leaving."""
     found = []
     if choice.took:
         found.append(f"took the answer for {choice.took}")
@@ -51,8 +51,8 @@ def choice_line(choice: Choice, done: str) -> str:
 
 
 def fault_words(turn: WordedTurn) -> str:
-    """What is wrong with a turn that a model worded, and how much of what was meant it keeps."""
-    from simulators.llm.faults import FAULTS  # late: only some runs have such turns
+    """Describe the fault of a turn worded by a model, and the share of the intended words that it keeps."""
+    from simulators.llm.faults import FAULTS  # imported late: only some runs have such turns
 
     kept = "" if turn.kept != turn.kept else f"; {100 * turn.kept:.0f}% of the words that were meant are kept"
     return f"{turn.fault} ({FAULTS[turn.fault]}{kept})"
@@ -63,7 +63,7 @@ def _share(share: float) -> str:
 
 
 def part_lines(answer: Answer) -> list[str]:
-    """What came with the text of an answer, a line each."""
+    """Return a line for each thing that came with the text of an answer."""
     lines = []
     for source in answer.sources:
         named = f"{source.title}: {source.href}" if source.title and source.href else source.title or source.href
@@ -86,7 +86,7 @@ def part_lines(answer: Answer) -> list[str]:
 
 
 def conversation_row(conversation: Conversation, *, whole: bool) -> dict[str, Any]:
-    """The row of a `harvest-listing/1`. whole: with everything that was said."""
+    """Return the row for `harvest-listing/1`. With `whole`, it includes everything that was said."""
     row: dict[str, Any] = {
         **asdict(conversation.key),
         "id": conversation.trial_id,

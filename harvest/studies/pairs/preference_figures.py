@@ -1,10 +1,9 @@
-"""What people prefer, for people, as JSON and in long form."""
+"""Print people's preferences, and return them as JSON and long-form rows."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +11,7 @@ from rich.text import Text
 from harvest.judging.sheets.pair_sheet import UNCHECKED
 from harvest.studies.pairs.preferences import PreferenceStudy, Preferred, Side
 from harvest.tables.comparison_words import p_text
+from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, interval_cells
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
@@ -32,7 +32,7 @@ _DETAILS = (
 
 
 def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
-    """First one sentence for each two systems, then figures, then what may have led people."""
+    """Yield a sentence for each pair of systems, the figures, and possible biases."""
     for one in found.systems:
         yield Text(_sentence(one, found.level), style="bold")
     yield _figures(found)
@@ -90,10 +90,8 @@ def _sentence(one: Preferred, level: float) -> str:
 
 
 def _figures(found: PreferenceStudy) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("systems", overflow="fold", min_width=12, max_width=30)
-    for heading in ("preferred [low, high]\ntopics like these", "p", "W/T/L", "pairs", "topics"):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    headings = ("preferred [low, high]\ntopics like these", "p", "W/T/L", "pairs", "topics")
+    table = figure_table("systems", headings, min_width=12, max_width=30)
     for one in found.systems:
         table.add_row(
             Text(f"{printable(one.first, line=True)} over {printable(one.second, line=True)}"),
@@ -153,8 +151,8 @@ def preference_form(found: PreferenceStudy) -> StudyForm:
 
 
 def _rows(found: PreferenceStudy) -> Iterator[LongRow]:
-    """Of each two systems how far the first is preferred, in all topics and in each, and by how many judgments; then
-    the side of each person and of all, and how far people agree."""
+    """Yield, for each pair of systems, the preference overall and by topic and the counts of judgments; then the side
+    bias of each person and of all, and the agreement."""
     base = LongRow(
         study="preferences",
         run=", ".join(str(one.get("run", "")) for one in found.key.runs),

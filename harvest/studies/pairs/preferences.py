@@ -1,8 +1,8 @@
-"""From filled-in sheets of blind pairs to preferences: which system people would rather have had, and how sure that is.
+"""Compute preferences between systems from completed sheets of blind pairs.
 
-A judgment counts 1 where the first system is preferred, 1/2 for a tie, 0 where the other is. Judgments of one pair are
-averaged, then the pairs of a topic, then topics: so the figure speaks of topics like these, whoever judged most. Topics
-of one cluster are one unit of the interval and of p. What people were unsure of is counted, and is in no figure.
+A judgment counts 1 if the first system is preferred, 1/2 for a tie, and 0 otherwise. Judgments are averaged within a
+pair, pairs within a topic, and then topics, so the figure is about topics like these, no matter who judged most.
+Topics of one cluster are one unit of the interval and of p. Unsure judgments are counted but are in no figure.
 """
 
 import math
@@ -28,11 +28,16 @@ Said = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """Two systems. value: how far `first` is preferred over `second`, from 0 to 1; 1/2 is neither; NaN where nobody
-    judged. p: two-sided, by exchanging the systems within topics; p_corrected: over all pairs of systems (Holm).
-    told: whether one is preferred: p_corrected is small enough, and the interval excludes 1/2. judged: judgments that
-    are in the figure. pairs, topics, clusters: these are of; clusters count the units, topics without one by
-    themselves. wins, losses: for and against `first`. by_topic: the figure of each topic."""
+    """A preference between two systems.
+
+    value: preference for `first`, in [0, 1]; 1/2 is neither; NaN without judgments.
+    p: two-sided, by exchanging the systems within topics; `p_corrected` over all pairs of systems (Holm).
+    told: whether one is preferred, as p_corrected is small enough and the interval excludes 1/2.
+    judged: judgments in the figure.
+    pairs, topics, clusters: numbers of each in the figure; a topic without a cluster counts as its own.
+    wins, losses: judgments for and against `first`.
+    by_topic: the value of each topic.
+    """
 
     first: str
     second: str
@@ -54,9 +59,11 @@ class Preferred:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """How often the conversation on the left is preferred, of `decided` judgments (no tie, not unsure). who: a person,
-    or "" for all together. share: from 0 to 1, a mean over pairs, NaN without one. p: that chance alone would be as far
-    from 1/2, sides having been drawn by chance."""
+    """How often the conversation on the left is preferred, among `decided` judgments (neither tie nor unsure).
+
+    `who` is a person, or "" for all. `share` is a mean over pairs in [0, 1], or NaN without one. `p` is for a share
+    as far from 1/2 by chance alone, since sides were drawn at random.
+    """
 
     who: str
     share: float
@@ -67,7 +74,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStudy:
-    """people: who judged. handed_out: pairs of the key; unjudged: those nobody gave a choice for."""
+    """Preferences of `people` between systems. `handed_out` counts the pairs in the key, `unjudged` those without a
+    choice."""
 
     key: PairKey
     level: float
@@ -81,7 +89,7 @@ class PreferenceStudy:
 
 
 def read_key(path: str | PathLike[str]) -> PairKey:
-    """Raises InputError, with its place, for a file that is no key of blind pairs."""
+    """Read a key of blind pairs. Raises InputError, with its place, for an invalid file."""
     key = read_json_document(path, PairKey, "the key of a sheet of pairs", "harvest annotate RUN --pairs FILE")
     for number, pair in key.pairs.items():
         if not (number.isascii() and number.isdecimal()) or pair.left == pair.right:
@@ -101,10 +109,12 @@ def preferences(
     level: float = 0.95,
     seed: int = 0,
 ) -> PreferenceStudy:
-    """What `said` comes to. clusters: the cluster of each topic that is in one; None: as the key has them. level: of
-    intervals, in (0, 1). seed: of exchanges.
+    """Compute preferences from judgments `said`.
 
-    Raises InputError where one person judged a pair twice.
+    clusters: the cluster of each topic that has one; None for those in the key.
+    level: of intervals, in (0, 1).
+
+    Raises InputError if one person judged a pair twice.
     """
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:

@@ -1,4 +1,4 @@
-"""Which words of two texts differ: what is read first where two conversations stand beside each other."""
+"""Find the words that differ between two texts."""
 
 import math
 import re
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-# Pairs of equal words that are looked at once. The comparison of two texts beyond it would keep a reader waiting.
+# Most pairs of equal words in two texts; comparing more would keep a reader waiting.
 _MOST_STEPS = 4_000_000
 
-# A letter of a script without blanks between words is a word of its own; an address is one word.
+# Each letter of a script without spaces between words is a word; so is a whole URL.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(
     rf"(?:https?://|www\.)[^\s{_UNSPACED}]+|[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+(?:['’\-](?:(?![{_UNSPACED}])\w)+)*"
@@ -22,12 +22,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class WordDifferences:
-    """What differs between two texts.
+    """The differences between two texts.
 
-    left, right: stretches of each text, from character to before character, that the other does not have there; white
-    space and line ends count for nothing. common: 2M / (a + b) of a and b words, M of them the same and in the same
-    order (Ratcliff & Obershelp's, as `difflib` has it), from 0 to 1; NaN where neither has a word, or the texts are too
-    long to be compared. compared: False where they are too long; then nothing is marked.
+    left, right: stretches [start, end) of each text that the other lacks there; white space does not count.
+    common: 2M / (a + b) for a and b words of which M are the same in the same order (Ratcliff and Obershelp, as in
+        `difflib`), in [0, 1]; NaN if neither text has a word, or if they are too long.
+    compared: False if the texts are too long; then nothing is marked.
     """
 
     left: tuple[Span, ...]
@@ -37,8 +37,9 @@ class WordDifferences:
 
 
 def compare_words(left: str, right: str) -> WordDifferences:
-    """The words of two texts that differ. A word is also each sign of punctuation and each letter of a script that has
-    no blanks between words; capitals differ from small letters.
+    """Compare two texts by words.
+
+    Each punctuation mark, and each letter of a script without spaces between words, is a word. Case matters.
     """
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
@@ -65,7 +66,6 @@ def compare_words(left: str, right: str) -> WordDifferences:
 
 
 def _same(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many words both begin with."""
     return next(
         (i for i, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), min(len(left), len(right))
     )
