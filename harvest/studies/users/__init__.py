@@ -1,1 +1,1 @@
-"""Users learnt from people, populations of users, and what another user would have met."""
+"""Users learnt from people, populations of users, and counterfactual users."""

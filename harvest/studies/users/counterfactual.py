@@ -1,12 +1,13 @@
-"""What the figures of a run would be with another user, from its recordings alone: no system is asked again.
+"""Estimate a run's figures with another user from its recordings alone; no system is contacted.
 
-Each conversation counts with the probability that the other user takes its path, divided by that of the users it was
-drawn from: of every decision of the user, its words and whether it leaves, given the answers. Users without a model
-know these probabilities exactly (`simulators.path_probability`). The trials of a population were drawn from all its
-members together, whichever was recorded: that probability is the divisor, which keeps weights low.
+Each conversation is weighted by the probability that the other user takes its path, divided by that of the users it
+was drawn from: the probabilities of the user's every decision, both words and leaving, given the answers. Users
+without a model know them exactly (`simulators.path_probability`). Trials of a population were drawn from all its
+members together, whichever was recorded; dividing by that joint probability keeps weights low.
 
-What the other user may do and the played ones never do is in no recording, and no weight makes up for it: it is named,
-and nothing is foretold. `scoring.inference.foretold` says when the weights are too few, and what the interval is.
+If the other user may do something that the played users never do, no recording has it and no weight makes up for it:
+the act is named, and nothing is estimated. `scoring.inference.foretold` decides when the weights are too few and
+computes the interval.
 """
 
 import math
@@ -44,14 +45,14 @@ from topics.topic import Topic
 # Smaller probabilities count as 0: they are rounding errors and not acts.
 _SURE = 1e-9
 
-# What the streams of users are named after: the user that plays protocols.
+# Random streams are named after the user that plays protocols.
 PLAYED_BY = "scripted"
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Something that the other user may do and those that were played never do. act: what it is called. probability:
-    that the other one does it there. where: the conversation, and the user turn (from 1)."""
+    """Something that the other user may do and the played ones never do. `act` is its name and `probability` that of
+    the other user doing it there. `where` is the conversation and the user turn, from 1."""
 
     act: str
     probability: float
@@ -60,8 +61,8 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One conversation as the other user would have it. weight: at least 0. unseen: the likeliest act that the played
-    users never do; None without such a decision. cut: the user failed, so what it decided last is not known."""
+    """One conversation under the other user. `weight` is at least 0; `unseen` is the likeliest act that the played
+    users never do, or None; `cut` says that the user failed, so its last decision is unknown."""
 
     weight: float
     unseen: Unseen | None = None
@@ -70,8 +71,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class WithOther:
-    """One measure of one system. played: the mean as it was played; NaN without a value. foretold: with the other user;
-    its interval's note says why nothing is."""
+    """One measure of one system. `played` is the mean as played, NaN without a value. `foretold` is the estimate with
+    the other user; the note of its interval says why there is none."""
 
     system: str
     key: Key
@@ -86,8 +87,8 @@ class WithOther:
 
 @dataclass(frozen=True, slots=True)
 class Counterfactual:
-    """What a run says of another user. other: its name. users: by system, whom it met, by share. unseen: by system, an
-    act of the other user that was never played."""
+    """A run's figures with another user. `users` gives, by system, the shares of the users it met; `unseen` gives, by
+    system, an act of the other user that was never played."""
 
     run: Run
     other: str
@@ -106,11 +107,13 @@ def counterfactual(
     changes: Mapping[str, Any] | None = None,
     judges: Judges | None = None,
 ) -> Counterfactual:
-    """The figures of every system of the run, had it met the user `other`.
+    """Estimate the figures of every system of the run if it had met the user `other`.
 
-    other: a member of the run's population, one of its arms, or a YAML file of users. measures: of single conversations
-    and with two ends; () takes ave%useful. Raises InputError for a user that is not known, or that cannot be listed,
-    for measures of other kinds, and for conversations that the recorded users cannot have had.
+    other: a member of the run's population, one of its arms, or a YAML file of users.
+    measures: of single conversations with a bounded range; () for ave%useful.
+
+    Raises InputError for an unknown user or one without listable choices, for measures of other kinds, and for
+    conversations that the recorded users cannot have had.
     """
     users = recorded_users(run)
     name, target = users.find(other)
@@ -153,13 +156,13 @@ def _refuse(measure: Measure) -> None:
     allowed = f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}"
     if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
         raise InputError(
-            f"{measure.name} is a share of the conversations that came so far, which the user decides, too",
+            f"{measure.name} is a share of the conversations that reached the turn, which depends on the user, too",
             allowed=allowed,
             advice=f"ask for {MEAN_USEFUL.name}, or play the other user: harvest run",
         )
     if not all(map(math.isfinite, declared.range)):
         raise InputError(
-            f"{measure.name} has no largest value, so what was not played may be anything",
+            f"{measure.name} has no largest value, so unplayed conversations are unbounded",
             allowed=f"measures with a smallest and a largest value, such as {MEAN_USEFUL.name}",
             advice="play the other user: harvest run",
         )
@@ -168,14 +171,13 @@ def _refuse(measure: Measure) -> None:
 def _paths(
     system: str, users: RecordedUsers, met: Drawn, target: EnumerableUser, material: Material
 ) -> Iterator[tuple[Trial, Path]]:
-    """Of each valid conversation of the system, its path."""
     topics = {topic.id: topic for topic in material.topics.topics}
     ended = [one for one in material.conversations if one.key.system == system and one.outcome is not None]
     drawn = Counter({(one.key.topic, one.key.trial): one.member for one in ended}.values())
     finished = [one for one in material.finished if one.key.system == system]
     valid = Counter(one.member for one in finished)
     played = [users.build(name) for name in met.shares]
-    # Of whom more was lost there is less among what is left.
+    # Users who lost more are underrepresented in what is left.
     left = [
         share * (valid[name] / drawn[name] if drawn[name] else 1.0) if len(met.shares) > 1 else share
         for name, share in met.shares.items()
@@ -199,8 +201,10 @@ def follow(
     seed: int,
     traits: Mapping[str, object],
 ) -> Path:
-    """How likely the `target` is to take the path of a conversation, compared with the users that it was drawn
-    from. seed: of the run. Raises InputError if none of these can have taken it."""
+    """Return how likely `target` is to take the path of a conversation, relative to the users it was drawn from.
+
+    `seed` is that of the run. Raises InputError if none of these users can have taken it.
+    """
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)
@@ -225,7 +229,6 @@ def follow(
 
 
 def _decisions(one: Conversation) -> Iterator[Decision]:
-    """Every decision of the user's side that was recorded."""
     seen: Observation | None = None
     for turn in one.turns:
         yield Decision(seen, turn.said, act=turn.act or turn.state, back=bool(turn.session))
@@ -233,7 +236,7 @@ def _decisions(one: Conversation) -> Iterator[Decision]:
             return
         seen = Observation(turn.reply.answer)
     outcome = one.outcome
-    # Where the system ended it, or the user failed, nothing that the user decided came after the last answer.
+    # If the system ended it, or the user failed, there is no decision after the last answer.
     if outcome is not None and outcome.kind != "system-ended" and not is_cut_short(outcome):
         yield Decision(seen, None, outcome.kind, outcome.reason)
 
@@ -286,7 +289,6 @@ def _foretell(
 
 
 def _in_range(found: Foretold, least: float, most: float) -> Foretold:
-    """As the measure is scaled."""
     if (least, most) == (0, 1):
         return found
     one, size = found.interval, most - least

@@ -1,22 +1,21 @@
-"""Figures with another user than the one that was played, for people and as rows."""
+"""Print a run's figures with another user, and return them as rows."""
 
 import math
 from collections.abc import Iterator
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.users.counterfactual import Counterfactual, WithOther
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.inference.foretold import FEWEST_CONVERSATIONS
 from scoring.inference.interval import FEWEST
 from scoring.table import shown_value
 
 FORMAT = "harvest-counterfactual/1"
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DIGITS = 12  # fewer than a float has, so that all machines print the same
 _LEGEND = (
     "played: the mean over topics, as it was played",
     "with {other} [low, high]: foretold from the same conversations, each with the probability that {other} takes its "
@@ -28,18 +27,10 @@ _LEGEND = (
 
 
 def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
-    """One table over all systems, and why a figure is missing."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("system", overflow="fold", min_width=10, max_width=26)
-    for heading in (
-        "played",
-        f"with {printable(found.other, line=True)} [low, high]",
-        "n",
-        "eff. n",
-        "eff. topics",
-        "seen",
-    ):
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    """Yield one table over all systems, and the reason for each missing figure."""
+    other = f"with {printable(found.other, line=True)} [low, high]"
+    headings = ("played", other, "n", "eff. n", "eff. topics", "seen")
+    table = figure_table("system", headings, min_width=10, max_width=26)
     for label in dict.fromkeys(one.label for one in found.figures):
         table.add_row(Text(label, style="bold"))
         for one in found.figures:
@@ -53,7 +44,7 @@ def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
 
 
 def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:
-    """What the columns mean."""
+    """Explain the columns."""
     words = {
         "other": printable(found.other, line=True),
         "level": 100 * found.settings.level,
@@ -77,7 +68,7 @@ def _cells(one: WithOther) -> tuple[str, ...]:
 
 
 def counterfactual_rows(found: Counterfactual) -> Iterator[dict[str, Any]]:
-    """A row for each system and measure."""
+    """Yield a row for each system and measure."""
     for one in found.figures:
         name, turn = one.key
         told, unseen = one.foretold, found.unseen.get(one.system)

@@ -1,9 +1,10 @@
-"""From dialogues to a fitted user: counts with intervals, stop models, and what the fit is worth on other users."""
+"""Fit a user to dialogues: counts with intervals, stop models, and held-out likelihood."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -24,21 +25,20 @@ from topics.errors import InputError
 from topics.identity import derived_seed
 
 Answers = Literal["nothing", "labels"]
-_DIGITS = 6  # a simulation is not known to more
-_MANY, _SELDOM = 12, 5  # acts; times that an act is seen
+_DIGITS = 6  # the precision of a simulation
+_MANY, _SELDOM = 12, 5  # number of acts; occurrences of an act
 
-# The stop models that are fitted, in this order; two-alpha where answers are labelled.
+# The fitted stop models, in order; two-alpha only if answers are labelled.
 STOP_MODELS = ("geometric", "two-alpha", "hazard")
 
-# What can make a fitted user leave: the table of acts with its rows by turn and last act, that table with rows over
-# all turns, or a stop model.
+# What decides when a fitted user leaves: the table of acts by turn and last act, the table over all turns, or a model.
 LEAVING = ("turn-and-act", "table", *STOP_MODELS)
 
 _ENOUGH = markov.Options.model_validate({}).enough
 
 
 def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> tuple[ActSequence, ...]:
-    """The dialogues as `simulators.act_table` takes them: of an answer that is not looked at nothing is known."""
+    """Convert dialogues for `simulators.act_table`; with answers "nothing", every answer is unknown."""
     return tuple(
         ActSequence(
             tuple(turn.act for turn in one.turns),
@@ -50,11 +50,11 @@ def sequences_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") ->
 
 
 def stays_of(dialogues: Sequence[Dialogue]) -> tuple[Stay, ...]:
-    """How long each user stayed, and after which labels. Coverage is the share of three useful answers that were had
-    (`enough` of the Markov user), and given where every answer has a label.
+    """Return how long each user stayed, and after which labels.
 
-    Of a dialogue that was cut off the last answer is no chance to leave: what the user would have done after it was not
-    seen. One that was cut off after its first turn is left out.
+    Coverage is the share of three useful answers that the user had (`enough` of the Markov user), given if every
+    answer has a label. The last answer of a dialogue that was cut off is not an opportunity to leave, because what
+    the user would have done is unknown. A dialogue cut off after its first turn is left out.
     """
     stays = []
     for one in dialogues:
@@ -78,9 +78,9 @@ def fit_user(
     stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
-    """A Markov user of these dialogues. stop: one of LEAVING.
+    """Fit a Markov user to these dialogues. `stop` is one of LEAVING.
 
-    Raises InputError for an act with a name of ours, and where the stop model that is asked for cannot be settled.
+    Raises InputError for an act with a reserved name, and if the requested stop model cannot be fitted.
     """
     smoothing = smoothing or Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
@@ -97,7 +97,7 @@ def fit_user(
 
 
 def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answers) -> Source:
-    """What a user is fitted to, as its file says it."""
+    """Return the description of the fitted dialogues for the user's file."""
     return Source(
         files=tuple(files),
         dialogues=len(dialogues),
@@ -109,47 +109,49 @@ def source_of(dialogues: Sequence[Dialogue], files: Sequence[str], answers: Answ
 
 
 def stop_estimates(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
-    """Every stop model of these recordings, and leaving by turn and last act, as a file says them."""
-    found = stop_fits(dialogues)
-    alone = is_one_person(dialogues)
-    return (
-        *(_estimate(model, one, errors=not alone) for model, one in found.items()),
-        *_estimated_leaving(dialogues),
-    )
+    """Return every stop model of these recordings, and leaving by turn and last act, for the user's file."""
+    errors = not is_one_person(dialogues)
+    estimates = []
+    for model, found in stop_fits(dialogues).items():
+        parameters = {
+            name: Parameter(value=_finite(one.value), error=_finite(one.error) if errors else None)
+            for name, one in found.parameters.items()
+        }
+        aic = _finite(found.aic)
+        estimates.append(StopEstimate(model=model, parameters=parameters, aic=aic, chances=found.chances))
+    turns = count_by_turn(sequences_of(dialogues))
+    if turns is not None:
+        chances, aic = sum(n for _, n in turns.leavings), _finite(turns.aic)
+        estimates.append(StopEstimate(model="turn-and-act", parameters={}, aic=aic, chances=chances))
+    return tuple(estimates)
 
 
 def fit_notes(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    """What makes a fit of these dialogues say little: one person alone, and acts that are too many to be seen again."""
-    return (*_one_person_note(dialogues), *_rare_acts_note(dialogues))
+    """Say why a fit is weak: all dialogues are of one person, or acts are too many to recur."""
+    notes = []
+    if is_one_person(dialogues):
+        whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
+        notes.append(
+            f"{whose} of one person: how alike decisions of one person are cannot be known, so no share has an "
+            "interval and no parameter an error; add dialogues of other people, or, if these are several people, tell "
+            "them apart"
+        )
+    seen = Counter(turn.act for one in dialogues for turn in one.turns)
+    rare = sum(count < _SELDOM for count in seen.values())
+    if len(seen) > _MANY and 2 * rare > len(seen):
+        numbers = all(not any(letter.isalpha() for letter in act) for act in seen)
+        what = "their names are numbers of nodes or turns, not what users did; " if numbers else ""
+        notes.append(
+            f"{len(seen)} acts, {rare} of them seen fewer than {_SELDOM} times: what follows them is mostly chance, "
+            f"and no words can be given to them for other topics; {what}name what users did, a few kinds of turn, in a "
+            "harvest-acts/1 file, and fit that (docs/simulators/validation.md)"
+        )
+    return tuple(notes)
 
 
 def is_one_person(dialogues: Sequence[Dialogue]) -> bool:
-    """Whether all dialogues are of one user, so that nothing is known of how far users differ."""
+    """True if all dialogues are of one user, so that the variation between users is unknown."""
     return len({one.unit for one in dialogues}) == 1
-
-
-def _one_person_note(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    if not is_one_person(dialogues):
-        return ()
-    whose = "all dialogues are" if len(dialogues) > 1 else "the one dialogue is"
-    return (
-        f"{whose} of one person: how alike decisions of one person are cannot be known, so no share has an interval "
-        "and no parameter an error; add dialogues of other people, or, if these are several people, tell them apart",
-    )
-
-
-def _rare_acts_note(dialogues: Sequence[Dialogue]) -> tuple[str, ...]:
-    seen = Counter(turn.act for one in dialogues for turn in one.turns)
-    rare = sum(count < _SELDOM for count in seen.values())
-    if len(seen) <= _MANY or 2 * rare <= len(seen):
-        return ()
-    numbers = all(not any(letter.isalpha() for letter in act) for act in seen)
-    what = "their names are numbers of nodes or turns, not what users did; " if numbers else ""
-    return (
-        f"{len(seen)} acts, {rare} of them seen fewer than {_SELDOM} times: what follows them is mostly chance, "
-        f"and no words can be given to them for other topics; {what}name what users did, a few kinds of turn, in a "
-        "harvest-acts/1 file, and fit that (docs/simulators/validation.md)",
-    )
 
 
 def fitted_options(
@@ -161,8 +163,10 @@ def fitted_options(
     stop: str = "turn-and-act",
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
-    """What is played: the counts, and the stop model if one is asked for; without words. acts: all that are possible
-    [those that occur]. Raises as `fit_user` does."""
+    """Return the options to play: the counts, and the requested stop model; without words.
+
+    `acts` are the possible ones, by default those that occur. Raises like `fit_user`.
+    """
     smoothing = smoothing or Smoothing()
     acts = acts or acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
@@ -212,13 +216,19 @@ def foresight(
     level: float = 0.95,
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
-    """What such a table is worth on users it was not fitted on, by model, the random floor first.
+    """Return the held-out likelihood of such tables on users they were not fitted to, by model, the uniform one
+    first.
 
-    Leaving is foreseen by the table, not by a stop model. Empty where there is only one user.
+    The table predicts leaving, not a stop model. Empty if there is only one user.
     """
     if len({one.unit for one in dialogues}) < 2:
         return {}
-    models = _models(acts_in(dialogues), order, answers, smoothing or Smoothing())
+    fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
+    uniform = UniformModel(acts_in(dialogues))
+    models: dict[str, Fit] = {"uniform": lambda _: uniform, "acts alone": partial(fitting, order=0)}
+    models |= {f"order {each}": partial(fitting, order=each) for each in (1, 2)}
+    if answers == "labels":
+        models[f"order {order}, last answer"] = partial(fitting, order=order, given=True)
     rng = np.random.default_rng(derived_seed(seed, "fit", "folds"))
     return held_out(dialogues, models, rng, folds=folds, level=level)
 
@@ -226,9 +236,9 @@ def foresight(
 def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
-    """The counted acts. A decision after an answer nothing is known of counts for whatever the answer was.
+    """Count acts. A decision after an unknown answer counts for any answer.
 
-    In a row of its own it could give ends away: often only the last turn of a recording is without an answer.
+    In a row of its own it could reveal ends, because often only the last turn of a recording has no answer.
     """
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
@@ -237,22 +247,9 @@ def _table(
     return replace(counted, counts=counts)
 
 
-def _models(acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing) -> dict[str, Fit]:
-    models: dict[str, Fit] = {
-        "uniform": lambda _: UniformModel(acts),
-        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
-        "order 1": lambda training: fit_acts(training, acts=acts, order=1, smoothing=smoothing),
-        "order 2": lambda training: fit_acts(training, acts=acts, order=2, smoothing=smoothing),
-    }
-    if answers == "labels":
-        models[f"order {order}, last answer"] = lambda training: fit_acts(
-            training, acts=acts, order=order, given=True, smoothing=smoothing
-        )
-    return models
-
-
 def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
-    """Intervals are Jeffreys', with as many decisions as those are worth: dialogues of one user hang together."""
+    """Return the rows with Jeffreys intervals over the effective number of decisions, since those of one user are
+    correlated."""
     each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
     alone = is_one_person(dialogues)
@@ -273,14 +270,16 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
 
 
 def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], act: str, share: float) -> float:
-    """As in `simulators.stopping.fitting`, of the share of `act` in a row. counts: of the row, in each dialogue."""
+    """Return the design effect of the share of `act` in a row, as in `simulators.stopping.fitting`.
+
+    `counts` are those of the row in each dialogue.
+    """
     by_user: dict[str, float] = {}
     alone = 0.0
     one_user = len({user for row, user in zip(counts, users, strict=True) if row}) == 1
     for row, user in zip(counts, users, strict=True):
         n = sum(row.values())
-        # A share of 0 or 1, or of one user, has no spread: there the decisions themselves say how far they are one
-        # user's.
+        # A share of 0 or 1, or of one user, has no spread: there the number of a user's decisions is used instead.
         influence = row.get(act, 0) - n * share if 0 < share < 1 and not one_user else float(n)
         by_user[user] = by_user.get(user, 0.0) + influence
         alone += influence**2
@@ -288,7 +287,7 @@ def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], ac
 
 
 def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
-    """Stop models by name; two-alpha only where an answer has a label. Empty where nobody was seen to decide."""
+    """Return stop models by name, two-alpha only if some answer has a label. Empty if no decision was observed."""
     stays = stays_of(dialogues)
     if not stays:
         return {}
@@ -297,23 +296,6 @@ def stop_fits(dialogues: Sequence[Dialogue]) -> dict[str, StopFit]:
         found["two-alpha"] = fit_two_alpha(stays)
     found["hazard"] = fit_hazard(stays, coverage=all(stay.coverage for stay in stays))
     return found
-
-
-def _estimate(model: str, found: StopFit, *, errors: bool) -> StopEstimate:
-    parameters = {
-        name: Parameter(value=_finite(one.value), error=_finite(one.error) if errors else None)
-        for name, one in found.parameters.items()
-    }
-    return StopEstimate(model=model, parameters=parameters, aic=_finite(found.aic), chances=found.chances)
-
-
-def _estimated_leaving(dialogues: Sequence[Dialogue]) -> tuple[StopEstimate, ...]:
-    """Leaving by turn and last act, to be compared with the stop models; each cell is a parameter."""
-    turns = count_by_turn(sequences_of(dialogues))
-    if turns is None:
-        return ()
-    chances = sum(n for _, n in turns.leavings)
-    return (StopEstimate(model="turn-and-act", parameters={}, aic=_finite(turns.aic), chances=chances),)
 
 
 def _finite(value: float) -> float | None:

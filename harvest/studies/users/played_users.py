@@ -1,8 +1,8 @@
-"""What the users that could be played are worth on people they were not fitted to, and which of them to play.
+"""Compare playable users by held-out likelihood on people they were not fitted to, and choose which to play.
 
-Every candidate is fitted as `harvest simulate fit` would fit it and followed decision by decision through its own
-`distribution`, so that a figure is of what is played: stop model, smoothing and all. AIC on the recordings themselves
-decides nothing.
+Every candidate is fitted as in `harvest simulate fit` and followed decision by decision through its own
+`distribution`, so that the figure is about what is played, including stop model and smoothing. AIC on the recordings
+themselves decides nothing.
 """
 
 import math
@@ -43,25 +43,26 @@ from topics.topic import Topic, TopicType
 DEFAULT, HIDDEN = "turn-and-act", "hidden-states"
 KNOWN = "hidden-states, person known"
 
-# What `harvest simulate fit` can write: the tables and stop models, and hidden states.
+# The candidates that `harvest simulate fit` can write: tables and stop models, and hidden states.
 CANDIDATES = (*LEAVING, HIDDEN)
 
-# People that are needed before another candidate than the default is chosen: intervals over fewer are too narrow.
+# Fewest people to choose a candidate other than the default: intervals over fewer are too narrow.
 FEWEST = 20
 
-_OFTEN = 50  # decisions after an answer, for transitions of its own
+_OFTEN = 50  # decisions after an answer, to fit separate transitions
 _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """held_out: by candidate, the default first, which the gains are over. chosen: what to play: the candidate with the
-    fewest bits among those whose gain over the default has its interval above 0, else the default. left_out: candidates
-    without figures, and why.
+    """The candidates and the choice.
 
-    `hidden-states, person known` is not a candidate: the bits of the same user if a person's dialogues are foreseen one
-    after the other, with what the earlier ones told about the person. A conversation that is played is with somebody
-    new.
+    held_out: by candidate, starting with the default, which gains are relative to.
+    chosen: the candidate with the fewest bits among those whose gain has its interval above 0, else the default.
+    left_out: candidates without figures, with the reason.
+
+    `hidden-states, person known` is not a candidate: it has the bits of the same user if a person's dialogues are
+    predicted one after the other, using the earlier ones. A played conversation is with a new person.
     """
 
     held_out: Mapping[str, HeldOut]
@@ -79,9 +80,9 @@ def candidates(
     level: float = 0.95,
     seed: int = 0,
 ) -> Candidates:
-    """Held-out bits of every candidate, folds by person; sizes of hidden states are chosen again within each fold.
+    """Return the held-out bits of every candidate, in folds by person.
 
-    Without figures where there is only one user.
+    Sizes of hidden states are chosen again within each fold. There are no figures if there is only one user.
     """
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
@@ -133,8 +134,11 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """-log2 of the probability that the user does what was done in these dialogues, each with somebody new. Words are
-    not looked at. inf where something has no probability."""
+    """Return -log2 of the probability of the acts in these dialogues, each with a new person; inf if one is
+    impossible.
+
+    Words are ignored.
+    """
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None
@@ -156,7 +160,7 @@ def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: An
 def learn_hidden(
     dialogues: Sequence[Dialogue], *, answers: Answers = "nothing", acts: Sequence[str] = (), seed: int = 0
 ) -> HiddenModel:
-    """The hidden states of these people, of the size that foresees best those it was not fitted on."""
+    """Return hidden states of these people, of the size with the best held-out prediction."""
     rng = np.random.default_rng(derived_seed(seed, "fit", "hidden states"))
     people = people_of(dialogues, answers)
     after = Counter(answer for person in people for one in person for answer in one.answers[: len(one.acts) - 1])
@@ -173,7 +177,7 @@ def fit_hidden_user(
     answers: Answers = "nothing",
     seed: int = 0,
 ) -> HiddenFile:
-    """The file of a user with hidden states, without words."""
+    """Return the file of a user with hidden states, without words."""
     return HiddenFile(
         name=name,
         source=source_of(dialogues, files, answers),
@@ -183,7 +187,7 @@ def fit_hidden_user(
 
 
 def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> list[Person]:
-    """The dialogues of each user together, users in the order of their names."""
+    """Group dialogues by user, in the order of their names."""
     found: dict[str, list[Dialogue]] = {}
     for one in dialogues:
         found.setdefault(one.unit, []).append(one)
@@ -191,7 +195,7 @@ def people_of(dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> li
 
 
 def _or_nothing(fit: Fit) -> Fit:
-    """In a fold where a stop model cannot be fitted, nothing is foreseen."""
+    """Wrap a fit so that folds without a fitted stop model predict nothing."""
 
     def fit_if_possible(training: Sequence[Dialogue]) -> Bits:
         try:

@@ -1,16 +1,15 @@
-"""Figures of a population of users, for people and as rows."""
+"""Print figures of a population of users, and return them as rows."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.scores.lost_attempts import loss_notes
 from harvest.studies.users.populations import POPULATION, REWEIGHTED, Drawn, Figure, Populations
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable, wrap_lines
 from scoring.inference.interval import METHOD
 from scoring.inference.losses import WITHIN
@@ -18,7 +17,7 @@ from scoring.measures.usefulness import RECOVERY
 from scoring.table import shown_value
 
 FORMAT = "harvest-population/1"
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DIGITS = 12  # fewer than a float has, so that all machines print the same
 _WIDEST_NAME = 26
 _LEGEND = (
     "share: declared, of the population; drawn, lost: trials that met this user, and those of them without a valid "
@@ -31,14 +30,12 @@ _LEGEND = (
 
 
 def population_tables(found: Populations) -> Iterator[RenderableType]:
-    """The table of each system, under its name, and what is to be known of it."""
+    """Yield each system's table, with a heading and its warnings."""
     for system, members in found.members.items():
         yield Text(printable(system, line=True), style="bold")
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("user", overflow="fold", min_width=12, max_width=_WIDEST_NAME)
         cut = any(one.cut for one in members.values())
-        for heading in ("share", "drawn", "lost", *(["cut short"] if cut else []), "figure [low, high]", "n", "eff. n"):
-            table.add_column(Text(heading), justify="right", no_wrap=True)
+        headings = ("share", "drawn", "lost", *(["cut short"] if cut else []), "figure [low, high]", "n", "eff. n")
+        table = figure_table("user", headings, min_width=12, max_width=_WIDEST_NAME)
         own = [one for one in found.figures if one.system == system]
         for label in dict.fromkeys(one.label for one in own):
             table.add_row(Text(label, style="bold"))
@@ -57,7 +54,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
 
 
 def population_legend(found: Populations) -> Iterator[Text]:
-    """What the columns mean."""
+    """Explain the columns."""
     labels = dict.fromkeys(one.label for one in found.figures)
     ratios = [label for label in labels if label == RECOVERY.name]
     means = ["each topic counts the same"] if len(labels) > len(ratios) else []
@@ -70,7 +67,6 @@ def population_legend(found: Populations) -> Iterator[Text]:
 def _cells(
     one: Figure, members: Mapping[str, Drawn], weights: Mapping[str, float] | None, *, cut: bool
 ) -> tuple[str, ...]:
-    """cut: whether the table has a column of conversations that were cut short."""
     name = printable(one.of, line=True)
     chosen = [members[one.of]] if one.of in members else list(members.values())
     told = [str(sum(each.drawn for each in chosen)), str(sum(each.drawn - each.valid for each in chosen))]
@@ -87,7 +83,7 @@ def _cells(
 
 
 def _lost(system: str, members: Mapping[str, Drawn]) -> str:
-    """A sentence where more of one user's trials were lost than of another's; "" where not."""
+    """Return a sentence if one user's trials were lost more often than another's, else ""."""
     rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
     if not rates or max(rates.values()) - min(rates.values()) < 1e-9:
         return ""
@@ -99,7 +95,7 @@ def _lost(system: str, members: Mapping[str, Drawn]) -> str:
 
 
 def population_rows(found: Populations) -> Iterator[dict[str, Any]]:
-    """A row for each figure: `of` is `population`, `re-weighted` or a member."""
+    """Yield a row for each figure; `of` is `population`, `re-weighted` or a member."""
     for one in found.figures:
         members = found.members[one.system]
         name, turn = one.key

@@ -1,15 +1,14 @@
-"""From a run whose users were drawn from a population to figures: of the population, of each member, with other
-weights.
+"""Figures of a run whose users were drawn from a population: overall, by member, and with other weights.
 
-A trial that was lost has a member, too. Where more of one member's trials were lost than of another's, the mean over
-those that are left is one of another population, so each conversation stands for the drawn trials of its member:
+A lost trial has a member, too. If one member's trials were lost more often than another's, the mean over the rest is
+of another population, so each conversation is weighted to represent the drawn trials of its member:
 
-    w = (v / share) · drawn / valid
+  w = (v / share) · drawn / valid
 
-drawn, valid: trials of its member on this system, played and counted; share: the declared one; v: the weight asked for,
-which is the share for the population itself. So a figure of the population is unbiased if, within a member, what is
-lost does not depend on what would have been answered. Where members lost different shares, or many, its interval holds
-what the lost trials could have given, with those that a failure of the user cut short.
+`drawn` and `valid` are the member's trials on this system, played and counted; `share` is the declared one; `v` is
+the requested weight, which for the population itself is the share. A figure is thus unbiased if, within a member,
+losses do not depend on the answers that would have followed. If members lost different shares, or much, its interval
+includes whatever the lost trials could have given, also those cut short by a failure of the user.
 """
 
 import math
@@ -42,14 +41,14 @@ from topics.errors import InputError, Place
 from topics.identity import generator
 from topics.suggestions import did_you_mean
 
-# Of whom a figure is that is not of one member.
+# Names of figures that are not of one member.
 POPULATION, REWEIGHTED = "population", "re-weighted"
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Of one member and one system. share: declared. drawn: trials whose attempts have ended. valid: those that count
-    in figures; the others were lost. cut: of the valid ones, those that a failure of the user cut short."""
+    """The trials of one member on one system. `share` is declared. `drawn` counts trials whose attempts have ended,
+    `valid` those in figures (the rest were lost), and `cut` the valid ones that a failure of the user cut short."""
 
     share: float
     drawn: int
@@ -59,7 +58,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measure of one system. of: a member, `population` or `re-weighted`."""
+    """One measure of one system. `of` is a member, `population` or `re-weighted`."""
 
     system: str
     of: str
@@ -74,8 +73,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Populations:
-    """What a run with a population gives. members: by system, in the order of the audit. weights: the others that were
-    asked for, together 1; None where none were."""
+    """The figures of a run with a population. `members` are by system, in the audit's order; `weights` are the other
+    weights requested, with sum 1, or None."""
 
     run: Run
     settings: Settings
@@ -87,8 +86,7 @@ class Populations:
 
 
 def recorded_shares(run: Run) -> dict[str, dict[str, float]]:
-    """By system, the share of each member of the population that it was played with. Raises InputError where there is
-    none."""
+    """Return the share of each member of each system's population. Raises InputError if there is none."""
     found = {system: met.shares for system, met in recorded_users(run).met.items() if len(met.shares) > 1}
     if not found:
         raise InputError(
@@ -113,11 +111,14 @@ def population_figures(
     judges: Judges | None = None,
     seed: int = 0,
 ) -> Populations:
-    """The figures of every system of a run with a population.
+    """Compute the figures of every system of a run with a population.
 
-    measures: of single conversations; () takes ave%useful. weights: by member, of another population, any numbers of at
-    least 0; members that are not named get 0. changes: settings instead of the audit's. judges: of SWAN and WAN. seed:
-    of resampling. Raises InputError for a run without a population and for weights of a member that there is not.
+    measures: of single conversations; () for ave%useful.
+    weights: by member of another population, any numbers of at least 0; members without a weight get 0.
+    changes: settings that override the audit's.
+    judges: whose judgments SWAN and WAN use.
+
+    Raises InputError for a run without a population, and for weights of an unknown member.
     """
     shares = recorded_shares(run)
     asked = None if weights is None else _check_weights(weights, shares)
@@ -147,8 +148,11 @@ def system_figures(
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Drawn], list[Figure]]:
-    """What became of the members of one system's population, and its figures of each measure: of the population, of
-    each member, and with `weights`, which sum to 1. shares: declared, by member. values: the cells of the system."""
+    """Return the counts of one system's members, and its figures of the population, of each member and with
+    `weights`.
+
+    `weights` sum to 1; `shares` are declared, by member; `values` are the cells of the system.
+    """
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations
@@ -165,7 +169,9 @@ def system_figures(
     figures: list[Figure] = []
     for key, measure in wanted.items():
         cells = values.get(key, {})
-        lost = lost_attempts(key, measure, system, {system: values}, material, topics).beside("")  # beside none
+        lost = lost_attempts(key, measure, system, {system: values}, material, topics).beside(
+            ""
+        )  # compared with no other system
         for name, side in sides.items():
             found = _within_bounds(members, side, WithLost(cells, lost), of, measure, resampler)
             figures.append(Figure(system, name, key, measure, found))
@@ -184,7 +190,7 @@ def _check_weights(weights: Mapping[str, float], shares: Mapping[str, Mapping[st
     largest = max(weights.values(), default=0.0)
     if not largest > 0:
         raise InputError("no member has a weight above 0", allowed=f"weights of {', '.join(known)}")
-    scaled = {name: weights.get(name, 0.0) / largest for name in known}  # as the sum of large ones may be no number
+    scaled = {name: weights.get(name, 0.0) / largest for name in known}  # since the sum of large weights may overflow
     whole = math.fsum(scaled.values())
     return {name: weight / whole for name, weight in scaled.items()}
 
@@ -197,8 +203,8 @@ def _within_bounds(
     measure: Measure,
     resampler: Resampler,
 ) -> Weighted:
-    """The figure of one population and, where what its members lost matters, with an interval from the low end of what
-    that could have given to the high end."""
+    """Return the figure of one population. If losses matter, its interval reaches from the low to the high end of
+    what the lost trials could have given."""
     found = _weigh_members(members, side, every.cells, of, measure, resampler)
     apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
     if math.isnan(found.value) or not need_bounds(apart):
@@ -216,7 +222,6 @@ _ENDS: tuple[End, End] = ("low", "high")
 
 
 def _of_member(every: WithLost, of: Mapping[Trial, str], member: str) -> WithLost:
-    """What the trials of one member have, and lost."""
     cells, low, high = (
         {trial: cell for trial, cell in own.items() if of.get(trial) == member}
         for own in (every.cells, every.lost.low, every.lost.high)
@@ -232,11 +237,11 @@ def _weigh_members(
     measure: Measure,
     resampler: Resampler,
 ) -> Weighted:
-    """The figure of one population over the members: `side` gives each its weight."""
+    """Return the figure of one population; `side` gives the weight of each member."""
     alone = len(side) == 1
     for member, weight in side.items():
         told = members[member]
-        # A member that the seed drew nowhere is chance, as in any sample; one that lost all its conversations is not.
+        # A member never drawn is chance, as in any sample; a member that lost all its conversations is not.
         if weight > 0 and not told.valid and (alone or told.drawn or weight != told.share):
             why = f"all {told.drawn} trials of {member} were lost" if told.drawn else f"no trial met {member}"
             return Weighted(math.nan, no_interval(why), 0, 0.0, 0)
@@ -250,7 +255,7 @@ def _weigh_members(
     pooled = measure.declaration is RECOVERY
     for trial, (value, over) in cells.items():
         weight = factor.get(of.get(trial, ""), 0.0)
-        # Where a topic's mean counts, each topic counts the same, however often it is played.
+        # In a mean over topics, each counts the same, however often it was played.
         cell = (value, over, weight) if pooled else (value, 1.0 if over else math.nan, weight / drawn[trial[0]])
         rows[trial[0]].append(cell)
     most = max(map(len, rows.values()), default=0)

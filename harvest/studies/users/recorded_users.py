@@ -1,4 +1,4 @@
-"""The users of a recorded run, built again from what its header says of them."""
+"""Rebuild the users of a recorded run from its header."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from topics.suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Whom a system met. shares: by name of the user, together 1; one name where no population was played. group: of
-    the users, "" for none."""
+    """The users that a system met. `shares` sum to 1 by name, with one name if no population was played; `group` is
+    that of the users, or ""."""
 
     shares: Mapping[str, float]
     group: str = ""
@@ -28,8 +28,8 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class RecordedUsers:
-    """changes: by name of a user (an arm, a member of a population; "" for the protocol's own), what it changes. met:
-    by system of the recording, whom it met."""
+    """The users of a run. `changes` gives what each user changes, by name (an arm, a member of a population, or ""
+    for the protocol's own); `met` gives the users that each recorded system met."""
 
     run: Run
     changes: Mapping[str, Mapping[str, Json]]
@@ -41,14 +41,18 @@ class RecordedUsers:
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """The user of that name, as it played. Raises InputError where it cannot be built again, or not be listed."""
+        """Build the user of that name as it played. Raises InputError if it cannot be rebuilt, or its choices cannot
+        be listed."""
         changes = self.changes[name]
         built = self._built(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
-        """The user that is asked for: one of the run by its name, or of a file that holds users by the names that the
-        protocol has for them. Returns what to call it, too. Raises InputError."""
+        """Return a user of the run by name, or users from a file keyed by the protocol's names, and the name to
+        print.
+
+        Raises InputError for an unknown name.
+        """
         if wanted in self.names:
             return wanted, self.build(wanted)
         path = Path(wanted)
@@ -79,7 +83,7 @@ class RecordedUsers:
             raise InputError(
                 "no simulated user of a protocol took part in this run",
                 place=Place(str(self.run.path)),
-                advice="what another user would have said is known only of users with a policy",
+                advice="only users with a policy have known probabilities",
             )
         return protocol
 
@@ -94,9 +98,9 @@ class RecordedUsers:
         for option, content in recorded.items() if isinstance(recorded, dict) else ():
             if now.get(option, content) != content:
                 raise InputError(
-                    f"the file of {option} holds something else than when the run was played",
+                    f"the file of {option} has changed since the run was played",
                     place=Place(str(path)),
-                    advice="put back the file that was played",
+                    advice="restore the original file",
                 )
         return built
 
@@ -109,27 +113,26 @@ class RecordedUsers:
             raise InputError(
                 f"the user {name} cannot list what it may do next ({kind})",
                 place=Place(str(self.run.path)),
-                advice="how likely a model or a person was to say something is not known",
+                advice="the probabilities of a model's or a person's words are unknown",
             )
         return user
 
 
 def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -> User:
-    """With the wording of an arm."""
     if "texts" in changes:
         raise InputError(
-            f"the user {name!r} spoke words from a file, which the run does not hold",
+            f"the user {name!r} used words from a file, which is not in the run",
             advice="take a user whose words are the protocol's",
         )
     if not isinstance(changes.get("wording"), dict):
         return built
-    from simulators.wrappers import paraphrasing  # late: few users are worded
+    from simulators.wrappers import paraphrasing  # imported late: few users are worded
 
     return paraphrasing.build(Document("run.json", changes["wording"], {}, {}).validated(paraphrasing.Options), built)
 
 
 def recorded_users(run: Run) -> RecordedUsers:
-    """The users that the systems of a run met, by what its header says."""
+    """Return the users that the run's systems met, according to its header."""
     changes: dict[str, Mapping[str, Json]] = {}
     met: dict[str, Drawn] = {}
     for system, definition in run.header.systems.items():

@@ -1,4 +1,4 @@
-"""Figures of users for people, and as JSON: fits, and simulated users held against real ones."""
+"""Print fits of users, and comparisons of simulated with real users; return both as JSON."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,15 +23,15 @@ from topics.decimals import decimal
 
 FORMAT = "harvest-simulation/1"
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DIGITS = 12  # fewer than a float has, so that all machines print the same
 _MOST_TURNS = 12  # of a curve
-_ALPHA = 0.05  # a p at most this large is called a difference
-_LONGEST_ACT = 14  # characters that have room beside the figures on 80 columns
+_ALPHA = 0.05  # a p of at most this is called a difference
+_LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 
 
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
-    """The act matrix with its intervals, the stop models, what a table of acts is worth on users it has not seen, and
-    what each user is worth that could be played."""
+    """Yield the act matrix with intervals, the stop models, and held-out figures of tables and of all playable
+    users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
     table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:
@@ -60,7 +60,7 @@ def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candida
 
 
 def check_tables(found: Realism) -> Iterator[Table | Text]:
-    """Behaviour with its floor, survival, foresight; then, apart, what the simulated user is worth as a tester."""
+    """Yield behaviour with its floor, survival and foresight, then the simulated user's value as a tester."""
     ranking = found.ranking
     yield Text(f"ranking: {ranking_verdict(found)}")
     if ranking.systems:
@@ -89,7 +89,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
 
 
 def ranking_verdict(found: Realism) -> str:
-    """Whether simulated users put the systems in the order that people do, compared with halves of the people."""
+    """Say whether simulated users rank the systems like people do, compared with halves of the people."""
     ranking, floor = found.ranking, found.ranking_floor
     known = not math.isnan(ranking.low)
     tau = decimal(ranking.tau, 3) + (f" [{ranking.low:.3f}, {ranking.high:.3f}]" if known else "")
@@ -110,7 +110,7 @@ def ranking_verdict(found: Realism) -> str:
 
 
 def behaviour_verdict(found: Realism) -> str:
-    """The verdict on behaviour, as a sentence without its subject."""
+    """Return the verdict on behaviour as a predicate."""
     measured = [name for name, one in found.behaviour.items() if one.verdict != "n/a"]
     only = f" (in {', '.join(measured)})" if len(measured) < len(found.behaviour) else ""
     larger = [name for name in measured if found.behaviour[name].floor.verdict == "beyond"]
@@ -125,7 +125,7 @@ def behaviour_verdict(found: Realism) -> str:
 
 
 def scores_verdict(p: float, floor: Floor) -> str:
-    """What the permutation test (is there a difference?) and the floor (is it a large one?) say together."""
+    """Combine the permutation test (is there a difference?) and the floor (is it large?) in one verdict."""
     if math.isnan(p):
         return "no conclusion is possible"
     if p > _ALPHA:
@@ -141,7 +141,7 @@ def scores_verdict(p: float, floor: Floor) -> str:
 
 
 def check_notes(found: Realism) -> Iterator[str]:
-    """What the verdicts on behaviour cannot speak of: lengths that were cut off, and users who are too few."""
+    """Yield limits of the verdicts on behaviour: lengths that were cut off, and too few users."""
     lengths = found.lengths
     sides = [acts_in(side) for side in (found.real, found.simulated)]
     if not set(sides[0]) & set(sides[1]):
@@ -176,7 +176,7 @@ def check_notes(found: Realism) -> Iterator[str]:
 
 
 def check_json(found: Realism) -> dict[str, Any]:
-    """Everything in `found`; undefined numbers are null."""
+    """Return everything in `found`; undefined numbers are null."""
     ranking, floor = found.ranking, found.ranking_floor
     order: dict[str, Any] = {"verdict": "n/a"}
     if floor is not None:
@@ -322,7 +322,7 @@ def _survival(curves: Sequence[Survival]) -> Table:
     last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
     table = _table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
-        # Beyond the longest dialogue: nobody, if all were seen to leave.
+        # Beyond the longest dialogue: none, if all were observed to leave.
         shares = [
             float(curve.share[turn]) if turn < len(curve.share) else 0.0 if curve.share[-1] == 0 else math.nan
             for curve in curves
@@ -335,7 +335,7 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
     table = _table(heading, "bits", "perplexity", "gain", "95% interval", "decisions")
     for place, (name, one) in enumerate(models.items()):
         known = f"[{one.low:.3f}, {one.high:.3f}]" if not math.isnan(one.low) else "n/a"
-        interval = known if place else "reference"  # the gain of the first is over itself
+        interval = known if place else "reference"  # the first is the reference of gains
         table.add_row(name, f"{one.bits:.3f}", f"{one.perplexity:.2f}", f"{one.gain:.3f}", interval, str(one.n))
     if heading != "model":
         table.caption = "; ".join(f"{name}: {meaning}" for name, meaning in FORESIGHT.items())
@@ -343,7 +343,6 @@ def _foresight(models: Mapping[str, HeldOut], heading: str) -> Table:
 
 
 def _candidates(played: Candidates) -> Table:
-    """Every user that could be played, the chosen one marked."""
     table = _table("user that could be played", "bits", "gain", "interval", "users", "decisions", "chosen")
     for name, one in played.held_out.items():
         interval = "reference" if name == DEFAULT else f"[{one.low:.3f}, {one.high:.3f}]"
@@ -362,7 +361,7 @@ def _table(first: str, *others: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption_style="dim", caption_justify="left"
     )
-    # Names are folded over several lines where they do not fit; figures never are, and nothing is cut.
+    # Names wrap; figures never do, and nothing is cut.
     table.add_column(first, overflow="fold")
     for heading in others:
         words = heading in ("then", "answer", "verdict", "parameters (standard error)")
@@ -375,7 +374,7 @@ def _text(words: str) -> Text:
 
 
 def _acts(*acts: str) -> Text:
-    """Acts on one line; a long one that is made of several is cut where they meet, so that it can be read."""
+    """Return acts on one line; a long compound act is broken at its joints."""
     names = (printable(act, line=True) for act in acts)
     return Text(" ".join(name if len(name) <= _LONGEST_ACT else name.replace("+", "+\n") for name in names))
 

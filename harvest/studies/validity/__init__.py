@@ -1,1 +1,1 @@
-"""What threatens the validity of figures: odd answers, odd users, losses in reading, users that left."""
+"""Threats to the validity of figures: odd answers, odd users, misreadings, and users who left."""

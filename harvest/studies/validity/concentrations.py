@@ -1,16 +1,16 @@
-"""What losses depend on: the state of the protocol, or the label or length of the answer just before.
+"""Whether losses depend on the state of the protocol, or on the label or length of the preceding answer.
 
-An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. Where whether it is lost
-depends on what the system answered, what is left is a choice among its answers, and no figure of the system is safe.
+An attempt is lost if it is invalid after an answer, or if a failure of its user cut it short. If losses depend on the
+system's answers, the remaining trials are a selection of them, and no figure of the system is safe.
 
-States are compared with each other; in a state that leads to itself they say nothing, so labels and lengths are
-compared, too: how often an attempt is lost after an answer of this kind and of all others, if it was to go on. Only the
-first attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics
-and late turns may lose more whatever is answered, and lengths within labels. Topics with many answers of a label are
-compared with topics that have few, too, as a system may always give a topic the same.
+States are compared with each other. A state that leads to itself says nothing, so labels and lengths are compared,
+too: how often an attempt that was to continue is lost after an answer of one kind, and of all others. Only the first
+attempt of a trial counts, which is lost at most once. Answers are compared within topic and turn, since topics and
+late turns may lose more after any answer, and lengths also within labels. Topics with many answers of a label are
+compared with topics that have few, since a system may always answer a topic in the same way.
 
-A baseline holds how often attempts were lost, by topic, turn and label of the answer before (`loss_table`), so that a
-later audit that loses others than it did is not held against it.
+A baseline stores how often attempts were lost, by topic, turn and preceding label (`loss_table`), so that a change of
+losses in a later audit is not mistaken for one of the system.
 """
 
 from collections import Counter, defaultdict
@@ -27,11 +27,10 @@ from scoring.statistics.stratified import compare_within
 from topics.counting import pluralize
 from topics.identity import generator
 
-# For each system: how seldom it may be said that losses concentrate where they do not. A half of it is for states, a
-# quarter for labels and a quarter for lengths.
+# Rate of false alarms about concentrated losses for each system: half for states, a quarter for labels or lengths.
 ALPHA = 0.01
 
-# For each look at a watched system: how seldom its losses may be said to have changed where they have not.
+# Rate of false alarms about changed losses for each look at a watched system.
 _EACH_LOOK = 0.01
 
 
@@ -39,11 +38,14 @@ _EACH_LOOK = 0.01
 class Concentration:
     """Attempts of a system that were lost in one state, or after answers of one label or length.
 
-    state, label, length: the one that is meant; "" for the others. lost, came: trials that were lost there, of those
-    that came there; lost_elsewhere, came_elsewhere: the same of all other states together. Of a label or a length (a
-    clause, `of more than 120 characters`) they are answers of first attempts that were to go on. reasons: with how many
-    trials each. after: the labels of the answers before, with how many trials each. p: one-sided; of a label, twice the
-    smaller one of within topics and between them.
+    state, label, length: the condition, and "" for the other two; a length is a clause, `of more than 120
+        characters`.
+    lost, came: trials lost in the state, of those that reached it; for a label or length, answers of first attempts
+        that were to continue.
+    lost_elsewhere, came_elsewhere: the same for all other states, labels or lengths together.
+    reasons: number of lost trials by reason.
+    after: number of lost trials by the labels of their answers.
+    p: one-sided; for a label, twice the smaller of the values within topics and between them.
     """
 
     system: str
@@ -77,7 +79,7 @@ class Concentration:
 
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
-    """Of each trial whose first attempt with an answer was lost, that attempt. The attempts of a trial are in order."""
+    """Return the first attempt with an answer of each trial if it was lost. The attempts of a trial are in order."""
     return {key: one for key, one in _first(conversations).items() if _is_lost(one)}
 
 
@@ -94,26 +96,25 @@ def _is_lost(one: Conversation) -> bool:
 
 
 def lost_in(conversation: Conversation) -> str:
-    """The state whose turn a lost attempt was lost in; "" where no turn had begun."""
+    """Return the state in which an attempt was lost, or "" if no turn had begun."""
     if not conversation.turns:
         return ""
     return _next_state(conversation) or conversation.turns[-1].state
 
 
 def _next_state(conversation: Conversation) -> str:
-    """The state that the last answer led to, and whose words never came about; "" where a turn was lost that had
-    begun."""
+    """Return the state that the last answer led to but whose turn never began, or "" if the last turn had begun."""
     last = conversation.turns[-1]
     following = last.route.target if last.route is not None else ""
     return "" if last.reply is None or following.startswith("stop:") else following
 
 
 def concentrations(conversations: Sequence[Conversation], *, alpha: float = ALPHA) -> tuple[Concentration, ...]:
-    """The states, labels and lengths of answers with which attempts are lost more than with others.
+    """Return the states, labels and lengths of answers with which attempts are lost more often than with others.
 
-    Of states, counted are trials, each once in every state, as it first came there after an answer: tries that fail
-    alike are no further evidence, and neither are those of a single topic, if there are several. Looked at are states
-    that some finished conversation got by without. alpha: for each system, shared by all that is looked at.
+    For states, trials are counted, once in each state when they first reach it after an answer: repeated failures are
+    no further evidence, and neither are those of a single topic if there are several. Only states that some finished
+    conversation avoided are tested. `alpha` is for each system, shared by all its tests.
     """
     systems: dict[str, list[Conversation]] = defaultdict(list)
     for one in conversations:
@@ -135,7 +136,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
             came.setdefault((place, one.key), one if ended else None)
     finished = [{place for place, _ in _places(one)} for one in conversations if not _is_lost(one)]
     places = sorted({place for place, _ in came if place})
-    opening = {one.turns[0].state for one in conversations if one.turns}  # it needs no answer to come there
+    opening = {one.turns[0].state for one in conversations if one.turns}  # reached without an answer
     tested = [
         place
         for place in places
@@ -156,8 +157,8 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 
 
 def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
-    """Where the attempt came to, and whether it was lost there. "" stands for the opening turn, which no answer
-    precedes."""
+    """Yield the places that the attempt reached, and whether it was lost there; "" is the opening turn, without an
+    answer before it."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
         yield from ((place, False) for place in places)
@@ -171,7 +172,7 @@ def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An answer after which an attempt was to go on. lost: the attempt, if it was lost there."""
+    """An answer after which an attempt was to continue. `lost` is the attempt if it was lost there."""
 
     topic: str
     turn: int
@@ -194,8 +195,8 @@ def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
 
 
 def loss_table(conversations: Iterable[Conversation]) -> EventTable:
-    """How often first attempts of one system were lost after an answer with which they were to go on: by topic, and by
-    number and label of the turn."""
+    """Count how often first attempts of one system were lost after an answer although they were to continue, by topic
+    and by number and label of the turn."""
     return event_table(
         TurnCase(one.topic, place, f"{one.turn} {one.label}".rstrip(), one.lost is not None)
         for place, one in enumerate(_steps(conversations))
@@ -203,8 +204,8 @@ def loss_table(conversations: Iterable[Conversation]) -> EventTable:
 
 
 def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
-    """A sentence on how often attempts of a system are lost, if that is not what it was; "" if it is, and where one of
-    them is not known."""
+    """Return a sentence if a system loses attempts more or less often than before; "" if not, or if either table is
+    empty."""
     if not before or not now:
         return ""
     found = compare_events(now, before, generator(0, "losses", "baseline", system))
@@ -241,8 +242,11 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
 def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
-    """How many were lost, of how many, after the answers that are meant and after the others; and p. by_label: what is
-    meant is a label; else answers are compared within labels, too, which often differ in length."""
+    """Return the lost answers and all answers that meet the condition, the same for the others, and p.
+
+    `by_label` says that the condition is a label; otherwise answers are compared within labels, which often differ in
+    length.
+    """
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:
@@ -258,7 +262,7 @@ def _compare_steps(
     within = within if within == within else 1.0
     if not by_label:
         return counts, within
-    # Topics by whether they have more answers of the kind than all have, and lose more often.
+    # Topics by whether they have more such answers than average, and lose more often.
     table = Counter(
         (own[1] / own[3] > meant_steps / whole, own[2] / own[3] > losses / whole) for own in topics.values()
     )
@@ -267,7 +271,7 @@ def _compare_steps(
 
 
 def _of_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Reasons, and labels of the answers before, with how many trials each."""
+    """Return the number of lost trials by reason, and by the labels of their answers."""
     reasons: Counter[str] = Counter()
     after: Counter[str] = Counter()
     for one in lost:

@@ -1,7 +1,7 @@
-"""How many users left after a useless answer, and after a useful one: what no figure charges to a system.
+"""How many users left after useless and after useful answers, which no figure charges to a system.
 
-Turns that a user did not take are in no share, so a system that drives users off looks no worse in later turns; the
-shares here say whether it does.
+Turns that a user did not take are in no share, so a system that drives users away looks no worse in later turns;
+these shares show whether it does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _LABELS = (NOT_USEFUL, USEFUL)
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """Of one label: after `left` of the `answers` that a user could have gone on from, it left."""
+    """After one label: `left` of the `answers` after which a user could have continued were the last."""
 
     left: int = 0
     answers: int = 0
@@ -29,8 +29,11 @@ class Leaving:
 
 
 def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
-    """By label, `x` and `o`. An answer counts if the user then went on or left, and not if something else ended the
-    conversation: the protocol, a limit, the system, or a user who had no choice (`WITHOUT_A_CHOICE`)."""
+    """Return how many users left, by label `x` and `o`.
+
+    An answer counts if the user then continued or left, but not if the protocol, a limit, the system, or a user
+    without a choice (`WITHOUT_A_CHOICE`) ended the conversation.
+    """
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
     for one in conversations:
         for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):
@@ -45,7 +48,7 @@ def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
 
 
 def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
-    """A sentence for the figures of these conversations; none where no user left."""
+    """Yield a sentence about these conversations; nothing if no user left."""
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
         by_system.setdefault(one.key.system, []).append(one)
@@ -69,7 +72,7 @@ def share_that_left(finished: Sequence[Conversation]) -> Iterator[str]:
 
 
 def left_by_choice(one: Conversation) -> bool:
-    """Whether the conversation ended because a user who could have gone on did not."""
+    """True if the conversation ended because a user did not continue although it could have."""
     outcome = one.outcome
     return (
         outcome is not None

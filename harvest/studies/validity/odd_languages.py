@@ -1,7 +1,7 @@
-"""Answers in another language than the user's turn, in a sentence for each system.
+"""Sentences on answers in another language than the user's turn.
 
-Nothing says that such an answer is worse, but words that judges and rules look for are not in it. Only reports say so:
-to load what tells languages apart takes longer than the rest of a small run's scores.
+Such an answer is not necessarily worse, but lacks the words that judges and rules look for. Only reports include
+these sentences, because loading the language detector takes longer than scoring a small run.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from recordings.conversations.conversation import Conversation
 from topics.counting import pluralize
 from topics.languages import language_of
 
-_MOST_NAMES = 5  # in a sentence; of the others, how many
+_MOST_NAMES = 5  # in a sentence; the others are counted
 
 
 def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
-    """The sentences about these valid conversations, of the turns in which both languages can be told."""
+    """Yield a sentence for each system, over turns in which both languages are detected."""
     told: Counter[str] = Counter()
     of: dict[str, Counter[str]] = {}
     for one in finished:

@@ -1,6 +1,7 @@
-"""What simulated users did that no figure shows, in a sentence each: whose words they said, and why they ended.
+"""Sentences on simulated users' behaviour that no figure shows: whose words they said, and why they ended.
 
-Where these differ between systems, so may what the systems were asked. Every sentence gives its count and of how many.
+If these differ between systems, the systems may have been asked differently. Every sentence gives a count and its
+total.
 """
 
 from collections import Counter
@@ -16,19 +17,35 @@ from topics.counting import pluralize
 
 
 def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
-    """The sentences about these valid conversations, by system."""
+    """Yield the sentences about these valid conversations, by system."""
     by_system: dict[str, list[Conversation]] = {}
     for one in finished:
         by_system.setdefault(one.key.system, []).append(one)
     for system, own in by_system.items():
         yield from _own_words(system, own)
-        yield from _cut_short(system, own)
+        cut = Counter(one.outcome.reason for one in own if one.outcome is not None and is_cut_short(one.outcome))
+        if cut:
+            reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
+            yield (
+                f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} cut short by a failure of the user "
+                f"({reasons}): what was answered before counts, what would have followed is not known."
+            )
         yield from _orders(system, own)
-        yield from _satisfied_notes(system, own)
+        ended = [
+            {turn.label for turn in one.turns}
+            for one in own
+            if one.outcome is not None and (one.outcome.kind, one.outcome.reason) == ("user-stopped", "satisfied")
+        ]
+        useless = sum(NOT_USEFUL in labels and USEFUL not in labels for labels in ended)
+        if useless:
+            yield (
+                f"{system}: {useless} of {pluralize(len(ended), 'conversation')} that ended as satisfied had no useful "
+                "answer."
+            )
 
 
 def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Turns that a model could not word, and by which rules its samples were refused."""
+    """Count the turns that a model could not word, and the rules that refused its samples."""
     turns = [turn for one in own for turn in one.turns]
     marked = [turn.worded for turn in turns if turn.worded]
     if not marked:
@@ -43,18 +60,8 @@ def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     )
 
 
-def _cut_short(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    cut = Counter(one.outcome.reason for one in own if one.outcome is not None and is_cut_short(one.outcome))
-    if cut:
-        reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
-        yield (
-            f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} cut short by a failure of the user "
-            f"({reasons}): what was answered before counts, what would have followed is not known."
-        )
-
-
 def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Answers that speak to a model in the user's place. A person may read them; none can be taken for the user's."""
+    """Count the answers with orders to a model in the user's place, for a person to read."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
     found = [(names_sign(text), orders_a_model(text)) for text in answers]
     either = sum(map(any, found))
@@ -63,17 +70,4 @@ def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
         yield (
             f"{system}: {either} of {pluralize(len(answers), 'answer')} with words for a model in the user's place "
             f"(signs of leaving x {signs}, orders x {orders})."
-        )
-
-
-def _satisfied_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    ended = [
-        {turn.label for turn in one.turns}
-        for one in own
-        if one.outcome is not None and (one.outcome.kind, one.outcome.reason) == ("user-stopped", "satisfied")
-    ]
-    none = sum(NOT_USEFUL in labels and USEFUL not in labels for labels in ended)
-    if none:
-        yield (
-            f"{system}: {none} of {pluralize(len(ended), 'conversation')} that ended as satisfied had no useful answer."
         )

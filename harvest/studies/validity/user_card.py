@@ -1,12 +1,12 @@
-"""A card of the user beside that of the system: how users behaved whose turns a model words, for each system.
+"""A card of the user for each system: how users behaved whose turns a model words.
 
-A user that says something else with one system than with another has not asked both the same. So each rate of the card
-is compared between systems (`harvest.studies.validity.user_differences`: within topic, number of the turn and act). If
-it differs, no study names a winner between them: what was answered from the first such turn on could have been another
-answer (`harvest.studies.scores.lost_attempts`). Samples that were refused, and answers with orders to a model, are
-compared and withhold nothing: refused samples were never said, and an order that was not obeyed changed no turn.
+A user that speaks differently to another system has not asked both the same, so systems are compared in each rate of
+the card (`harvest.studies.validity.user_differences`: within topic, turn and act). If a rate differs, no study names
+a winner, since from the first such turn on the answers could have been different
+(`harvest.studies.scores.lost_attempts`). Differences in refused samples, and in answers with orders to a model, have
+no such effect: refused samples were never said, and an order that was not followed changed no turn.
 
-Trials of a topic in which every word is the same count as one: they are no further evidence.
+Trials of a topic with the same words throughout count as one, because they are no further evidence.
 """
 
 import math
@@ -46,14 +46,14 @@ from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS
 from topics.identity import generator
 
-# Rates whose difference withholds no verdict.
+# Rates whose difference does not prevent a verdict.
 _HARMLESS = (REFUSED, ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
 class CardRate:
-    """A mean over turns. count: how often it happened; NaN of a mean of shares or numbers. n: of how many turns (of
-    samples refused: of how many samples). value: NaN for n = 0."""
+    """A mean over `n` turns (for refused samples, over samples). `count` is the number of occurrences, NaN for a mean
+    of shares or numbers; `value` is NaN for n = 0."""
 
     value: float
     count: float
@@ -63,10 +63,15 @@ class CardRate:
 
 @dataclass(frozen=True, slots=True)
 class SystemCard:
-    """turns: that a model was to word. rates: by fault, and by name in `user_differences`. refused: samples by
-    reason. unknown: turns without a record of refused samples. effect: by how much more often turns with a fault
-    got a useful answer than others of the same topic and number did: above 0 faults helped the system, below they
-    hindered it."""
+    """The card of one system.
+
+    turns: number of turns that a model was to word.
+    rates: by fault, and by name in `user_differences`.
+    refused: number of refused samples by reason.
+    unknown: turns without a record of refused samples.
+    effect: how much more often turns with a fault got a useful answer than others of the same topic and number; above
+        0, faults helped the system, below 0 they hindered it.
+    """
 
     system: str
     turns: int
@@ -77,7 +82,7 @@ class SystemCard:
 
     @property
     def faults(self) -> Mapping[str, CardRate]:
-        """The rates of the faults that there are."""
+        """The rates of the faults that occurred."""
         return {name: self.rates[name] for name in FAULTS if self.rates[name].count}
 
 
@@ -86,8 +91,8 @@ _NAMED = {LEFT: "users who left after the same answers, by their labels,"}
 
 @dataclass(frozen=True, slots=True)
 class UserDifference:
-    """A rate that is found to differ between two systems. system: the one whose user is further from what was meant.
-    values: of it and of the other. p: corrected over all rates of the pair."""
+    """A significant difference of a rate between two systems. `system` is the one whose user is further from the
+    intended behaviour; `values` are its rate and the other's; `p` is corrected over all rates of the pair."""
 
     system: str
     other: str
@@ -98,7 +103,7 @@ class UserDifference:
 
     @property
     def withholds(self) -> bool:
-        """Whether no winner is named between the two."""
+        """True if no winner is named between the two."""
         return self.rate not in _HARMLESS
 
     @property
@@ -122,7 +127,8 @@ class UserDifference:
 
 @dataclass(frozen=True, slots=True)
 class UserCard:
-    """suspect: by system, and by trial, the number of the first turn that a difference is about."""
+    """The cards of all systems and their differences. `suspect` gives, by system and trial, the first turn affected
+    by a difference."""
 
     systems: tuple[SystemCard, ...] = ()
     differences: tuple[UserDifference, ...] = ()
@@ -141,7 +147,7 @@ def user_card(
     clusters: Mapping[str, str] | None = None,
     level: float = 0.95,
 ) -> UserCard:
-    """The card of these turns. conversations: those they are of. topics: in the order of the topic set."""
+    """Return the card of these turns, which belong to `conversations`. `topics` are in the order of the topic set."""
     by_system: dict[str, list[WordedTurn]] = defaultdict(list)
     for one in turns:
         by_system[one.key.system].append(one)
@@ -154,15 +160,15 @@ def user_card(
     return UserCard(cards, differences, _suspect(differences, by_system))
 
 
-# The table of a baseline for faults that did not happen.
+# The baseline's table for faults that did not occur.
 ALL_TURNS = "turns"
-# For each look at a system: how seldom its users may be said to have changed where they have not. There are many.
+# Rate of false alarms about changed users for each look at a system. There are many looks.
 _EACH_LOOK = 0.01
 
 
 def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:
-    """By fault that there is, how often it first happened in conversations of one system, by topic and by number and
-    act of the turn; under `ALL_TURNS` all turns. {} where no model words a user."""
+    """Count the first occurrence of each existing fault in one system's conversations, by topic and by number and act
+    of the turn; under `ALL_TURNS`, all turns. Returns {} if no model words a user."""
     different = _different(conversations)
     told = [one for one in turns if one.key in different]
     there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
@@ -172,7 +178,7 @@ def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversati
 def joined_tables(
     tables: Sequence[Mapping[str, EventTable]],
 ) -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
-    """The tables of several runs added up; {} if one of them has none."""
+    """Return the sums of the tables of several runs; {} if one of them has none."""
     if not all(tables):
         return {}
     names = dict.fromkeys(name for one in tables for name in one)
@@ -180,8 +186,8 @@ def joined_tables(
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
-    """A sentence on the fault by which the users of a system differ from what they were, by `fault_tables`; "" where
-    none is found to, and where one of them is not known."""
+    """Return a sentence on the fault in which a system's users differ from before, by `fault_tables`; "" if none is
+    found, or if either is unknown."""
     if not before or not now:
         return ""
     names = [name for name in FAULTS if name in before or name in now]
@@ -205,7 +211,7 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
 
 
 def _different(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
-    """The trials without those that say word for word what another one of their topic and system says."""
+    """Return the trials without those that repeat another one of the same topic and system word for word."""
     first: dict[tuple[object, ...], TrialKey] = {}
     for one in conversations:
         said = tuple((exchange.said, exchange.answer.text) for exchange in one.exchanges)
@@ -262,7 +268,7 @@ _OWN = next(iter(FAULTS))  # then every sample was refused
 def _rate(
     cells: Sequence[tuple[WordedTurn, float, float]], topics: Sequence[str], resampler: Resampler, top: float = 1.0
 ) -> CardRate:
-    """A ratio of sums over turns. cells: (turn, above, below). top: of a turn."""
+    """Return a ratio of sums over turns. `cells` are (turn, above, below); `top` is the largest value of a turn."""
     n = round(math.fsum(below for _, _, below in cells))
     if not n:
         return CardRate(math.nan, 0, 0, no_interval("no turn"))
@@ -291,7 +297,6 @@ def _differences(
 
 
 def _distance(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float:
-    """How far the users of a system are from what was meant."""
     if rate == LENGTH:
         return abs(math.fsum(turn.length for turn in turns if not turn.fault)) / max(
             1, sum(not turn.fault for turn in turns)

@@ -1,15 +1,14 @@
-"""The card of the user as people see it: a line for each system with something to report, and the whole."""
+"""Print the card of the user: a line for each system with something to report, and the whole card."""
 
 import math
 from collections.abc import Iterator, Mapping
 
-from rich import box
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from harvest.studies.validity.user_card import CardRate, SystemCard, UserCard, UserDifference
 from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from recordings.files.json_text import Json
 from scoring.inference.turn_events import Contrast
@@ -17,11 +16,11 @@ from simulators.llm.faults import FAULTS
 from topics.counting import pluralize
 from topics.decimals import decimal
 
-_CHANCE = 0.05  # of an alarm without a cause
+_CHANCE = 0.05  # probability of a false alarm
 
 
 def card_lines(card: UserCard) -> Iterator[str]:
-    """A line for each system with a fault, a refused sample or an answer with orders."""
+    """Yield a line for each system with a fault, a refused sample or an answer with orders."""
     for one in card.systems:
         said = list(_remarks(one))
         if said:
@@ -49,7 +48,7 @@ def _remarks(one: SystemCard) -> Iterator[str]:
 
 
 def _effect(effect: Contrast) -> str:
-    """What faults went with, by system, within topics and numbers of turns."""
+    """Describe the association of faults with useful answers, within topics and turns."""
     if math.isnan(effect.difference):
         return "whether faults helped it or hindered it cannot be said"
     verb = "helped" if effect.difference > 0 else "hindered"
@@ -63,8 +62,8 @@ def _effect(effect: Contrast) -> str:
 
 
 def card_warnings(card: UserCard) -> Iterator[str]:
-    """A sentence for each system and rate by which users differ so that no winner is named; of many systems beside
-    which that is so, the first."""
+    """Yield a sentence for each system and rate in which users differ so that no winner is named; of several other
+    systems, the first."""
     others: dict[tuple[str, str], list[UserDifference]] = {}
     for one in card.withholding:
         others.setdefault((one.system, one.rate), []).append(one)
@@ -74,15 +73,12 @@ def card_warnings(card: UserCard) -> Iterator[str]:
 
 
 def card_tables(card: UserCard) -> Iterator[RenderableType]:
-    """Every rate of every system with its n and interval; nothing where no model words a user."""
+    """Yield every rate of every system with n and interval; nothing if no model words a user."""
     if not card.systems:
         return
     for one in card.systems:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        name = printable(one.system, line=True)
-        table.add_column(Text(f"users worded by a model: {name}"), overflow="fold", min_width=19)
-        table.add_column(Text("[low, high]"), justify="right", no_wrap=True)
-        table.add_column("n", justify="right", no_wrap=True)
+        heading = Text(f"users worded by a model: {printable(one.system, line=True)}")
+        table = figure_table(heading, ("[low, high]", "n"), min_width=19)
         for rate in (*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS):
             of, sign = (1, "") if rate == LENGTH else (100, "%")
             table.add_row(rate, _shown(one.rates[rate], of, sign), str(one.rates[rate].n))
@@ -105,7 +101,7 @@ def _shown(rate: CardRate, of: int, sign: str) -> str:
 
 
 def card_document(card: UserCard) -> Mapping[str, Json] | None:
-    """What `harvest-scores/1` holds as `users`; None where no model words a user."""
+    """Return `users` of `harvest-scores/1`, or None if no model words a user."""
     if not card.systems:
         return None
     return {

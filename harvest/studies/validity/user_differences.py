@@ -1,9 +1,9 @@
-"""By which rates the users of two systems differ, and from which turn on a trial is then in doubt.
+"""The rates in which the users of two systems differ, and the turn from which a trial is then in doubt.
 
-What happens or does not (a fault, a refused sample, a user that leaves) is compared as `scoring.inference.turn_events`
-has it. How turns are worded is compared by one test of three values (`scoring.inference.turn_values`): the words kept,
-the words added and the number of words. No table of words knows in which way the next model goes astray; whatever it
-says instead or besides changes one of them. So every pair of systems has one family of tests (Holm).
+Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The wording
+of turns is compared by one test of three values (`scoring.inference.turn_values`): words kept, words added, and
+number of words. No table of words anticipates how the next model goes wrong, but whatever it says instead or in
+addition changes one of these values. Every pair of systems has one family of tests (Holm).
 """
 
 import math
@@ -24,10 +24,10 @@ LENGTH = "words in a turn"
 LEFT = "left"
 REFUSED = "samples refused"
 ORDERS = "answers with orders"
-# For each pair of systems: how seldom any rate may be said to differ where none does (Holm).
+# Rate of false alarms about differing rates for each pair of systems (Holm).
 ALPHA = 0.05
 
-# Values of a turn without a fault, which one test asks for.
+# Values of a turn without a fault, all in one test.
 WORDING: Mapping[str, Callable[[WordedTurn], float]] = {
     KEPT: lambda turn: turn.kept,
     ADDED: lambda turn: turn.added,
@@ -35,7 +35,7 @@ WORDING: Mapping[str, Callable[[WordedTurn], float]] = {
 }
 
 _WORDED = "wording"
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-9  # rounding: sums in another order must compare as equal on every machine
 
 # A topic, and `WordedTurn.place`.
 Stratum = tuple[str, str]
@@ -44,8 +44,10 @@ Stratum = tuple[str, str]
 def differing_rates(
     one: Sequence[WordedTurn], two: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
 ) -> Iterator[tuple[str, float]]:
-    """The rates by which the users of two systems differ, each with its p over all of them; of `WORDING` one. names: of
-    the systems."""
+    """Yield the rates in which the users of two systems differ, with p over all of them; of `WORDING` only one.
+
+    `names` are those of the systems.
+    """
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
     settled = as_meant((*one, *two))
     tests: dict[str, float] = {}
@@ -57,7 +59,7 @@ def differing_rates(
     tests[_WORDED] = min(worded.values(), default=math.nan)
     for rate, p in zip(tests, holm(list(tests.values())), strict=True):
         if p <= ALPHA:
-            # Of the three, the one that says most of those that would be found alone: the number of words says least.
+            # Of those found alone, name the most informative; the number of words is the least.
             family = p / tests[rate]
             yield (
                 next(name for name in WORDING if worded[name] * family <= ALPHA + _SAME) if rate == _WORDED else rate,
@@ -72,7 +74,8 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
 
 
 def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
-    """Where every turn without a fault is in the policy's words, so that one that no sample worded is as all others."""
+    """True if every turn without a fault has the policy's words, so that a turn that no sample worded is like the
+    others."""
     same: dict[Stratum, bool] = {}
     for turn in turns:
         if not turn.fault:
@@ -82,7 +85,7 @@ def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
 
 
 def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stratum] = ()) -> EventTable:
-    """How often it first happened in a conversation. settled: as `as_meant` has it."""
+    """Count the first occurrence in a conversation. For `settled` see `as_meant`."""
     return event_table(
         TurnCase(
             turn.key.topic,
@@ -106,8 +109,9 @@ def _event_in(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool
 
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
-    """By trial of a system whose users differ in the rate from those of another, the number of the first turn at
-    which another user might have said something else: where the words differ, or after the last one if the user left.
+    """Return, by trial, the first turn at which the other system's user might have spoken differently.
+
+    That is the turn with the differing words, or the one after the last if the user left.
     """
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
@@ -116,13 +120,13 @@ def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rat
         if rate == LEFT:
             doubtful = bool(turn.left)
         elif rate in WORDING and turn.act == FREE:
-            # What a free model says before any answer is the same for all systems, if it is one model.
+            # Before any answer, one free model says the same to all systems.
             doubtful = not turn.fault and (bool(turn.heard) or len(voices) > 1)
         elif rate in WORDING:
             doubtful = not turn.fault and not turn.as_meant
         else:
             doubtful = bool(_event_in(turn, rate, settled))
         if doubtful:
-            # A user that left has heard the answer of its last turn: only what would have followed is lost.
+            # A user that left got the answer of its last turn; only what would have followed is lost.
             found.setdefault(turn.key, turn.number + (rate == LEFT))
     return found

@@ -1,4 +1,4 @@
-"""What the wire says of the answers that were read from pages, over a run: where they agree, and what that bounds."""
+"""Compare answers read from pages with the network traffic of a run: their agreement, and the bound it implies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from scoring.inference.reading_error import SENSITIVITY, ReadingError, Told, rea
 from topics.counting import pluralize
 
 _MOST_REASONS = 3  # in a sentence
-_LONGEST = 60  # characters of a text that goes unread
+_LONGEST = 60  # characters of an unread text
 
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """Of one system. verdicts: by conversation (trial id, attempt) and number of the turn. damaged: accounts that
-    cannot be read."""
+    """The comparison for one system. `verdicts` are by conversation (trial id, attempt) and turn; `damaged` counts
+    unreadable accounts."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
     judged: Judged
@@ -29,7 +29,7 @@ class Witnessed:
 
 
 def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed | None:
-    """Judge what was kept of the wire in the conversations of one system; None where nothing was. folder: the run."""
+    """Judge the stored traffic of one system's conversations, or return None if there is none. `folder` is the run."""
     accounts: dict[tuple[str, int, int], Account] = {}
     damaged = 0
     for one in conversations:
@@ -46,7 +46,7 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
                 damaged, before = damaged + 1, None
                 continue
             if before is not None and account.before is not None:
-                accounts[before] = account.before  # the next turn knows what came after this one had been read
+                accounts[before] = account.before  # the next turn's account has what arrived after this one was read
             accounts[place] = account
             before = place
     if not accounts:
@@ -61,7 +61,7 @@ def judge_wire(conversations: Sequence[Conversation], folder: Path) -> Witnessed
 
 
 def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[tuple[str, Witnessed]]:
-    """What the wire shows of each system with a record of it. folders: the run of each."""
+    """Yield each system with stored traffic and its comparison. `folders` gives the run of each."""
     own: dict[str, list[Conversation]] = {}
     for one in conversations:
         own.setdefault(one.key.system, []).append(one)
@@ -72,8 +72,10 @@ def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]
 
 
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
-    """The verdicts on the turns of some conversations of a run, by conversation and number of the turn. What the wire
-    says is learnt from all conversations with their systems."""
+    """Return the verdicts on turns of `chosen` conversations, by conversation and turn.
+
+    The format of the traffic is learnt from all conversations of the run with the same systems.
+    """
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]
     seen = by_system(of_them, dict.fromkeys(systems, run.path))
@@ -81,7 +83,7 @@ def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, i
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
-    """A verdict for people."""
+    """Yield a verdict in words."""
     if verdict.word == "agrees":
         yield "the page received the same"
     elif verdict.word == "silent":
@@ -93,42 +95,39 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def witness_notes(finished: Sequence[Conversation], folders: Mapping[str, Path]) -> Iterator[str]:
-    """The sentences about the second witness, system by system. folders: the run of each."""
+    """Yield the sentences about the second witness, system by system. `folders` gives the run of each."""
     for system, found in by_system(finished, folders):
-        yield from _sentences(system, found)
-
-
-def _sentences(system: str, found: Witnessed) -> Iterator[str]:
-    error = found.error
-    if error.compared:
-        yield (
-            f"{system}: what the page showed and what it received agree on {error.compared - error.differ} of "
-            f"{pluralize(error.compared, 'answer')} that can be compared"
-            + (f" and differ on {error.differ}: see harvest show." if error.differ else ".")
-        )
-    if error.silent:
-        why = Counter(verdict.why for verdict in found.verdicts.values() if verdict.word == "silent")
-        reasons = ", ".join(f"{reason} x {count}" for reason, count in why.most_common(_MOST_REASONS))
-        many = pluralize(error.silent, "answer")
-        yield f"{system}: {many} cannot be compared with what the page received ({reasons})."
-    if error.compared:
-        yield (
-            f"{system}: at most {error.misread} of {pluralize(error.compared, 'compared answer')} "
-            f"({_percent(error.share)}) were misread, with {error.level:.0%} confidence, if a fault is seen in at "
-            f"least {SENSITIVITY:.0%} of the conversations that have it; {_percent(error.share_of_all)} of all "
-            "answers, if each that cannot be compared counts as misread. Of a kind of fault that no comparison shows, "
-            "nothing is known."
-        )
-    if found.judged.doubtful:
-        yield (
-            f"{system}: page and wire differ on most answers, so it may be the wire that is misunderstood. Look at "
-            "some with harvest show."
-        )
-    for text, count in found.judged.unread:
-        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-        yield f"{system}: with {pluralize(count, 'reply')} came a text that is not in the answer, such as {shown!r}."
-    if found.damaged:
-        yield f"{system}: {pluralize(found.damaged, 'account')} of what the page received cannot be read."
+        error = found.error
+        if error.compared:
+            yield (
+                f"{system}: what the page showed and what it received agree on {error.compared - error.differ} of "
+                f"{pluralize(error.compared, 'answer')} that can be compared"
+                + (f" and differ on {error.differ}: see harvest show." if error.differ else ".")
+            )
+        if error.silent:
+            why = Counter(verdict.why for verdict in found.verdicts.values() if verdict.word == "silent")
+            reasons = ", ".join(f"{reason} x {count}" for reason, count in why.most_common(_MOST_REASONS))
+            many = pluralize(error.silent, "answer")
+            yield f"{system}: {many} cannot be compared with what the page received ({reasons})."
+        if error.compared:
+            yield (
+                f"{system}: at most {error.misread} of {pluralize(error.compared, 'compared answer')} "
+                f"({_percent(error.share)}) were misread, with {error.level:.0%} confidence, if a fault is seen in at "
+                f"least {SENSITIVITY:.0%} of the conversations that have it; {_percent(error.share_of_all)} of all "
+                "answers, if each that cannot be compared counts as misread. Of a kind of fault that no comparison "
+                "shows, nothing is known."
+            )
+        if found.judged.doubtful:
+            yield (
+                f"{system}: page and wire differ on most answers, so it may be the wire that is misunderstood. Look at "
+                "some with harvest show."
+            )
+        for text, count in found.judged.unread:
+            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            replies = pluralize(count, "reply")
+            yield f"{system}: with {replies} came a text that is not in the answer, such as {shown!r}."
+        if found.damaged:
+            yield f"{system}: {pluralize(found.damaged, 'account')} of what the page received cannot be read."
 
 
 def _percent(share: float) -> str:

@@ -1,7 +1,7 @@
-"""The user turns of a run that a model worded: what each was to say, what is wrong with it, what its answer was.
+"""The user turns of a run that a model worded: the intended words, the faults, and the answer.
 
-What the policy meant is recorded with the turn, or, in older recordings, in the evidence of how it was worded: there
-the model was told it. If it is not known, as of a free model, only faults are seen that need no such words.
+The intended words are recorded with the turn or, in older recordings, in the evidence of the wording, which has the
+model's instructions. If they are unknown, as for a free model, only faults that need no such words are found.
 """
 
 import json
@@ -25,23 +25,30 @@ from simulators.llm.voices import orders_a_model
 from topics.languages import known_languages, language_code
 from topics.topic import Topic
 
-# By system, by user of its protocol that a model words: the options of that.
+# The model's options, by system and by user whose turns a model words.
 Models = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 _WORDED = "llm"
-# The reason for which a sample was refused, of recordings that hold the samples alone.
+# The reason for a refused sample in recordings with samples only.
 NOT_RECORDED = "reason not recorded"
 
 
 @dataclass(frozen=True, slots=True)
 class WordedTurn:
-    """number: of the turn in its conversation. act, label: as recorded. fault: in `simulators.llm.faults`; "" for none.
-    kept: share of the words that were meant; NaN where that cannot be said. refused: samples that were not sent, by
-    reason; None where it is not known. orders: whether the answer holds words for a model in the user's place.
+    """A user turn worded by a model.
 
-    added, length: as there. words: of the turn. as_meant: whether they are the policy's, word for word. heard: the
-    labels of the answers before. left: whether a model that decides itself left after the answer; None where another
-    does, and where the user could not go on. model: the options of the model.
+    number: of the turn in its conversation.
+    act, label: as recorded.
+    fault: as in `simulators.llm.faults`; "" for none.
+    kept: share of the intended words; NaN if unknown.
+    refused: number of refused samples by reason; None if unknown.
+    orders: whether the answer has words for a model in the user's place.
+    added, length: as in `simulators.llm.faults`.
+    words: number of words in the turn.
+    as_meant: whether the words are exactly the policy's.
+    heard: labels of the answers before.
+    left: whether a model that decides itself left after the answer; None if it does not decide, or could not
+        continue.
     """
 
     key: TrialKey
@@ -62,13 +69,13 @@ class WordedTurn:
 
     @property
     def place(self) -> str:
-        """Within which turns of a topic users are compared: of one number and act, and, where the model itself decides
-        what it does, after the same label."""
+        """The stratum within a topic in which users are compared: number and act of the turn and, if the model
+        decides what to do, the preceding label."""
         return f"{self.number} {self.act}{' after ' + self.heard[-1:] if self.act == FREE and self.heard else ''}"
 
 
 def models_of(run: Run) -> Models:
-    """The users of a run's protocol, and of the arms of its systems, that a model words."""
+    """Return the users of a run's protocol, and of the arms of its systems, that a model words."""
     protocol = run.header.protocol
     users = protocol.get("users") if isinstance(protocol, dict) else None
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -84,7 +91,7 @@ def models_of(run: Run) -> Models:
 
 
 def _worded_options(given: object) -> Mapping[str, Any] | None:
-    """The options of the model that words a user, in whatever depth it is wrapped."""
+    """Return the options of the model that words a user, however deeply it is wrapped."""
     if isinstance(given, Mapping):
         if given.get("simulator") == _WORDED:
             return given
@@ -97,7 +104,8 @@ def _worded_options(given: object) -> Mapping[str, Any] | None:
 def worded_turns(
     conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
 ) -> tuple[WordedTurn, ...]:
-    """Those of the conversations, in order. topics: by id. folders: by system, the run that holds its evidence."""
+    """Return the turns of the conversations, in order. `topics` are by id; `folders` gives the run with each system's
+    evidence."""
     return tuple(
         found
         for one in conversations
@@ -122,10 +130,12 @@ def _of_conversation(
             meant = intended_words(samples[0][0]) if samples else ""
             if turn.choice is not None and turn.act != FREE:
                 meant = turn.choice.meant or turn.said
-            # A model that could have gone on, and did not, left; other ends say nothing of leaving.
+            # A model that could have continued, and did not, left; other ends say nothing about leaving.
             left: bool | None = None
             if turn.act == FREE and turn.label is not None and (following is not None or left_by_choice(one)):
                 left = following is None
+            name = options.get("language")
+            code = language_code(str(name)) if name else ""
             said = SaidTurn(
                 turn.said,
                 meant,
@@ -133,7 +143,7 @@ def _of_conversation(
                 tuple(earlier),
                 answer,
                 tuple(filter(None, need)),
-                _language(options.get("language")),
+                code if code in ("", *known_languages()) else None,
                 tuple(options.get("again", ("repeat",))),
                 turn.worded,
             )
@@ -158,13 +168,8 @@ def _of_conversation(
         answer, heard = reply, heard + (turn.label or "-")
 
 
-def _language(name: object) -> str | None:
-    code = language_code(str(name)) if name else ""
-    return code if code in ("", *known_languages()) else None
-
-
 def _samples(turn: Turn, folder: Path | None) -> list[tuple[str, str]]:
-    """(what the model was told, what it wrote) of each sample in the evidence; [] where it is not there."""
+    """Return (instructions, output) of each sample in the evidence, or [] without evidence."""
     address = turn.reply.evidence.get("wording") if turn.reply is not None else None
     if not address or folder is None:
         return []
@@ -187,7 +192,7 @@ def _count_refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[st
 
 
 def refused_in(mark: str) -> Mapping[str, int]:
-    """The samples that were refused, by reason, of a turn's mark such as `policy: repeats-itself 3, assistant 1`."""
+    """Count the refused samples by reason from a turn's mark, such as `policy: repeats-itself 3, assistant 1`."""
     counted: Counter[str] = Counter()
     for reason in filter(None, mark.partition(": ")[2].split(", ")):
         name, _, count = reason.rpartition(" ")
