@@ -1,1 +1,1 @@
-"""What a change of figures comes from: the system, the rules, the reader or the users."""
+"""Attribute a change of figures to the system, the users, the rules, the reading of pages or the topics."""

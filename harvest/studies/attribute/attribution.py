@@ -1,8 +1,7 @@
-"""Whose change was it? The difference between two audits of a system, split between system, users, rules, reading and
-topics: what `harvest attribute` shows.
+"""Split the difference between two audits of a system into shares of system, users, rules, reading and topics.
 
-Both audits are read by today's code from the pages that were kept, and labelled by both audits' rules. What cannot be
-told from recordings is said: answers without a kept page, users that never said the same words.
+For `harvest attribute`. Today's code reads the stored pages of both audits, and the rules of both label all answers.
+What recordings cannot decide is reported: answers without a stored page, and users that never said the same words.
 """
 
 import math
@@ -38,7 +37,7 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Trials that were to be played, that were valid, and topics without a valid one."""
+    """Numbers of planned and of valid trials, and of topics without a valid one."""
 
     planned: int
     valid: int
@@ -47,9 +46,14 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
-    """each: by measure and turn. coverage: before and after. other_users: whether what takes the user's side was
-    changed. reading: what was read again, before and after. cut_short: what was lost before and after, in words, where
-    that may be the difference; () where not."""
+    """One system in both audits.
+
+    each: shares by measure and turn.
+    coverage: before and after.
+    other_users: whether anything behind the user's turns changed.
+    reading: answers read again, before and after.
+    cut_short: a description of losses before and after, if they may explain the difference; else ().
+    """
 
     system: str
     each: Mapping[Key, Attribution]
@@ -61,8 +65,8 @@ class AttributedSystem:
 
 @dataclass(frozen=True, slots=True)
 class AttributionStudy:
-    """runs: the names of both. settings: of scoring, those of the later audit. contrasts: in what the runs differ by
-    what they say of themselves. harness: by run, the software it was played with, where that differs."""
+    """Attributed systems of two runs. `settings` are the later audit's; `contrasts` are the differences between the
+    runs' headers; `harness` is the software by run, if it differs."""
 
     runs: tuple[str, str]
     systems: tuple[AttributedSystem, ...]
@@ -74,10 +78,12 @@ class AttributionStudy:
 def study_attribution(
     before: Run, after: Run, *, systems: Sequence[str] = (), measures: Sequence[Term] = ()
 ) -> AttributionStudy:
-    """systems: these alone; () takes all that both audits have. measures: of single conversations, or shares of their
-    turns; () takes %useful of the first turn and ave%useful.
+    """Attribute the differences between two audits.
 
-    Raises InputError for runs without a topic or system in common, and for a measure that single conversations do not
+    systems: () for all that both audits have.
+    measures: of single conversations, or shares of their turns; () for %useful of the first turn and ave%useful.
+
+    Raises InputError for runs without a common topic or system, and for a measure that single conversations do not
     have.
     """
     runs = (before, after)
@@ -88,14 +94,14 @@ def study_attribution(
     shared = [name for name in sides[0].systems if name in sides[1].systems]
     for name in systems:
         if name not in shared:
-            raise InputError(f"not both runs have a system {name!r}", allowed=", ".join(shared) or "none")
+            raise InputError(f"no system {name!r} in both runs", allowed=", ".join(shared) or "none")
     if not shared:
         told = "; ".join(
             f"{run} has {', '.join(side.systems)}" for run, side in zip(run_names(runs), sides, strict=True)
         )
         raise InputError(
             f"these runs have no system in common: {told}",
-            advice="`harvest compare` sets different systems side by side",
+            advice="`harvest compare` compares different systems",
         )
     schema = load_schema(SHIPPED)
     asked = [
@@ -120,7 +126,7 @@ def _refuse_pooled(measure: Measure) -> None:
     one = measure.declaration
     if measure.form is not None or (one.of != "conversation" and one not in (USEFUL, MEAN_USEFUL)):
         raise InputError(
-            f"{measure.name} is computed over many conversations at once, so no trial can be told in another way",
+            f"{measure.name} is computed over many conversations at once, so no trial can be relabelled",
             allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
         )
 
@@ -160,7 +166,7 @@ class _Study:
         )
 
     def _cut_short(self, name: str, keys: Sequence[Key]) -> frozenset[Key]:
-        """The measures whose difference may be that of what failures of users cut short."""
+        """Return the measures whose difference may be due to conversations cut short by failures of users."""
         found = set()
         for key in keys:
             measure = next(one for one in self.measures if key[0] in (one.name, one.declaration.name))
@@ -177,7 +183,7 @@ class _Study:
     def _told(
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
-        """By measure, the trials of an audit in all four ways."""
+        """Return, by measure, an audit's trials in all four versions."""
         recorded = tuple(one for one in side.finished if one.key.system == name)
         decided = tuple(decide_again(one, own, side.topics) for one in recorded)
         kept = [one for one in recorded if (one.trial_id, one.attempt) not in reading.refused]
@@ -214,12 +220,11 @@ class _Study:
         return False
 
 
-# Why no share of a difference is told from chance where conversations were lost.
+# Why no share of a difference has an interval if conversations were lost.
 LOST = "what was lost in the runs could be all of it"
 
 
 def _without_intervals(one: Attribution) -> Attribution:
-    """The same shares, of which none can be told from chance."""
     return replace(one, intervals={source: no_interval(LOST) for source in one.intervals})
 
 
@@ -234,12 +239,11 @@ def _coverage(name: str, side: Material) -> Coverage:
     return Coverage(len(planned) or len(valid), len(valid), len(topics - {one.key.topic for one in valid}))
 
 
-# What decides in a state of a protocol; the rest of it is what the user says there.
+# The keys of a protocol's state that decide; the others are the user's words.
 _RULES = frozenset({"edges", "then", "empty", "label"})
 
 
 def _users(run: Run, system: str) -> Json:
-    """Everything that has a part in what the user says."""
     protocol, definition = run.header.protocol, run.header.systems.get(system)
     says: dict[str, Any] = {}
     if isinstance(protocol, dict):
@@ -257,7 +261,7 @@ def _users(run: Run, system: str) -> Json:
 
 
 def _harness(before: Run, after: Run) -> dict[str, tuple[str, str]]:
-    """What the runs were played with, where that differs."""
+    """Return the software of the two runs where it differs."""
     known = dict.fromkeys((*before.header.software, *after.header.software))
     pairs = {name: tuple(run.header.software.get(name, "") for run in (before, after)) for name in known}
     return {name: (was, now) for name, (was, now) in pairs.items() if was != now}

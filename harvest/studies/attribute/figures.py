@@ -1,10 +1,9 @@
-"""Whose change it was, for people and as rows."""
+"""Print the attribution of a change, and return its long-form rows."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 from harvest.studies.attribute.attribution import LOST, AttributedSystem, AttributionStudy
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.trial_values import Key, key_name
+from harvest.tables.figure_table import figure_table
 from harvest.tables.long_rows import LongRow, interval_cells, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
@@ -46,7 +46,7 @@ _LEGEND = (
 
 
 def attribution_tables(study: AttributionStudy) -> Iterator[RenderableType]:
-    """Of each system and measure a sentence and the shares, then what no share says."""
+    """Yield a sentence and the shares for each system and measure, then effects outside all shares."""
     for system in study.systems:
         for key, one in system.each.items():
             yield Text(printable(f"{system.system}, {key_name(key)}", line=True), style="bold")
@@ -66,7 +66,7 @@ def _sentence(one: Attribution, key: Key) -> str:
     moved = f"From {_bare(one.before, key)} to {_bare(one.after, key)}: {_sign(one.difference, key)}"
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
-    told = [source for source in SOURCES if _clear(one, source)]
+    told = [source for source in SOURCES if one.intervals[source].low > 0 or one.intervals[source].high < 0]
     if not one.largest:
         return f"{moved}. Nothing changed."
     if one.largest in told:
@@ -82,15 +82,9 @@ def _is_lost(one: Attribution) -> bool:
     return any(interval.note == LOST for interval in one.intervals.values())
 
 
-def _clear(one: Attribution, source: str) -> bool:
-    """Whether the interval of a share leaves no doubt of its sign."""
-    interval = one.intervals[source]
-    return interval.low > 0 or interval.high < 0
-
-
 def _table(one: Attribution, key: Key) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("share of", "value [low, high]\ntopics like these", "because"):
+    table = figure_table("share of", ())
+    for heading in ("value [low, high]\ntopics like these", "because"):
         table.add_column(Text(heading), overflow="fold")
     for source in SOURCES:
         share = one.shares[source]
@@ -112,7 +106,7 @@ def _with_interval(one: Attribution, source: str, key: Key) -> str:
 
 
 def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
-    """What may have moved figures and is in no share, or makes a share doubtful."""
+    """Yield notes on effects that are in no share, or make a share doubtful."""
     was, now = system.coverage
     if (was.planned - was.valid, was.lost) != (now.planned - now.valid, now.lost):
         lost = f", {pluralize(now.lost, 'topic')} without one" if now.lost else ""
@@ -144,7 +138,7 @@ def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
 
 
 def attribution_form(study: AttributionStudy, runs: Sequence[Run]) -> StudyForm:
-    """runs: the two of the study."""
+    """Return the printable form of a study of these two runs."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -170,7 +164,7 @@ def _tables(study: AttributionStudy) -> Iterator[RenderableType]:
 
 
 def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
-    """Of each system and measure the figure before and after, their difference, and its shares, which add up to it."""
+    """Yield each figure before and after, the difference, and the shares, which add up to it."""
     for system in study.systems:
         for (measure, turn), one in system.each.items():
             base = LongRow(

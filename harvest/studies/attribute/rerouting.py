@@ -1,7 +1,7 @@
-"""Labels and paths of a conversation whose answers are read differently now, by the protocol that was played.
+"""Decide labels and paths of a conversation again, by its own protocol, when its answers are read differently now.
 
-The words that were said then cannot be taken back. As far as the protocol would still have said them, its decisions
-are made anew; where it would take another path, the conversation is no playing of it any more.
+The words said at the time cannot be changed. Decisions are repeated as long as the protocol would still have said
+them; once it would take another path, the rest is no longer a conversation of this protocol.
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,19 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from simulators.wrappers.wrapped import REWORDING
 from topics.topic import Topic
 
-# The reason of an attempt that is invalid because its user turns followed from answers that were read wrongly.
+# Reason of an attempt that is invalid because its user replied to misread answers.
 PARTED = "read-anew"
 
 
 @dataclass(frozen=True, slots=True)
 class Rerouted:
-    """routes: the decision after each turn where it, or the text it rests on, is another one now; by turn number.
+    """A conversation with repeated decisions.
 
-    parted: the turn after which the protocol would take another path; 0 for none. because: how, in words.
-    outcome: of the conversation now, where it is not the recorded one. other_rules: turns at which today's rules
-    decide differently on the recorded text too.
+    routes: by turn, the decisions that changed or whose text changed.
+    parted: the turn after which the protocol would take another path; 0 for none.
+    because: a description of the other path.
+    outcome: the new outcome, if it differs from the recorded one.
+    other_rules: turns at which today's rules decide differently on the recorded text, too.
     """
 
     routes: Mapping[int, Route] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class Rerouted:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """What the protocol decides today. parted: as in Rerouted. outcome: where it would end; None: it goes on."""
+    """Today's decisions. `parted` is as in `Rerouted`; `outcome` is None if the conversation would continue."""
 
     routes: Mapping[int, Route]
     parted: int = 0
@@ -46,7 +48,7 @@ class _Path:
 
 
 def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> Rerouted:
-    """What the decisions are with these answers, by turn number, in place of the recorded ones."""
+    """Decide again with these answers, by turn, in place of the recorded ones."""
     before = _path(protocol, topic, conversation, {})
     after = _path(protocol, topic, conversation, answers)
     routes: dict[int, Route] = {}
@@ -59,7 +61,7 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
             if turn.number in answers:
                 routes[turn.number] = refit_evidence(recorded, answers[turn.number])
             continue
-        # What only the rules decide differently is for `harvest replay-routes` to say.
+        # `harvest replay-routes` reports what only the rules decide differently.
         if turn.number in answers or (old is not None and _decision_of(old) != _decision_of(new)):
             routes[turn.number] = new
             if old is not None and _decision_of(old) != _decision_of(recorded):
@@ -74,7 +76,7 @@ def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answer
 
 
 def refit_evidence(route: Route, answer: Answer) -> Route:
-    """A recorded decision beside another text: evidence that no longer stands where it stood has no place in it."""
+    """Return a recorded decision for another text, without evidence whose position in the text is no longer right."""
     evidence = tuple(
         piece
         if piece.start < 0 or answer.text[piece.start : piece.end] == piece.quote

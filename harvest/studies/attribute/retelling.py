@@ -1,7 +1,7 @@
-"""A run told anew: its conversations as other rules, or today's reading of its pages, would have them.
+"""Relabel a run's conversations by other rules, or by today's reading of its pages.
 
-What was said and answered stays. Labels are decided again along each conversation; where the rules would have ended it,
-the turns after that are gone, and where they would have gone on, nothing is known of what would have come.
+Words and answers stay. Labels are decided again along each conversation; turns after an earlier end are dropped, and
+if the rules would have continued, what would have followed is unknown.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,12 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Answers as today's code reads them on pages that were kept. answers: by attempt and turn, those that are others
-    now. refused: attempts with a page that is taken for a fault today. read, unread: answers that could be read again,
-    and those of which no page was kept, or none that can be read."""
+    """Answers as today's code reads them from stored pages.
+
+    answers: those that changed, by attempt and turn.
+    refused: attempts with a page that counts as a fault today.
+    read, unread: numbers of answers with and without a readable stored page.
+    """
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
     refused: frozenset[AttemptId]
@@ -31,7 +34,7 @@ class Reading:
 
 
 def todays_reading(run: Run, system: str) -> Reading:
-    """Contacts nobody, and changes nothing in the run."""
+    """Read a run's stored pages with today's code. Contacts no system and leaves the run unchanged."""
     answers: dict[AttemptId, dict[int, Answer]] = {}
     refused: set[AttemptId] = set()
     found, _ = read_again(run, system=system)
@@ -48,13 +51,14 @@ def todays_reading(run: Run, system: str) -> Reading:
 def decide_again(
     one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
-    """The conversation with today's answers and the decisions of `protocol`; as recorded, where no rules decided."""
+    """Return the conversation with today's answers and the decisions of `protocol`, or as recorded if no rules
+    decided."""
     turns = tuple(_with(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)
     answered = [turn for turn in turns if turn.reply is not None]
     exchanges = [Exchange(turn.said, turn.reply.answer) for turn in answered if turn.reply is not None]
-    # Any words match: whether another user would have said others is not asked here.
+    # Any words match, whatever another user would have said.
     actions = retrace(protocol, topics[one.key.topic], exchanges, reworded=True)
     routes = {turn.number: action.route for turn, action in zip(answered, actions[1:], strict=False)}
     last = answered[len(actions) - 2].number if isinstance(actions[-1], Stop) and len(actions) > 1 else None

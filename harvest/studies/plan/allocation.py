@@ -1,7 +1,7 @@
-"""How to spend the trials of the next run, from a pilot: what `harvest plan --allocate` proposes.
+"""Allocate the trials of the next run from a pilot, for `harvest plan --allocate`.
 
-Topics whose trials vary more get more of them, which narrows the interval for these topics. Beside it stands for each
-topic how likely a trial is to go a way that the pilot did not show.
+Topics whose trials vary more get more of them, which narrows the interval for these topics. The plan also says for
+each topic how likely a trial is to take a path that the pilot did not show.
 """
 
 import math
@@ -32,8 +32,8 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
-# A topic needs no more trials for its tree if the next one goes a new way with at most the first of these chances,
-# and with at most the second one at the upper end of the interval, which takes about 30 trials.
+# A topic needs no more trials for its tree if the chance that the next one takes a new path is at most the first,
+# and the upper end of its interval at most the second, which takes about 30 trials.
 SEEN_ENOUGH, SURELY = 0.05, 0.2
 
 _LARGEST = 1_000_000  # trials
@@ -41,9 +41,15 @@ _LARGEST = 1_000_000  # trials
 
 @dataclass(frozen=True, slots=True)
 class SpentTopic:
-    """One topic of the audit. pilot: trials with a value, of all systems. spread: foretold standard deviation of a
-    trial. trials: proposed, of each system. unseen: chance that the next trial takes a way through the conversation
-    that its system did not take on this topic so far, [0, 1]; NaN without a trial. stop: that is surely small."""
+    """One topic of the audit.
+
+    pilot: trials with a value, over all systems.
+    spread: predicted standard deviation of a trial.
+    trials: proposed trials of each system.
+    unseen: chance in [0, 1] that the next trial takes a path that its system did not take on this topic so far; NaN
+        without a trial.
+    stop: whether that chance is surely small.
+    """
 
     topic: str
     pilot: int
@@ -57,9 +63,14 @@ class SpentTopic:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """systems: of the pilot, that variances are from. total: trials of each system. found: the allocation, with widths
-    in the measure's own units. continued_width: of the interval where the pilot's trials are kept and equal new ones
-    added. unseen: mean of the topics' chances, NaN without any. notes: what else to know."""
+    """A proposed allocation.
+
+    systems: the pilot's systems, whose variances are used.
+    total: trials of each system.
+    found: the allocation, with widths in the measure's own units.
+    continued_width: width of the interval if the pilot's trials are kept and equal new ones are added.
+    unseen: mean of the topics' chances, NaN without any.
+    """
 
     audit: str
     basis: Basis
@@ -74,7 +85,7 @@ class Spending:
 
     @property
     def usual(self) -> int:
-        """The most frequent number of trials, the larger of equally frequent ones."""
+        """The most frequent number of trials, and the larger one of a tie."""
         counts = Counter(one.trials for one in self.topics)
         return max(counts, key=lambda trials: (counts[trials], trials))
 
@@ -88,11 +99,14 @@ def plan_spending(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Spending:
-    """measure: as for `plan_difference`. run: the pilot, with two trials of at least one topic. total: trials of each
-    system over all topics; None takes the audit's.
+    """Propose trials for each topic.
 
-    Raises InputError for a total below two trials of each topic, for a pilot that has none of the audit's topics or no
-    topic with two trials, and where sessions go on from topic to topic.
+    measure: as for `plan_difference`.
+    run: the pilot, with two trials of at least one topic.
+    total: trials of each system over all topics; None for the audit's.
+
+    Raises InputError for a total below two trials of each topic, for a pilot without any of the audit's topics or
+    without a topic with two trials, and if sessions continue from topic to topic.
     """
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
@@ -108,7 +122,7 @@ def plan_spending(
     if going_on:
         raise InputError(
             f"the sessions of {', '.join(going_on)} go on from topic to topic, so topics depend on each other and "
-            "trials of one topic cannot be weighed alone",
+            "trials of one topic cannot be allocated separately",
             advice="play equal trials, or fresh sessions",
         )
     basis, material = pilot_basis(settings, seed, run)
@@ -157,7 +171,8 @@ def plan_spending(
 def _cells(
     audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """(systems, topics, trials) of the audit's topics; the systems are the audit's, where the pilot has any of them."""
+    """Return values of shape (systems, topics, trials) over the audit's topics, for the audit's systems if the pilot
+    has any."""
     tables, notes = pilot_cells(material, asked, key, settings)
     own = [one.name for one in audit.played if one.name in tables]
     systems = tuple(own or tables)
@@ -187,7 +202,8 @@ def _cells(
 
 
 def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
-    """By topic, over systems. The kinds are ways through a conversation: user turns by state, answers by label."""
+    """Estimate the unseen paths by topic, over systems. A path consists of user turns by state and answers by
+    label."""
     merging = merging_named("label")
     ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}
     for one in material.finished:

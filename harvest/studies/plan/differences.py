@@ -1,7 +1,7 @@
-"""How many topics and trials a comparison needs: a plan for a difference of means.
+"""Plan the topics and trials of a comparison: power to find a difference of means.
 
-Components of variance come from a pilot run, from what the user states, or from assumptions that are named. Each design
-of a grid is then simulated with the test of `harvest compare`, for both estimands.
+Components of variance come from a pilot run, from the user's statement, or from named assumptions. Each design of a
+grid is then simulated with the test of `harvest compare`, for both estimands.
 """
 
 import math
@@ -69,9 +69,9 @@ Powers = Mapping[Estimand, Power]
 
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TRIALS = 4_000_000  # drawn for one design
-_TAIL = 4.0  # deviations: where the unseen topic lies if differences are normal
+_TAIL = 4.0  # standard deviations to the unseen topic if differences are normal
 _NOTABLE = 0.005  # half a point of a share
-_TOO_MANY = 100_000  # nobody plays so many
+_TOO_MANY = 100_000  # more than anybody plays
 _ASSUMED = {
     "mean": f"{100 * MEAN:g}% pass, as in tau-bench",
     "between": f"topics have {100 * ICC:g}% of the variance (ICC, as in tau-bench)",
@@ -82,11 +82,14 @@ _ASSUMED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DifferenceModel:
-    """key: the measure. difference: to be detected, in the measure's own units. pairs: of systems, among which alpha is
-    shared out. sources: of each component, `pilot`, `stated`, `assumed` or `follows`. upper_interaction: upper 80%
-    limit of the pilot's variance of systems × topics, NaN without one. coming: of %recovery, (topics, systems) how
-    often trials need it. reach: how large a difference of a topic can be. guard: of the intervals for topics like
-    these.
+    """The power model of a difference.
+
+    difference: to be detected, in the measure's own units.
+    pairs: number of pairs of systems that share alpha.
+    sources: of each component, `pilot`, `stated`, `assumed` or `follows`.
+    upper_interaction: upper 80% limit of the pilot's variance of systems × topics, NaN without one.
+    coming: for %recovery, how often trials need it, of shape (topics, systems).
+    reach: largest possible difference of a topic.
     """
 
     basis: Basis
@@ -112,7 +115,7 @@ class DifferenceModel:
         trials = mix[0] if len(set(mix)) == 1 else mix
         each = (trials,) if isinstance(trials, int) else mix
         simulate = partial(simulate_power, reach=self.reach, guard=self.guard)
-        if self.coming is not None:  # ratios have ends of their own, and one kind of interval
+        if self.coming is not None:  # ratios are bounded differently and have one kind of interval
             simulate = partial(simulate_ratio_power, coming=self.coming)
         return simulate(
             components,
@@ -131,8 +134,8 @@ class DifferenceModel:
         return (1 - self.basis.settings.level) / self.pairs
 
     def cautious(self, mix: Mix) -> Power | None:
-        """Power for topics like these, were systems × topics to vary by the upper 80% limit of the pilot; None without
-        one."""
+        """Power for topics like these if systems × topics varied by the pilot's upper 80% limit; None without a
+        limit."""
         one, upper = self.components, self.upper_interaction
         if math.isnan(upper) or upper <= one.both:
             return None
@@ -141,11 +144,11 @@ class DifferenceModel:
         return self._power(changed, mix, "like-these")
 
     def beyond(self, own: Mix) -> Mapping[str, float]:
-        """By formulas: topics with the audit's trials, and trials of the audit's topics, that have the wanted power,
-        for either estimand. own: the audit's trials of each topic."""
+        """Extrapolate by formulas: topics at the audit's trials, and trials of the audit's topics, with the wanted
+        power for either estimand. `own` has the audit's trials of each topic."""
         topics, both, within = len(own), self.components.both, self.components.within
         if self.coming is not None:
-            # Of a ratio a trial tells as much as comes into it, and topics count by how much of them does.
+            # In a ratio, trials and topics count by how many of their turns enter it.
             share = float(self.coming.mean())
             both, within = both * (1 + float(self.coming.var()) / share**2), within / share
         each = within * sum(1 / trials for trials in own) / topics
@@ -153,9 +156,10 @@ class DifferenceModel:
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
         def enough(topics: float, variance: float) -> bool:
-            """Whether so many topics whose differences have this variance show the difference in 4 studies of 5."""
+            """True if so many topics, with this variance of their differences, show the difference in 4 studies
+            of 5."""
             deviation, far = math.sqrt(variance), 0.0
-            if self.guard == "unseen":  # beyond a measure without an end near its values: of normal differences
+            if self.guard == "unseen":  # a measure without an end near its values is taken as normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
             return self.difference >= taken_up(topics, deviation, far, self._alpha)
 
@@ -170,8 +174,8 @@ class DifferenceModel:
         }
 
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
-        """The cheapest design with the wanted power; for these topics, of those with the audit's own topics, if the
-        grid has any."""
+        """Return the cheapest design with the wanted power; for these topics, one with the audit's topics if the grid
+        has any."""
         own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
         return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
 
@@ -210,7 +214,7 @@ class DifferenceModel:
         }
 
     def answer(self, grid: Grid[Powers]) -> str:
-        """Topics or trials, in one sentence."""
+        """Say in one sentence whether topics or trials help."""
         now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
         if now.found >= WANTED:
             like_these = f"neither: {grid.present} finds {self.size} in {in_percent(now.found)} of studies"
@@ -330,7 +334,7 @@ class DifferenceModel:
 
     @property
     def size(self) -> str:
-        """The difference that is to be found: `5 points of %useful S1`."""
+        """The difference to be detected: `5 points of %useful S1`."""
         size = points(100 * self.difference) if self._percent else f"{self.difference:g}"
         return f"{size} of {printable(key_name(self.key), line=True)}"
 
@@ -355,14 +359,17 @@ def plan_difference(
     seed: int = 0,
     guard: Guard = "unseen",
 ) -> Plan[DifferenceModel]:
-    """detect: in points for percentages, else in the measure's own units. measure: of single conversations, or a share
-    of turns; None takes %useful of the first turn. run: a pilot. stated: `mean`, and the standard deviations `between`
-    topics, of system × topic (`interaction`) and `within` topics, in points for percentages; they replace what a pilot
-    says; of %recovery without a pilot also `failing`, the percentage of trials that need it. topics, trials: of the
-    grid; () takes half, once, twice and four times the audit's. seed: of the simulation. guard: of the intervals for
-    topics like these.
+    """Plan a comparison of means.
 
-    Raises InputError for a measure that topics have no value of, and for components that cannot be.
+    detect: the difference, in points for percentages, else in the measure's own units.
+    measure: of single conversations, or a share of turns; None for %useful of the first turn.
+    run: a pilot.
+    stated: `mean`, and the standard deviations `between` topics, of system × topic (`interaction`) and `within`
+        topics, in points for percentages, replacing the pilot's; for %recovery without a pilot also `failing`, the
+        percentage of trials that need it.
+    topics, trials: of the grid; () for half, once, twice and four times the audit's.
+
+    Raises InputError for a measure without values of topics, and for impossible components.
     """
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
@@ -398,7 +405,7 @@ def plan_difference(
         upper_interaction=pilot.upper_interaction if pilot else math.nan,
         notes=notes,
         coming=coming_shares(declared, pilot, given),
-        reach=declared.range[1] - declared.range[0] if declared.has_top else math.inf,
+        reach=declared.reach,
         guard=guard,
     )
     return plan_grid(audit, model, topics, trials)

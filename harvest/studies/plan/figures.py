@@ -1,4 +1,4 @@
-"""A plan as a JSON head, as rows of the long form, and for people, whatever its model."""
+"""A plan under any model: JSON head, long-form rows, and printed tables."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,29 +22,29 @@ _LANDMARKS = ("present", "more_topics", "more_trials")
 
 
 class PlannedModel(PowerModel[Simulated], Protocol[Simulated]):
-    """What documents and tables ask of a model."""
+    """The parts of a model that documents and tables use."""
 
     @property
     def subject(self) -> Mapping[str, Any]:
-        """What is to be found, as columns of the long form: measure and turn, or node; and detect."""
+        """What is to be found, as long-form columns: measure and turn, or node; and the size to detect."""
 
     @property
     def notes(self) -> Sequence[str]: ...
 
     @property
     def details(self) -> Collection[str]:
-        """Figures that a table in a paper leaves out."""
+        """Figures omitted from tables in papers."""
 
     def figures(self, design: Design[Simulated]) -> Iterator[Mapping[str, Any]]:
-        """The columns of the long form in which the figures of one design differ."""
+        """Return the long-form columns in which the figures of one design differ."""
         ...
 
     def answer(self, grid: Grid[Simulated]) -> str:
-        """What the audit's own design would find, in one sentence."""
+        """Say in one sentence what the audit's own design would find."""
         ...
 
     def head(self, grid: Grid[Simulated]) -> dict[str, Any]:
-        """What a document says besides its rows."""
+        """Return the document's entries other than rows."""
         ...
 
     def words(self, grid: Grid[Simulated]) -> Words[Simulated]: ...
@@ -54,9 +54,12 @@ PlanOf = Plan[PlannedModel[Any]]
 
 
 def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm:
-    """How a plan is printed: the `harvest-plan/1` document, with undefined and infinite as null, and tables. The
-    audit's own design, and those with twice its topics and trials, have their figures in the head, as they may lie
-    outside the grid."""
+    """Return the printable form of a plan: the `harvest-plan/1` document and tables, with undefined and infinite
+    values as null.
+
+    The head has the figures of the audit's own design and of those with twice its topics and trials, which may lie
+    outside the grid.
+    """
     model, grid = plan.model, plan.grid
     landmarks = {
         name: {
@@ -94,7 +97,7 @@ def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm
 
 
 def plan_rows(plan: PlanOf) -> Iterator[LongRow]:
-    """The figures of a plan in long form: of each design what is found, user turns, and hours. run: the pilot's."""
+    """Yield the figures of each design: power, user turns, and hours. `run` is the pilot."""
     for design in plan.grid.designs:
         yield from _design_rows(plan, design)
 
@@ -115,7 +118,7 @@ def _design_rows(plan: PlanOf, design: Design[Any]) -> Iterator[LongRow]:
 
 
 def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
-    """What a person sees: the answer, what it rests on, then what is found by design, and what designs cost."""
+    """Yield the answer, its grounds, the power by design, and the cost of designs."""
     grid, words = plan.grid, plan.model.words(plan.grid)
     yield Text(plan.model.answer(grid), style="bold")
     for line in words.advice:
@@ -134,7 +137,8 @@ def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
 
 
 def _design_table(title: str, cells: Iterable[tuple[Design[Any], Text]]) -> Table:
-    """A row for each number of topics, a column for each number of trials. cells: of a whole grid, by topics."""
+    """Return a table with a row for each number of topics and a column for each number of trials. `cells` has a whole
+    grid, by topics."""
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
     )

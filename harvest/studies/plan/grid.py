@@ -1,7 +1,7 @@
-"""A grid of designs, topics × trials, each simulated under a model: what every plan of a study is computed with.
+"""Simulate a grid of designs, topics × trials, under a model: the basis of every plan.
 
-A model says what a study of one design would find (`PowerModel`). The grid says which designs are tried, what they
-cost, and which is the cheapest that is enough.
+A model says what a study of one design would find (`PowerModel`). The grid decides which designs are tried, computes
+their costs, and finds the cheapest sufficient one.
 """
 
 import math
@@ -19,7 +19,7 @@ from scoring.settings import Settings, scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-# The power that a design is asked for: a true difference is found in four studies of five.
+# The wanted power: a true difference is found in four studies of five.
 WANTED = 0.8
 
 _MOST_TRIALS = 40_000  # of one design, over all topics: more takes minutes to simulate
@@ -32,8 +32,8 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """What a plan rests on, whatever its model. seed: of the simulation. pilots: the run that is the pilot
-    (`harvest.studies.runs.sources`), and material: what it says; () and None without one."""
+    """The basis of a plan under any model. `seed` is that of the simulation. `pilots` identifies the pilot run
+    (`harvest.studies.runs.sources`), and `material` is its content; () and None without a pilot."""
 
     settings: Settings
     seed: int
@@ -52,16 +52,16 @@ class Basis:
 
 
 def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
-    """The settings of the audit's scores. changes: made to them by options."""
-    with audit.document.placing(("scoring",)):
+    """Return the audit's scoring settings, changed by options."""
+    with place_errors(audit.document, ("scoring",)):
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 
 def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
-    """run: the pilot, whose material is given, too.
+    """Return the basis of a plan with a pilot `run` of this material.
 
-    Raises InputError where whether a trial was lost depended on what a system had answered: what is left is a choice
-    among its answers, and varies as no other run would.
+    Raises InputError if the loss of trials depended on the system's answers: the remaining answers are a selection
+    and do not vary like those of another run.
     """
     material = gather_runs(run).material
     if material.concentrations:
@@ -74,24 +74,25 @@ def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Materia
 
 
 class PowerModel(Protocol[Simulated_co]):
-    """What studies would find of topics and systems like those of a pilot, or as stated."""
+    """A model of studies with topics and systems like those of a pilot, or as stated."""
 
     @property
     def basis(self) -> Basis: ...
 
     def simulate(self, mix: Mix) -> Simulated_co:
-        """What studies with these trials of each topic find."""
+        """Return what studies with these trials of each topic find."""
         ...
 
     def landmarks(self, own: Mix) -> Sequence[Mix]:
-        """Designs to know besides the grid; the first one is the audit's. own: its trials of each topic."""
+        """Return designs of interest besides the grid, the audit's first. `own` has the audit's trials of each
+        topic."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Design(Generic[Simulated]):
-    """One design. mix: trials of each topic. turns: user turns for all systems. hours: at the audit's rates; NaN if
-    nothing is known of how long a turn takes."""
+    """One design. `mix` has the trials of each topic, and `turns` counts user turns over all systems. `hours` are at
+    the audit's rates; NaN if the duration of a turn is unknown."""
 
     mix: Mix
     power: Simulated
@@ -104,7 +105,7 @@ class Design(Generic[Simulated]):
 
     @property
     def trials(self) -> int:
-        """Of each topic; where they differ their mean, rounded."""
+        """The trials of each topic; their rounded mean if they differ."""
         return mean_trials(self.mix)
 
     @property
@@ -120,8 +121,11 @@ class Design(Generic[Simulated]):
 
 @dataclass(frozen=True, slots=True)
 class Grid(Generic[Simulated]):
-    """What was simulated. systems: of the audit. designs: by topics, then trials. landmarks: those of the model.
-    turns_at_most: turns are the most that the protocol takes, since no pilot shows how many there are."""
+    """The simulated designs, by topics and then trials.
+
+    `systems` is that of the audit; `landmarks` are those of the model. With `turns_at_most`, turns are the maximum
+    that the protocol allows, because no pilot shows how many there are.
+    """
 
     audit: str
     systems: int
@@ -135,8 +139,10 @@ class Grid(Generic[Simulated]):
         return self.landmarks[0]
 
     def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
-        """The design of the grid with the fewest turns that has the wanted power; of several with as few, the one with
-        the most power. found: the power of a design. topics: only designs with so many."""
+        """Return the design with the wanted power and the fewest turns, and among those the one with the most power.
+
+        `found` gives the power of a design; `topics` restricts designs to that number.
+        """
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
         return min(enough, key=lambda one: (one.turns, -found(one.power), one.topics), default=None)
 
@@ -147,16 +153,17 @@ M_co = TypeVar("M_co", bound=PowerModel[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan(Generic[M_co]):
-    """A model, and the grid of designs that was simulated under it."""
+    """A model, and the grid of designs simulated under it."""
 
     model: M_co
     grid: Grid[Any]
 
 
 def plan_grid(audit: Audit, model: M, topics: Sequence[int] = (), trials: Sequence[int] = ()) -> Plan[M]:
-    """Simulate every design. topics, trials: of the grid; () takes half, once, twice and four times the audit's.
+    """Simulate every design of a grid.
 
-    Raises InputError for a design that would take too long.
+    `topics` and `trials` are those of the grid; () for half, once, twice and four times the audit's. Raises
+    InputError for a design that would take too long.
     """
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or _multiples(len(own), 2)
@@ -182,12 +189,12 @@ def mean_trials(mix: Mix) -> int:
 
 
 def even_mix(mix: Mix) -> Mix:
-    """As many topics, all with the mean number of trials."""
+    """Return the same number of topics, all with the mean number of trials."""
     return (mean_trials(mix),) * len(mix)
 
 
 def doubled_mixes(mix: Mix) -> list[Mix]:
-    """The design, then with twice as many topics, then with twice as many trials."""
+    """Return the design, the one with twice as many topics, and the one with twice as many trials."""
     return [mix, mix + mix, tuple(2 * trials for trials in mix)]
 
 
@@ -196,9 +203,11 @@ def _multiples(own: int, least: int) -> list[int]:
 
 
 def _costs(audit: Audit, observed: tuple[float, float] | None, mix: Mix) -> tuple[int, float]:
-    """User turns for all systems, and hours of the slowest one, since systems are played at the same time and the
-    groups of one system share its pace. Without a pilot turns are the most that the protocol takes, and hours NaN if
-    nothing is known of how long a turn takes."""
+    """Return user turns over all systems, and hours of the slowest one.
+
+    Systems are played at the same time, while the groups of one system share its rate. Without a pilot, turns are the
+    maximum that the protocol allows, and hours are NaN if the duration of a turn is unknown.
+    """
     most = [audit.protocol.most_turns(topic) for topic in audit.topics.topics]
     turns = observed[0] if observed else sum(most) / len(most)
     groups = len(audit.played) // len(audit.systems)

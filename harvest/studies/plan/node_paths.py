@@ -1,4 +1,4 @@
-"""A way through a conversation tree as people write it: `U ask → S o → U more → S o`."""
+"""Parse a path in a conversation tree as people write it: `U ask → S o → U more → S o`."""
 
 import re
 from collections.abc import Sequence
@@ -15,13 +15,16 @@ from topics.errors import InputError
 ARROW = " → "
 
 _ARROW = re.compile(r"→|->")
-_MOST = 6  # ways that a message lists
+_MOST = 6  # continuations listed in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way on from a node: to the node `branch`, or an end there, where that is the node itself. title: what it is
-    called. taken: by how many trials. end: the name of the end; "" for a branch, and where it is not known."""
+    """A continuation from a node: to the node `branch`, or an end there if `branch` is the node itself.
+
+    `title` is its printed name, and `taken` the number of trials. `end` is the name of the end, or "" for a branch or
+    an unknown end.
+    """
 
     branch: int
     title: str
@@ -30,13 +33,14 @@ class Way:
 
 
 def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
-    """The node that all turns of `text` but the last lead to, and the way on that the last one names.
+    """Return the node that all turns of `text` but the last lead to, and the continuation that the last one names.
 
-    ends: of the trials in the tree. text: turns by speaker and name, as `harvest compare` prints them, with → or ->
-    between them; an end is `■ breakdown`, or `end` where all conversations that end there end alike.
+    ends: of the trials in the tree.
+    text: turns by speaker and name, as `harvest compare` prints them, separated by → or ->; an end is `■ breakdown`,
+        or `end` if all conversations that end there end alike.
 
-    Raises InputError where no conversation went that way, with the nearest ways and how often each was taken; where
-    all that came went that way; and for `end` where conversations end in several ways.
+    Raises InputError if no conversation took the path, with the nearest ones and their frequencies; if all that came
+    took it; and for `end` if conversations end in several ways.
     """
     turns = [" ".join(turn.split()) for turn in _ARROW.split(text)]
     if not all(turns):
@@ -67,7 +71,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         branching = [f"the ways on from {_after(tree, one)} ({tree.visits[one]} came)" for one in several[:_MOST]]
         raise InputError(
             f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_after(tree, node)} went "
-            f"on to {turn}, so nothing is known of other ways",
+            f"on to {turn}, so other branches are unknown",
             allowed="; ".join(branching) or "no turn of this run has several ways on",
         )
     return node, named[0]
@@ -78,7 +82,6 @@ def _branches(tree: ConversationTree, node: int) -> list[Way]:
 
 
 def _endings(tree: ConversationTree, ends: Ends, node: int) -> list[Way]:
-    """The ends that any trial came to at a node."""
     first, last = np.searchsorted(ends.node, [node, node + 1]).tolist()
     taken = np.bincount(ends.at[tree.ending_at(node)], minlength=last)[first:last].tolist()
     named = zip(ends.name[first:last], taken, strict=True)

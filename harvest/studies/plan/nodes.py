@@ -1,7 +1,7 @@
-"""How many topics and trials name a turn at which two systems differ: a plan for one branch of a tree.
+"""Plan the topics and trials that identify a turn at which two systems differ: power for one branch of a tree.
 
-The pilot's conversations are folded as `harvest compare` folds them, by label. What topics are like at each turn comes
-from them; the share of one branch is then changed, and each design of a grid is simulated with the test of turns.
+The pilot's conversations are folded by label, as in `harvest compare`, and give the behaviour of topics at each turn.
+The share of one branch is then changed, and each design of a grid is simulated with the test of turns.
 """
 
 import math
@@ -60,14 +60,20 @@ Counts = npt.NDArray[np.int64]
 _MERGE = "label"  # that of `harvest compare`
 _STUDIES, _FEWEST_STUDIES = 1000, 250
 _MOST_TOPICS = 400_000  # simulated for one design
-_LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics follow
+_LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics are extrapolated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchModel:
-    """path: the turns to the node, then the branch, named as in trees. share: of the branch among those that come
-    there, topics and systems of the pilot counting alike, and that of one side; changed: that of the other. by_system:
-    the pilot's shares, NaN where no trial came. came, took: its trials. came_topics: topics with a trial that came."""
+    """The power model of a branch.
+
+    path: the turns to the node, then the branch, named as in trees.
+    share, changed: share of the branch among trials at the node on one side, with the pilot's topics and systems
+        weighted equally, and on the other side.
+    by_system: the pilot's shares, NaN if no trial came.
+    came, took: number of trials that reached the node, and that took the branch.
+    came_topics: topics with a trial that reached the node.
+    """
 
     basis: Basis
     nodes: NodeModel
@@ -84,7 +90,7 @@ class BranchModel:
         return doubled_mixes(even_mix(own))
 
     def simulate(self, mix: Mix) -> NodePower:
-        """mix: as many trials of all topics."""
+        """Simulate studies in which all topics have the same number of trials."""
         topics, trials = len(mix), mix[0]
         return node_power(
             self.nodes,
@@ -99,8 +105,11 @@ class BranchModel:
         return grid.smallest(lambda power: power.found)
 
     def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
-        """Topics, and trials of each, with which the test would have the wanted power, if no design has; None if that
-        cannot be told. z grows with the root of the number of topics."""
+        """Extrapolate the topics, and trials of each, with the wanted power if no design has it; None if that is
+        unknown.
+
+        z grows with the square root of the number of topics.
+        """
         known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
         best = max(known, key=lambda one: one.power.found, default=None)
         if best is None:
@@ -118,7 +127,7 @@ class BranchModel:
 
     @property
     def title(self) -> str:
-        """`U ask → S o`."""
+        """The path as printed: `U ask → S o`."""
         return printable(ARROW.join(self.path), line=True)
 
     @property
@@ -152,7 +161,7 @@ class BranchModel:
         }
 
     def answer(self, grid: Grid[NodePower]) -> str:
-        """Topics or trials, in one sentence, and whether any design of the grid is enough."""
+        """Say in one sentence whether topics or trials help, and whether any design of the grid suffices."""
         now, topics, trials = (one.power for one in grid.landmarks)
         if now.found >= WANTED:
             said = f"Neither: {grid.present} names {self.title} in {in_percent(now.found)} of studies"
@@ -213,22 +222,24 @@ def plan_node(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[BranchModel]:
-    """How often `harvest compare` names a turn at which one branch is taken more often by one of two systems.
+    """Plan a study in which one of two systems takes a branch more often, and `harvest compare` should name that
+    turn.
 
-    run: the pilot. path: turns as `harvest compare` prints them; the last is the branch, `end` for stopping. detect: by
-    how many points its share differs: one system has the pilot's, the other less of it where that is over one half,
-    else more. topics, trials: of the grid; () takes half, once, twice and four times the audit's. seed: of the
-    simulation.
+    run: the pilot.
+    path: turns as `harvest compare` prints them; the last is the branch, or `end` for stopping.
+    detect: difference of its shares in points: one system has the pilot's share, the other a smaller one if that is
+        over one half, else a larger one.
+    topics, trials: of the grid; () for half, once, twice and four times the audit's.
 
-    Raises InputError for a path that the pilot does not show, or a branch that all take; for a difference beyond 0 or
-    100%; where the pilot cannot tell trials from topics; and where conversations of a system depend on each other.
+    Raises InputError for a path that the pilot does not show or a branch that all take, for a share beyond 0 or 100%,
+    if the pilot cannot separate trials from topics, and if conversations of a system depend on each other.
     """
     settings = planned_settings(audit, changes)
     alpha = round(1 - settings.level, 12)
-    # What `harvest compare` does not test cannot be named.
+    # `harvest compare` names no turns that it does not test.
     if alpha * (DRAWS + 1) < 1:
         raise InputError(
-            f"--level: harvest compare tests turns by {DRAWS} draws, which give no p of {alpha:g}",
+            f"--level: harvest compare tests turns with {DRAWS} draws, which cannot give a p of {alpha:g}",
             allowed=f"up to {1 - 1 / (DRAWS + 1):g}",
         )
     continued = [system.name for system in audit.systems if system.session == "continued"]
@@ -271,8 +282,11 @@ def plan_node(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
-    """Trials in one tree, a row for each topic with each system that has any. system, topic: (C,) places in names.
-    through: (C, N) trials by node; ended: (C, E) by end."""
+    """Trials in one tree, with a row for each topic and system that has any.
+
+    `system` and `topic`, of shape (C,), are positions in the names. `through`, of shape (C, N), counts trials by
+    node, and `ended`, of shape (C, E), by end.
+    """
 
     tree: ConversationTree
     systems: tuple[str, ...]
@@ -283,7 +297,7 @@ class _Pilot:
     ends: Ends
 
     def share(self, took: Counts, node: int, system: int | None = None) -> float:
-        """Of those that came to a node, topics counting alike; NaN where none came."""
+        """Return the share among those that reached a node, with topics weighted equally; NaN if none came."""
         rows = slice(None) if system is None else self.system == system
         trials = self.through[rows, 0]
         came = float((self.through[rows, node] / trials).sum())
@@ -291,7 +305,7 @@ class _Pilot:
 
     @classmethod
     def fold(cls, finished: Sequence[Conversation], run: Run) -> Self:
-        """Raises InputError without labels, and if trials cannot be told from topics."""
+        """Fold the pilot's trials. Raises InputError without labels, and if trials cannot be separated from topics."""
         if not any(turn.label for one in finished for turn in one.turns):
             raise InputError(
                 f"{run.path}: no answer has a label, and conversations are folded by labels",
@@ -312,7 +326,7 @@ class _Pilot:
         several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))
         if several.max() < 2:
             raise InputError(
-                f"{run.path}: what lies between topics cannot be told from what lies between trials",
+                f"{run.path}: the variance between topicscannot be separated from the variance between trials",
                 allowed="at least 2 topics with 2 trials each with one system",
                 advice="play a pilot with more topics and trials",
             )

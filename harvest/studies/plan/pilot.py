@@ -1,4 +1,4 @@
-"""What a comparison is planned with: components of variance from a pilot run, as stated, or assumed by name."""
+"""The components of variance behind a plan: from a pilot run, stated, or assumed."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import SHARES, Key, key_name, measure_values, refuse_turn, share_values
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
-from scoring.library import list_forms, single, understand
+from scoring.library import understand
 from scoring.measure import Declaration, Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY, USEFUL
 from scoring.notation import Term, parse
@@ -27,34 +27,29 @@ from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
-# Share that passes, and of its variance the part between topics: recounts of tau-bench's released trajectories
+# Share that passes, and the part of its variance between topics, recounted from tau-bench's released trajectories
 # (sierra-research/tau-bench, issue 57).
 MEAN, ICC = 0.6, 0.45
 
-# Part of the variance between topics that is of single systems. No source: name it wherever it is used.
+# Part of the variance between topics due to single systems. There is no source: name it wherever it is used.
 INTERACTION = 0.25
 
 _LEAST_SHARE, _LEAST_VALUE = 1e-5, 1e-9  # differences to plan for, of percentages and of other measures
 _UPPER = 0.6  # level of the two-sided interval whose high end is the upper 80% limit
-_PLACES = 99  # at which chances of topics are tabled
-_FULLEST = 0.995  # of the room that a mean leaves, at most so much is between topics
+_PLACES = 99  # at which the chances of topics are tabulated
+_FULLEST = 0.995  # largest part between topics of the variance that a mean allows
 
 
 def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tuple[Measure, Key]:
-    """The measure that a comparison is planned for. wanted: each trial has one value of it; None takes %useful of the
-    first turn.
+    """Return the measure to plan for, by default %useful of the first turn.
 
-    Raises InputError for other measures, for a term that asks for several, and for a turn that the audit's protocol
-    never comes to.
+    Raises InputError unless `wanted` has one value for each trial, for a term that stands for several measures, and
+    for a turn that the audit's protocol never reaches.
     """
     term = wanted or parse(f"{USEFUL.name} S1")
     found = understand(term, settings, audit.topics, load_schema(SHIPPED))
     one = found[0]
-    if one.form is not None or (one.declaration.of != "conversation" and one.declaration not in SHARES):
-        raise InputError(
-            f"{term} is computed over many conversations at once, so no single trial has a value to simulate",
-            allowed=list_forms((*SHARES, *single())),
-        )
+    refuse_pooled(term, one, "no single trial has a value to simulate")
     if len(found) > 1:
         raise InputError(f"{term} asks for several measures", allowed=", ".join(str(each.base) for each in found))
     if one.declaration is USEFUL:
@@ -65,9 +60,15 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a run says. mean: over topics and systems. topic, both, trial: variances; both is NaN of one system, and
-    topic then holds it, too. upper_interaction: upper 80% limit of both. systems: with a value. coming: of %recovery,
-    (topics, systems) how often trials of a topic need it; None of other measures."""
+    """The components of a pilot run.
+
+    mean: over topics and systems.
+    topic, both, trial: variances of topics, of systems × topics, and of trials; with one system, `both` is NaN and
+        included in `topic`.
+    upper_interaction: upper 80% limit of `both`.
+    systems: those with a value.
+    coming: for %recovery, how often trials need it, of shape (topics, systems); else None.
+    """
 
     mean: float
     topic: float
@@ -80,9 +81,9 @@ class Pilot:
 
 
 def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
-    """where: the path of the run, for messages.
+    """Estimate the components of a pilot. `where` is the run's path, for messages.
 
-    Raises InputError where the run cannot tell trials from topics: too few topics, or one trial of each.
+    Raises InputError if trials cannot be separated from topics: too few topics, or one trial of each.
     """
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
@@ -102,7 +103,8 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
 
 
 def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
-    """(topics, systems) how often trials of a topic need recovery, of topics with two trials or more of each system."""
+    """Return how often trials need recovery, of shape (topics, systems), for topics with two or more trials of each
+    system."""
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
     needed, trials = np.zeros((2, len(topics), len(systems)))
     for column, system in enumerate(systems):
@@ -119,8 +121,11 @@ def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """By system, (topics, trials) values of a measure, NaN where there is none, and notes, also on what was lost;
-    without systems that have no value at all."""
+    """Return each system's values of a measure, of shape (topics, trials) with NaN if missing, and notes, also on
+    losses.
+
+    Systems without any value are left out.
+    """
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in SHARES
@@ -166,7 +171,7 @@ def _shape(declaration: Declaration) -> Shape:
 
 
 def _to_state(declaration: Declaration) -> tuple[str, ...]:
-    """What stands for a pilot. Of what is yes or no, the spread within topics follows."""
+    """Return the options to state in place of a pilot. For a yes-or-no measure the spread within topics follows."""
     if declaration is RECOVERY:
         return ("mean", "between", "failing")
     return ("mean", "between") if _shape(declaration) == "yes or no" else ("mean", "between", "within")
@@ -185,25 +190,25 @@ def _refuse_unsplit(trial: float, why: str, where: str, declaration: Declaration
 def assumed_components(
     declaration: Declaration, key: Key, pilot: Pilot | None, stated: Mapping[str, float]
 ) -> tuple[Components, dict[str, str]]:
-    """Components, and where each comes from, in words.
+    """Return the components, and the origin of each in words.
 
-    stated: `mean`, and standard deviations `between`, `interaction` and `within`; what is stated goes before the pilot.
-    Raises InputError for a measure of which nothing is known, and for what cannot be.
+    `stated` has `mean` and the standard deviations `between`, `interaction` and `within`, which take precedence over
+    the pilot. Raises InputError if nothing is known of the measure, and for impossible values.
     """
     pooled, shape = declaration is RECOVERY, _shape(declaration)
     low, high = declaration.range if shape != "unbounded" else (-math.inf, math.inf)
     if shape == "yes or no" and "within" in stated:
         raise InputError(
             f"--within cannot be stated for {key_name(key)}: trials are yes or no, so it follows from the mean "
-            "and from what lies between topics",
+            "and the variance between topics",
             advice="leave it out",
         )
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
     if pilot is None and (pooled or shape != "yes or no"):
         missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
-        if missing and declaration is not MEAN_USEFUL:  # of which tau-bench says something
+        if missing and declaration is not MEAN_USEFUL:  # which tau-bench has data on
             raise InputError(
-                f"nothing is known of how {key_name(key)} varies",
+                f"the variance of {key_name(key)} is unknown",
                 advice=f"give a pilot run with --from, or state {', '.join(missing)}",
             )
     sources: dict[str, str] = {}
@@ -211,12 +216,12 @@ def assumed_components(
     sources["mean"] = _source("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
+            f"{key_name(key)}: the mean {_figure(mean, key)} is at an end of the range, so nothing could vary",
             allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )
     room = (mean - low) * (high - mean) if shape != "unbounded" else math.nan
-    # Of one system, the variance between topics holds that of systems × topics.
+    # For one system, the variance between topics includes that of systems × topics.
     seen = pilot.topic + (0.0 if math.isnan(pilot.both) else pilot.both) if pilot else ICC * room
     between = squares.get("between", seen)
     sources["between"] = _source("between" in stated, pilot)
@@ -232,7 +237,7 @@ def assumed_components(
     sources["within"] = "follows" if shape == "yes or no" else _source("within" in stated, pilot)
     if both > between:
         raise InputError(
-            f"--interaction: {_size(math.sqrt(both), key)} is more than lies between the topics of one system",
+            f"--interaction: {_size(math.sqrt(both), key)} is more than the spread between topics of one system",
             allowed=f"up to {_size(math.sqrt(between), key)}, a part of --between",
         )
     if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
@@ -252,8 +257,8 @@ def assumed_components(
 
 
 def refuse_difference(components: Components, difference: float, key: Key) -> None:
-    """Raises InputError where the range of the measure has no room for two systems that differ so much, and for a
-    difference that no number of trials would find."""
+    """Raise InputError if the measure's range has no room for such a difference, or if no number of trials would find
+    it."""
     least = _LEAST_SHARE if is_percentage(key[0]) else _LEAST_VALUE
     if difference < least * (1 - 1e-9):  # as divided by 100
         raise InputError(
@@ -271,13 +276,16 @@ def refuse_difference(components: Components, difference: float, key: Key) -> No
 
 
 def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping[str, float]) -> Floats | None:
-    """Of %recovery, (topics, systems) how often trials need it: the pilot's, or stated as `failing`, spread over topics
-    as what passes is; None of other measures. Raises InputError where it is stated for nothing, or cannot be."""
+    """Return how often trials need recovery, of shape (topics, systems); None for measures other than %recovery.
+
+    They are the pilot's, or those stated as `failing`, spread over topics like what passes. Raises InputError for
+    other measures with a stated value, and for an impossible one.
+    """
     share = stated.get("failing")
     if declaration is not RECOVERY or pilot is not None:
         if share is not None:
             why = "the pilot shows it" if pilot else f"only {RECOVERY.name} is of conversations that failed first"
-            raise InputError(f"--failing says nothing here: {why}", advice="leave it out")
+            raise InputError(f"--failing does not apply: {why}", advice="leave it out")
         return pilot.coming if pilot else None
     if share is None or not 0 < share <= 1:
         raise InputError("--failing is a percentage of conversations", allowed="above 0, at most 100")

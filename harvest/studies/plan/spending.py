@@ -1,5 +1,5 @@
-"""Trials proposed for each topic: a JSON head, rows of the long form, and for people lines for the audit, what they
-narrow, and what is still unseen."""
+"""Print the proposed trials of each topic, the effect on the interval, and unseen paths; as JSON and long-form rows,
+too."""
 
 import json
 import math
@@ -30,7 +30,7 @@ _WIDTH = 78  # columns
 
 
 def spending_form(one: Spending) -> StudyForm:
-    """How a proposal is printed: the `harvest-allocation/1` document, with undefined as null, and tables."""
+    """Return the printable form: the `harvest-allocation/1` document, with undefined values as null, and tables."""
     head = {
         "format": FORMAT,
         "audit": one.audit,
@@ -56,8 +56,7 @@ def spending_form(one: Spending) -> StudyForm:
 
 
 def spending_rows(one: Spending) -> Iterator[LongRow]:
-    """The proposal in long form: widths over all topics, then for each topic its trials, its spread, and how likely its
-    next trial goes a new way."""
+    """Yield widths over all topics, then each topic's trials, spread, and chance of an unseen path."""
     name, turn = one.key
     common: dict[str, Any] = {
         "study": "plan",
@@ -96,7 +95,7 @@ def spending_rows(one: Spending) -> Iterator[LongRow]:
 
 
 def spending_tables(one: Spending) -> Iterator[RenderableType]:
-    """What a person sees. The lines for the audit come first, ready to be pasted."""
+    """Yield what is printed, starting with the lines to paste into the audit."""
     yield trials_lines(one)
     yield Text()
     yield Text(_answer(one), style="bold")
@@ -127,7 +126,7 @@ def spending_tables(one: Spending) -> Iterator[RenderableType]:
 
 
 def trials_lines(one: Spending) -> str:
-    """`trials:` and `trials_of:` as an audit has them; only the first where all topics have as many."""
+    """Return `trials:` and `trials_of:` for an audit; only the first if all topics have the same number."""
     own = []
     for each in one.topics:
         plain = _PLAIN.fullmatch(each.topic) and each.topic.lower() not in _WORDS
@@ -148,7 +147,7 @@ def _answer(one: Spending) -> str:
             f"Equal trials: this pilot gives no reason to share {count} in another way; the interval of a difference "
             f"for these topics would be {equal} of {measure}."
         )
-    # As a range, since a study can have bad luck.
+    # As a range, since a single study can be unlucky.
     low, high = (f"{100 * abs(end):.0f}% {'wider' if end < 0 else 'narrower'}" for end in (found.low, found.high))
     return (
         f"These {count} would narrow the interval of a difference for these topics by {100 * found.narrower:.0f}%: "

@@ -1,8 +1,8 @@
-"""How many topics and trials show a tail of a score: a plan for one such as CVaR(R).
+"""Plan the topics and trials for a tail of a score, such as CVaR(R).
 
-A tail has the interval of `harvest score` and, with a threshold of the audit, a bound that it is held to; systems are
-not compared in it. Each design of a grid is simulated with this very interval: how wide it is, and how often it shows
-on which side of a bound the tail lies.
+A tail has the interval of `harvest score` and, with a threshold in the audit, a bound; systems are not compared in
+it. Each design of a grid is simulated with this very interval: its width, and how often it shows on which side of a
+bound the tail lies.
 """
 
 import math
@@ -44,15 +44,19 @@ from topics.identity import generator
 
 TailPowers = Mapping[str, TailPower]  # by system
 
-_MOST = 0.5  # of the studies of a design, for anything to be said of a system
+_MOST = 0.5  # share of a design's studies with an interval, below which a system is not reported
 _BELOW: Callable[[TailPower], float] = attrgetter("below")
 _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailsModel:
-    """distance: of the bounds from the tail, in the measure's own units. systems: what the topics and trials of each
-    system of the pilot score, or as stated under "". least_topics: fewer have no interval. notes: on judgments."""
+    """The power model of a tail.
+
+    distance: of the bounds from the tail, in the measure's own units.
+    systems: scores of topics and trials by system of the pilot, or as stated, under "".
+    least_topics: fewer topics have no interval.
+    """
 
     basis: Basis
     tail: Measure
@@ -66,7 +70,7 @@ class TailsModel:
         return [even_mix(own)]
 
     def simulate(self, mix: Mix) -> TailPowers:
-        """mix: as many trials of all topics."""
+        """Simulate studies in which all topics have the same number of trials."""
         topics, trials = len(mix), mix[0]
         return {
             name: simulate_tail(
@@ -85,7 +89,7 @@ class TailsModel:
         }
 
     def smallest(self, grid: Grid[TailPowers]) -> Design[TailPowers] | None:
-        """The cheapest design with the wanted power for both bounds."""
+        """Return the cheapest design with the wanted power for both bounds."""
         return grid.smallest(lambda powers: least_shown(powers, lambda one: min(one.below, one.above)))
 
     @property
@@ -100,7 +104,7 @@ class TailsModel:
 
     @property
     def _shows(self) -> tuple[str, str]:
-        """What is shown of a bound above the tail, by an interval wholly below it, and of one below."""
+        """Return how often an interval lies wholly below a bound above the tail, and wholly above one below it."""
         return ("missed", "kept") if worst_end(self.tail) == "low" else ("kept", "missed")
 
     @property
@@ -141,7 +145,7 @@ class TailsModel:
         }
 
     def answer(self, grid: Grid[TailPowers]) -> str:
-        """What the audit as it stands would show, in one sentence."""
+        """Say in one sentence what the audit's own design would show."""
         now = grid.present
         lower, higher = least_shown(now.power, _BELOW), least_shown(now.power, _ABOVE)
         if math.isnan(lower):
@@ -210,17 +214,17 @@ def _cell(design: Design[TailPowers], take: Callable[[TailPower], float]) -> Tex
 
 
 def _shown(powers: TailPowers) -> list[TailPower]:
-    """Of systems of which most studies have an interval."""
+    """Return the systems that have an interval in most studies."""
     return [one for one in powers.values() if one.with_interval >= _MOST]
 
 
 def least_shown(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
-    """Of the systems of which most studies have an interval; NaN if no system has."""
+    """Return the smallest value over systems with an interval in most studies; NaN without such a system."""
     return min((take(one) for one in _shown(powers)), default=math.nan)
 
 
 def is_tail(term: Term) -> bool:
-    """Whether a tail is asked for."""
+    """True if a term is a tail."""
     return term.name in (CVAR.name, QUANTILE.name)
 
 
@@ -236,11 +240,14 @@ def plan_tail(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[TailsModel]:
-    """detect: how far a bound lies from the tail, in the measure's units. run: a pilot, whose systems count alike.
-    stated: `mean`, and the standard deviations `between` and `within` topics, without a pilot. topics, trials: of the
-    grid; () takes half, once, twice and four times the audit's. seed: of the simulation.
+    """Plan a study of a tail.
 
-    Raises InputError for a tail without an interval, and where nothing is known of how the worst scores lie.
+    detect: distance of a bound from the tail, in the measure's units.
+    run: a pilot, whose systems are weighted equally.
+    stated: `mean`, and the standard deviations `between` and `within` topics, without a pilot.
+    topics, trials: of the grid; () for half, once, twice and four times the audit's.
+
+    Raises InputError for a tail without an interval, and if the distribution of the worst scores is unknown.
     """
     settings = planned_settings(audit, changes)
     (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))
@@ -251,8 +258,8 @@ def plan_tail(
         )
     if run is not None and stated:
         raise InputError(
-            f"{', '.join(f'--{name}' for name in stated)} says nothing to a tail of a pilot, whose scores are taken as "
-            "they are",
+            f"{', '.join(f'--{name}' for name in stated)} does not apply to a tail of a pilot, whose scores are used "
+            "unchanged",
             advice="leave it out, or leave out --from",
         )
     (base,) = understand(tail.base, settings, audit.topics, load_schema(SHIPPED))
@@ -273,7 +280,7 @@ def plan_tail(
     needed = units_needed(tail_kind(tail), tail.number, worst=worst_end(tail), top=top)
     if math.isinf(needed):
         raise InputError(
-            f"{measure}: no number of topics shows the greatest score there can be",
+            f"{measure}: no number of topics shows the largest possible score",
             advice="take beta=0.9, which one conversation of ten exceeds",
         )
     return plan_grid(audit, TailsModel(basis, tail, detect, systems, int(needed), notes), topics, trials)

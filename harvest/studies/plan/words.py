@@ -1,4 +1,4 @@
-"""What plans under all models say in the same way: shares of studies, costs, the cheapest design, topics or trials."""
+"""Sentences common to plans under all models: shares of studies, costs, the cheapest design, topics or trials."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ from harvest.studies.plan.grid import WANTED, Design, Grid, Simulated
 
 ONE_SYSTEM = "one system: what is compared are two audits of it; turns are of one of them"
 
-_ALIKE = 2.0  # standard errors of simulation within which two powers are not told apart
-_DIGITS = 6  # a simulation is not known to more
+_ALIKE = 2.0  # standard errors of simulation within which two powers count as equal
+_DIGITS = 6  # the precision of a simulation
 
 
 @dataclass(frozen=True, slots=True)
 class Words(Generic[Simulated]):
-    """What a model says of a grid to people, besides its answer: advice below the answer, the grounds that the plan
-    rests on, a table for each kind of figure (title, and what it says of a design), and a legend."""
+    """The printed words of a model besides its answer: advice below the answer, the grounds of the plan, a table for
+    each kind of figure (a title and a cell of each design), and a legend."""
 
     advice: Sequence[str]
     grounds: Sequence[str]
@@ -27,7 +27,7 @@ class Words(Generic[Simulated]):
 
 
 class Found(Protocol):
-    """A power with its error of simulation."""
+    """A power with its simulation error."""
 
     @property
     def found(self) -> float: ...
@@ -37,7 +37,7 @@ class Found(Protocol):
 
 
 def which_helps(topics: Found, trials: Found) -> str:
-    """`topics` or `trials`, whichever finds more when doubled; `either` if the simulation cannot tell."""
+    """Return `topics` or `trials`, whichever finds more when doubled, or `either` if the simulation cannot tell."""
     far = topics.found - trials.found
     if math.isnan(far):
         return "trials" if math.isnan(topics.found) and not math.isnan(trials.found) else "either"
@@ -47,7 +47,7 @@ def which_helps(topics: Found, trials: Found) -> str:
 
 
 def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, shares: str) -> str:
-    """finds: what the design does, as `names it`. shares: of studies in which it does."""
+    """Describe the cheapest design. `finds` says what it does, such as `names it`; `shares` in how many studies."""
     cost = f"{design.turns:,} user {'turn' if design.turns == 1 else 'turns'}{' at most' if grid.turns_at_most else ''}"
     return (
         f"{design} is the cheapest design below that {finds} in 4 studies of 5 ({shares}; "
@@ -56,35 +56,35 @@ def cheapest(grid: Grid[Simulated], design: Design[Simulated], finds: str, share
 
 
 def share_cell(share: float, more: str = "", none: str = "no test") -> Text:
-    """Of a table: a share of studies, bold where it is wanted. none: said of NaN."""
+    """Return a table cell with a share of studies, bold if it is sufficient. `none` replaces NaN."""
     if math.isnan(share):
         return Text(none)
     return Text(f"{in_percent(share)}{more}", style="bold" if share >= WANTED else "")
 
 
 def error_words(errors: Sequence[float]) -> str:
-    """` (simulation error up to 1.6 points)`; "" if no design has an error."""
+    """Return ` (simulation error up to 1.6 points)`, or "" if no design has an error."""
     known = [error for error in errors if not math.isnan(error)]
     return f" (simulation error up to {100 * max(known):.1f} points)" if known else ""
 
 
 def in_percent(share: float) -> str:
-    """`80%`; `n/a` for NaN."""
+    """Return `80%`, or `n/a` for NaN."""
     return "n/a" if math.isnan(share) else f"{100 * share:.0f}%"
 
 
 def hours_after(hours: float) -> str:
-    """`, 2.5 h` or `, 40 min`, to follow user turns; "" where they are unknown or next to none."""
+    """Return `, 2.5 h` or `, 40 min` to follow user turns, or "" if hours are unknown or negligible."""
     if not hours >= 1 / 120:
         return ""
     return f", {60 * hours:.0f} min" if hours < 1 else f", {hours:,.1f} h"
 
 
 def points(number: float) -> str:
-    """`1 point`, `2.5 points`."""
+    """Return `1 point` or `2.5 points`."""
     return f"{number:g} {'point' if number == 1 else 'points'}"
 
 
 def simulated(value: float) -> float | None:
-    """For JSON, to the digits that a simulation has; undefined and infinite are null."""
+    """Round for JSON to the precision of a simulation; undefined and infinite values become null."""
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

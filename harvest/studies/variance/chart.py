@@ -1,4 +1,4 @@
-"""How much trials vary, as a picture: spreads between topics, trials and systems, with their intervals."""
+"""A chart of how much trials vary: spreads between topics, trials and systems, with their intervals."""
 
 import math
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _WIDTH = 720.0  # in pixels
 
 
 def variance_chart(study: VarianceStudy) -> str:
-    """An SVG file: for each measure a panel with the spreads of every system, and those over all systems."""
+    """Return an SVG file with a panel for each measure: the spreads of every system, and those over all systems."""
     panels = list(_panels(study))
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"How much trials vary: {', '.join(study.systems)}"
@@ -69,7 +69,7 @@ def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:
 
 
 def _row(label: str, one: Component, key: Key) -> IntervalRow:
-    """The root of a component; below 0 it is drawn as 0."""
+    """Return the row of a component's root; a negative component is drawn as 0."""
     scale = 100.0 if is_percentage(key[0]) else 1.0
     value, low, high = (
         math.nan if math.isnan(part) else scale * math.sqrt(max(0.0, part))

@@ -1,7 +1,7 @@
-"""The facets of the systems in several runs: what two of them may differ in while all else is the same.
+"""The facets of systems in several runs: how two of them may differ while everything else is the same.
 
-A facet is what varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, where arms
-reword), the kind of session, the run. Systems that agree in all facets but one lie beside each other in that one.
+A facet is what varies by design (Brennan, Generalizability Theory, 2001): the system, the arm (the wording, if arms
+reword), the kind of session, the run. Systems that agree in all facets but one form a group.
 """
 
 import json
@@ -15,9 +15,9 @@ from recordings.files.json_text import Json
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What a system of a study is. system: its name in the audit, whatever its arm and its kind of session. arm: ""
-    without arms. group: of users, "" without groups. session: `fresh` or `continued`. run: "" where each system was
-    recorded in one run alone."""
+    """The facets of a system in a study. `system` is its name in the audit, without arm or kind of session. `arm` and
+    `group` (of users) are "" if there are none. `session` is `fresh` or `continued`. `run` is "" if one run recorded
+    each system."""
 
     system: str
     arm: str
@@ -28,9 +28,8 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Systems of a study that differ in one facet alone. facet: the name of one of `Facets`. names: theirs, at
-    least two. held: what they have in common and other groups of the facet have not, "" for the only one.
-    """
+    """Systems that differ in one facet only. `facet` names it; `names` are at least two systems; `held` is what
+    distinguishes them from other groups of the facet, "" if there are none."""
 
     facet: str
     names: tuple[str, ...]
@@ -38,18 +37,18 @@ class Group:
 
     @property
     def several(self) -> str:
-        """The facet in the plural, as it is printed."""
+        """The facet in the plural, as printed."""
         return "kinds of session" if self.facet == "session" else f"{self.facet}s"
 
     @property
     def title(self) -> str:
-        """What the figures are of, as it is printed."""
+        """The title of the group's figures."""
         together = f"{len(self.names)} {self.several} together"
         return f"{together}, {self.held}" if self.held else together
 
 
 def facets(gathered: Gathered) -> dict[str, Facets]:
-    """By the name of each system of the study, what it is."""
+    """Return the facets of each system in the study, by name."""
     found: dict[str, Facets] = {}
     runs = gathered.runs
     for run, names, place in zip(runs, gathered.names, run_names(runs), strict=True):
@@ -64,7 +63,7 @@ def facets(gathered: Gathered) -> dict[str, Facets]:
                 session="continued" if _text(definition, "session", "") == "continued" else "fresh",
                 run=place,
             )
-            # Two of one definition under two names are two systems: whoever wrote the audit wants them apart.
+            # One definition under two names is two systems: the audit's author wants them apart.
             found[names[system]] = one if one not in found.values() else replace(one, system=own)
     if len({replace(one, run="") for one in found.values()}) == len(found):
         found = {name: replace(one, run="") for name, one in found.items()}
@@ -72,7 +71,7 @@ def facets(gathered: Gathered) -> dict[str, Facets]:
 
 
 def groups(found: Mapping[str, Facets]) -> Iterator[Group]:
-    """The systems that differ in one facet, facet after facet."""
+    """Yield the groups of systems that differ in one facet, facet by facet."""
     for position, facet in enumerate(field.name for field in fields(Facets)):
         alike: dict[tuple[str, ...], list[str]] = {}
         for name, one in found.items():
@@ -85,7 +84,6 @@ def groups(found: Mapping[str, Facets]) -> Iterator[Group]:
 
 
 def _identity(definition: Json) -> str:
-    """What systems share that differ in their name, arm, group or kind of session alone."""
     if not isinstance(definition, dict):
         return ""
     own = {key: value for key, value in definition.items() if key not in _OWN}

@@ -1,9 +1,8 @@
-"""How much trials vary, for people: first a sentence for each system and measure, then figures."""
+"""Print how much trials vary: a sentence for each system and measure, then figures."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from harvest.studies.scores.trial_values import Key, key_name
 from harvest.studies.variance.facets import Group
 from harvest.studies.variance.variance import Figure, SystemVariance, VarianceStudy
 from harvest.tables.comparison_words import p_text
+from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
 from scoring.inference.carry_over import CarryOver
 from scoring.inference.components import Component, Crossed, share_of_spread
@@ -20,7 +20,7 @@ from scoring.inference.interval import Interval
 from scoring.table import is_percentage
 from topics.counting import pluralize
 
-_TIMES = 4  # as many trials or topics, of which it is said what they would bring
+_TIMES = 4  # multiple of the trials or topics whose effect is stated
 _EXCHANGED = {
     "sessions": "exchanging whole sessions with fresh trials",
     "orders": "exchanging the orders of sessions",
@@ -50,22 +50,22 @@ _Row = tuple[str, str, str]
 
 
 def variance_tables(study: VarianceStudy) -> Iterator[RenderableType]:
-    """For each measure: of each system a sentence and its table, then those over all systems."""
+    """Yield, for each measure, a sentence and a table of each system, then those over all systems."""
     for key, systems in study.each.items():
         for one in systems:
             yield Text(printable(f"{one.system}, {key_name(key)}", line=True), style="bold")
             for sentence in sentences(one, study.settings.level):
                 yield Padding(Text(sentence), (0, 0, 0, 2))
-            yield _table(list(_rows(one)))
+            yield _table(_rows(one))
         for group, crossed in study.between[key]:
             yield Text(printable(f"{group.title}, {key_name(key)}", line=True), style="bold")
             yield Padding(Text(_between_sentence(crossed, group)), (0, 0, 0, 2))
             if not math.isnan(crossed.trial.value):
-                yield _table(list(_between_rows(crossed, key, group)))
+                yield _table(_between_rows(crossed, key, group))
 
 
 def variance_legend(study: VarianceStudy) -> Iterator[Text]:
-    """What the columns mean, and what the words above them."""
+    """Explain the columns and the sentences above them."""
     facets = {group.facet: group.several for between in study.between.values() for group, _ in between}
     lines = [*_LEGEND]
     for facet, several in facets.items():
@@ -78,9 +78,9 @@ def variance_legend(study: VarianceStudy) -> Iterator[Text]:
         yield Text(line.format(level=100 * study.settings.level), style="dim")
 
 
-def _table(rows: list[_Row]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in ("figure", "value [low, high]\ntopics like these", "over"):
+def _table(rows: Iterable[_Row]) -> Table:
+    table = figure_table("figure", ())
+    for heading in ("value [low, high]\ntopics like these", "over"):
         table.add_column(Text(heading), overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
@@ -88,8 +88,11 @@ def _table(rows: list[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """What stands above the table of a system: where the spread is and what more trials would bring, as far as the
-    intervals tell; then how often trials disagree, and whether whole trials or places in a session matter."""
+    """Yield the sentences above a system's table.
+
+    They say where the spread is and what more trials would bring, as far as the intervals show; then how often trials
+    disagree, and whether whole trials or places in a session matter.
+    """
     split = one.split
     if not split.topics:
         yield "No trial has a value."
@@ -116,12 +119,12 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
 
 
 def _in_steps(one: SystemVariance) -> bool:
-    """Whether two trials can have one value by more than chance: seconds, for example, always differ."""
+    """True if two trials can agree by more than chance; seconds, for example, always differ."""
     return is_percentage(one.key[0])
 
 
 def _most(icc: Component) -> str:
-    """Where most of the spread is, if the interval leaves no doubt of it."""
+    """Say where most of the spread is, if the interval leaves no doubt."""
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
         return (
@@ -195,21 +198,14 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
         trials = sum(count > 0 for count in whole.topics)
         said = f"{_size(whole.spread, key)}, by chance {_bare(whole.by_chance, key)}; p {p_text(whole.p)}"
         yield "spread of whole trials", said, f"{pluralize(trials, 'trial')} of {pluralize(max(whole.topics), 'topic')}"
-    if one.carried is not None:
-        yield from _carried_rows(one.carried, key)
-
-
-def _carried_rows(found: CarryOver, key: Key) -> Iterator[_Row]:
-    over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
-    p = "" if math.isnan(found.p) else f"; p {p_text(found.p)}"
-    yield "slope per place", f"{_ends(found.slope, found.interval, key, digits=2)}{p}", over
-    if found.fresh:
-        p = "" if math.isnan(found.p_lost) else f"; p {p_text(found.p_lost)}"
-        yield (
-            "continued less fresh",
-            f"{_ends(found.lost, found.interval_lost, key)}{p}",
-            f"{over}, {found.fresh} fresh",
-        )
+    if (found := one.carried) is not None:
+        over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
+        p = "" if math.isnan(found.p) else f"; p {p_text(found.p)}"
+        yield "slope per place", f"{_ends(found.slope, found.interval, key, digits=2)}{p}", over
+        if found.fresh:
+            p = "" if math.isnan(found.p_lost) else f"; p {p_text(found.p_lost)}"
+            lost = f"{_ends(found.lost, found.interval_lost, key)}{p}"
+            yield "continued less fresh", lost, f"{over}, {found.fresh} fresh"
 
 
 def _between_sentence(found: Crossed, group: Group) -> str:

@@ -1,4 +1,4 @@
-"""How much trials vary, in the form of all studies: variances with their sign, and pass^k with its k in its name."""
+"""Long-form rows of how much trials vary: signed variance components, and pass^k with k in the figure's name."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ FORMAT = "harvest-variance/2"
 
 
 def variance_form(study: VarianceStudy, runs: Sequence[Run], seed: int) -> StudyForm:
-    """runs, seed: those of the study."""
+    """Return the printable form of a study of these runs."""
     return StudyForm(
         head={
             "format": FORMAT,
@@ -54,7 +54,6 @@ def _tables(study: VarianceStudy) -> Iterator[RenderableType]:
 
 
 def _carried_head(one: SystemVariance) -> dict[str, Any]:
-    """How it was tested whether answers depend on their place in a session, of a system whose sessions went on."""
     found = one.carried
     assert found is not None
     how = {"exchanged": found.exchanged, "units": found.units, "fresh": found.fresh, "found": found.found}
@@ -62,7 +61,7 @@ def _carried_head(one: SystemVariance) -> dict[str, Any]:
 
 
 def variance_rows(study: VarianceStudy) -> Iterator[LongRow]:
-    """Of each measure the figures of each system, then those over all systems that differ in one facet."""
+    """Yield each measure's figures by system, then those over all systems that differ in one facet."""
     for (measure, turn), systems in study.each.items():
         base = LongRow(study="variance", run="", figure="", unit="variance", measure=measure, turn=turn)
         for one in systems:

@@ -1,8 +1,8 @@
-"""From runs to how much their trials vary: what `harvest variance` reckons.
+"""Compute how much the trials of runs vary, for `harvest variance`.
 
-Of each system and measure: what lies between topics and what between trials of a topic, how often trials disagree, how
-often all of k pass, whether whole trials lie apart, and whether answers depend on their place in a session. Of several
-systems also what lies between them.
+For each system and measure: the components between topics and between trials of a topic, how often trials disagree,
+how often all of k pass, whether whole trials differ, and whether answers depend on their place in a session. For
+several systems also the component between them.
 """
 
 import math
@@ -21,7 +21,7 @@ from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_turn
+from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
 from harvest.studies.variance.facets import Facets, Group, facets, groups
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
@@ -33,7 +33,7 @@ from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import why_withheld
 from scoring.inference.passes import all_pass, disagree, pairs_that_differ
 from scoring.inference.spreads import Range
-from scoring.library import list_forms, single, understand
+from scoring.library import understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -44,7 +44,7 @@ from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]
 
-# Measures of trials that each conversation has a value of.
+# Measures of trials with a value for each conversation.
 _PARTS = (USEFUL, MEAN_USEFUL)
 
 _USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
@@ -52,7 +52,8 @@ _USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over topics. value: NaN without a topic. topics: it is over; trials: of those, with a value."""
+    """A mean over topics. `value` is NaN without a topic; `topics` are those in it and `trials` their trials with a
+    value."""
 
     value: float
     topics: int
@@ -62,9 +63,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemVariance:
-    """How much one measure of one system varies. passes: pass^k by k; None where trials do not
-    simply pass or fail. disagree: share of topics whose trials differ; pairs: of pairs of a topic's trials that do.
-    carried: None where no session went on, and for a measure that is no share. fresh: the system that was met fresh.
+    """How much one measure of one system varies.
+
+    passes: pass^k by k; None if trials do not simply pass or fail.
+    disagree, pairs: share of topics whose trials differ, and of pairs of a topic's trials that differ.
+    carried: None without continued sessions, and for a measure that is not a share.
+    fresh: the same system with fresh sessions.
     """
 
     system: str
@@ -78,7 +82,7 @@ class SystemVariance:
     fresh: str | None
 
     def without_intervals(self, why: str) -> "SystemVariance":
-        """The same estimates without intervals and p, and why."""
+        """Return the same estimates without intervals and p, for the reason `why`."""
         none, carried = no_interval(why), self.carried
         passes = self.passes and {k: replace(one, interval=none) for k, one in self.passes.items()}
         if carried is not None:
@@ -96,10 +100,15 @@ class SystemVariance:
 
 @dataclass(frozen=True, slots=True)
 class VarianceStudy:
-    """each: by measure, then by system. between: by measure, the spread between systems that differ in one facet alone
-    (the system itself, its arm, its kind of session, its run); () where no two do. topics: of the runs; only those that
-    were tried in all of them. contrasts: in what the runs differ. runs: their names. recorded: by system, the name of
-    the run that recorded it."""
+    """Variance in several runs.
+
+    each: by measure, then by system.
+    between: by measure, the spread between systems that differ in one facet only (the system itself, its arm, its
+        kind of session, its run); () if no two do.
+    topics: of the runs; with several, those that all of them tried.
+    contrasts: how the runs differ.
+    recorded: the name of the run that recorded each system.
+    """
 
     systems: tuple[str, ...]
     topics: int
@@ -122,12 +131,16 @@ def study_variance(
     seed: int = 0,
     judges: Judges | None = None,
 ) -> VarianceStudy:
-    """systems: these alone, in this order. measures: of single conversations, or shares of their turns; () takes
-    %useful of the first turn and ave%useful. ks: of pass^k; () takes 2 and as many trials as every topic has. changes:
-    settings instead of the audit's. seed: of resampling. judges: of SWAN and WAN (`measure_values`).
+    """Compute how much the trials of runs vary.
 
-    Raises InputError where runs cannot be set side by side, for a system that there is not, for a measure that single
-    conversations do not have, and for a turn that none can have.
+    systems: only these, in this order.
+    measures: of single conversations, or shares of their turns; () for %useful of the first turn and ave%useful.
+    ks: of pass^k; () for 2 and the number of trials that every topic has.
+    changes: settings that override the audit's.
+    judges: whose judgments SWAN and WAN use (see `measure_values`).
+
+    Raises InputError for runs that cannot be compared, an unknown system, a measure that single conversations do not
+    have, and a turn that none can have.
     """
     gathered = gather_runs(runs, changes)
     runs, material, settings = gathered.runs, gathered.material, gathered.settings
@@ -139,7 +152,7 @@ def study_variance(
         for one in understand(term, settings, material.topics, criteria)
     ]
     for term, measure in asked:
-        _refuse_pooled(term, measure)
+        refuse_pooled(term, measure, "no single trial has a value that could vary", _PARTS)
     others = [one for _, one in asked if one.declaration not in _PARTS]
     kinds = facets(gathered)
     twins = _fresh_twins(kinds)
@@ -185,16 +198,8 @@ def _choose_systems(systems: Sequence[str], material: Material) -> tuple[str, ..
     return tuple(dict.fromkeys(systems)) or known
 
 
-def _refuse_pooled(term: Term, measure: Measure) -> None:
-    if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in _PARTS):
-        raise InputError(
-            f"{term} is computed over many conversations at once, so no single trial has a value that could vary",
-            allowed=list_forms((*_PARTS, *single())),
-        )
-
-
 def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, Values]) -> Iterator[Key]:
-    """The keys of a measure; of a %useful without a turn, those of all turns."""
+    """Yield the keys of a measure; for %useful without a turn, those of all turns."""
     if measure.declaration is MEAN_USEFUL or measure.turn is not None:
         yield measure.declaration.name, measure.turn
     elif measure.declaration is USEFUL:
@@ -206,7 +211,7 @@ def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, V
 
 
 def _fresh_twins(kinds: Mapping[str, Facets]) -> dict[str, str]:
-    """By the name of a system with continued sessions, that of the same one with fresh ones, in the same run."""
+    """Map systems with continued sessions to the same ones with fresh sessions in the same run."""
     found = {}
     for group in groups(kinds):
         if group.facet == "session":
@@ -260,8 +265,8 @@ class _Study:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
 
     def _lost(self, systems: Sequence[str], key: Key) -> str:
-        """Why no interval says how much these systems vary: what they lost depends on their answers, or their users
-        differ; else ""."""
+        """Say why these systems have no intervals: their losses depend on answers, or users differ. Return ""
+        otherwise."""
         lost = {
             name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
             for name in systems
@@ -270,7 +275,7 @@ class _Study:
         return why_withheld(beside or [own.beside("") for own in lost.values()])
 
     def _hang_together(self, systems: Sequence[str], *tables: Floats) -> str:
-        """Why intervals of spreads would be too narrow, for which topics and trials are independent draws; else ""."""
+        """Say why intervals that treat topics and trials as independent would be too narrow. Return "" otherwise."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
         there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]
@@ -283,7 +288,7 @@ class _Study:
         return [topic.id for topic in self.material.topics.topics]
 
     def _cells(self, system: str, key: Key) -> Floats:
-        """(topics, trials) values; at least one column."""
+        """Return values of shape (topics, trials), with at least one column."""
         own = self.values[system].get(key, {})
         rows = {topic.id: row for row, topic in enumerate(self.material.topics.topics)}
         trials = sorted({trial for _, trial in own}) or [1]
@@ -305,8 +310,11 @@ class _Study:
         }
 
     def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
-        """each: (topics,) NaN where a topic has no value. Clusters of topics are units, as in `harvest score`; a
-        session is in all topics, and what each topic's trials give together cannot be split by it."""
+        """Average `each`, of shape (topics,) with NaN for topics without a value.
+
+        Clusters of topics are units, as in `harvest score`. Continued sessions get no interval: a session is in all
+        topics, and a topic's figure over its trials cannot be split by session.
+        """
         there = ~np.isnan(each)
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))

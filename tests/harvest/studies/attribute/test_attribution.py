@@ -104,10 +104,10 @@ def test_users_who_never_said_the_same_words_are_named_as_such(
 
 def test_what_is_not_in_both_runs_is_refused_in_words(tmp_path: Path) -> None:
     before, after = two_audits(tmp_path, CHANGES["system"], 0, topics=3, trials=2)
-    with pytest.raises(InputError, match="not both runs have a system 'pge'"):
+    with pytest.raises(InputError, match="no system 'pge' in both runs"):
         study_attribution(before, after, systems=["pge"])
     for measure in ("%recovery", "CVaR(R)"):
-        with pytest.raises(InputError, match="no trial can be told in another way"):
+        with pytest.raises(InputError, match="no trial can be relabelled"):
             study_attribution(before, after, measures=parse_all(measure))
     with pytest.raises(InputError, match="the same run is given twice"):
         study_attribution(before, before)

@@ -215,7 +215,7 @@ def test_recovery_is_planned_with_how_many_conversations_need_it(audit: str, pil
     (design,) = found.grid.designs
     assert 0 < design.power["these"].width < 1
     assert plan_form(found).head["components"]["failing"] == pytest.approx(share, abs=1e-6)
-    with pytest.raises(InputError, match="--failing says nothing here: the pilot shows it"):
+    with pytest.raises(InputError, match="--failing does not apply: the pilot shows it"):
         planned(audit, run=read(pilot), stated={"failing": 40.0}, **asked)
     stated = {"mean": 50.0, "between": 10.0}
     many, few = (planned(audit, stated={**stated, "failing": one}, **asked) for one in (80.0, 10.0))
@@ -255,10 +255,10 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
     [
         ({"measure": parse("%recovery")}, r"varies(?s:.*)--from, or state --mean, --between, --failing"),
         ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
-        ({"stated": {"failing": 30.0}}, "--failing says nothing here: only %recovery"),
+        ({"stated": {"failing": 30.0}}, "--failing does not apply: only %recovery"),
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
         ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have so many turns\n  allowed: S1 to S2"),
-        ({"measure": parse("R")}, "nothing is known of how R varies"),
+        ({"measure": parse("R")}, "the variance of R is unknown"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
         ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),

@@ -49,9 +49,9 @@ def test_stated_components_make_a_plan_where_scores_have_two_ends(pilot: Path) -
     assert 0.1 < found.model.values[""] < 0.6
     with pytest.raises(InputError, match=r"no known top(?s:.*)give a pilot run with --from"):
         planned(pilot, "CVaR(R)", run=None, stated=spreads)
-    with pytest.raises(InputError, match="nothing is known of how GF varies"):
+    with pytest.raises(InputError, match="the variance of GF is unknown"):
         planned(pilot, run=None)
-    with pytest.raises(InputError, match="--mean says nothing to a tail of a pilot"):
+    with pytest.raises(InputError, match="--mean does not apply to a tail of a pilot"):
         planned(pilot, stated={"mean": 0.5})
 
 
