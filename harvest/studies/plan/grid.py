@@ -53,7 +53,7 @@ class Basis:
 
 def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Settings:
     """Return the audit's scoring settings, changed by options."""
-    with place_errors(audit.document, ("scoring",)):
+    with audit.document.placing(("scoring",)):
         return scoring_settings(audit.scoring, audit.topics, audit.gold, dict(changes or {}))
 
 

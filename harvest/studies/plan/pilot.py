@@ -10,7 +10,15 @@ import numpy.typing as npt
 from harvest.audits.audit import Audit
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import SHARES, Key, key_name, measure_values, refuse_turn, share_values
+from harvest.studies.scores.trial_values import (
+    SHARES,
+    Key,
+    key_name,
+    measure_values,
+    refuse_pooled,
+    refuse_turn,
+    share_values,
+)
 from scoring.inference.components import across_systems, upper_interaction, within_system
 from scoring.inference.ratio_power import smoothed_shares
 from scoring.library import understand
