@@ -239,7 +239,7 @@ def plan_node(
     # `harvest compare` names no turns that it does not test.
     if alpha * (DRAWS + 1) < 1:
         raise InputError(
-            f"--level: harvest compare tests turns with {DRAWS} draws, which cannot give a p of {alpha:g}",
+            f"--level: harvest compare tests turns with {DRAWS} draws, which give no p of {alpha:g}",
             allowed=f"up to {1 - 1 / (DRAWS + 1):g}",
         )
     continued = [system.name for system in audit.systems if system.session == "continued"]

@@ -224,7 +224,7 @@ def assumed_components(
     sources["mean"] = _source("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
-            f"{key_name(key)}: the mean {_figure(mean, key)} is at an end of the range, so nothing could vary",
+            f"{key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
             allowed=f"more than {_figure(low, key)} and less than {_figure(high, key)}",
             advice="state another --mean, or give a pilot that varies",
         )

@@ -260,7 +260,7 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
         ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have so many turns\n  allowed: S1 to S2"),
         ({"measure": parse("R")}, "the variance of R is unknown"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
-        ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than lies between the topics"),
+        ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than the spread between topics"),
         ({"stated": {"between": 60.0}}, "--between: topics cannot spread by 60 points around a mean of 60%"),
         ({"stated": {"mean": 120.0}}, "mean 120% is not inside the range(?s:.*)more than 0% and less than 100%"),
         ({"detect": 90}, "--detect: two systems around a mean of 60% cannot differ by 90 points"),

@@ -174,7 +174,7 @@ def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Pat
     (tmp_path / "single.yaml").write_text(AUDIT.replace("trials: 6", "trials: 1"))
     with pytest.raises(SystemExit):
         main(["run", str(tmp_path / "single.yaml"), "--out", str(tmp_path / "run")])
-    with pytest.raises(InputError, match="cannot be told from what lies between trials"):
+    with pytest.raises(InputError, match="cannot be separated from the variance between trials"):
         plan_node(load_audit(str(tmp_path / "single.yaml")), read(tmp_path / "run"), FIRST, detect=20)
 
 
