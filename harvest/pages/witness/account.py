@@ -5,9 +5,11 @@ is the reply is judged over all turns of a run (`judgement`) on request, so that
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any
+
+import msgspec
 
 from harvest.pages.witness.comparison import HELD, How, Reading
 from harvest.pages.witness.letters import letters, page_readings
@@ -113,8 +115,8 @@ class Account:
             value = json.loads(data)
             if value.pop("format", None) != FORMAT:
                 raise ValueError(f"the format is not {FORMAT}")
-            return _read_account(value)
-        except (AttributeError, TypeError, KeyError, IndexError, RecursionError) as fault:
+            return msgspec.convert(value, Account, strict=False)
+        except (AttributeError, TypeError, RecursionError, msgspec.ValidationError) as fault:
             raise ValueError(f"invalid {FORMAT}: {fault!r}") from None
 
 
@@ -162,41 +164,3 @@ def _account_rows(one: Account) -> dict[str, Any]:
         **({"before": _account_rows(one.before)} if one.before is not None else {}),
         **({"late": one.late} if one.late else {}),
     }
-
-
-def _read_account(value: Mapping[str, Any]) -> Account:
-    texts = []
-    for row in value["texts"]:
-        keys = [(str(address), str(path), str(names), str(way)) for address, path, names, way in row["keys"]]
-        text = Text(
-            tuple(keys),
-            int(row.get("size", 0)),
-            int(row.get("pieces", 0)),
-            float(row["like"]),
-            row["how"],
-            bool(row.get("old", False)),
-            bool(row.get("within", False)),
-            int(row.get("only_page", 0)),
-            int(row.get("only_wire", 0)),
-            _texts(row.get("page", ())),
-            _texts(row.get("wire", ())),
-            bool(row.get("ahead", False)),
-            _texts(row.get("beside", ())),
-        )
-        if text.how not in get_args(How):
-            raise ValueError(f"unknown result of a comparison: {text.how!r}")
-        texts.append(text)
-    before = value.get("before")
-    return Account(
-        int(value["letters"]),
-        tuple(texts),
-        int(value.get("received", 0)),
-        int(value.get("unread", 0)),
-        bool(value.get("capped", False)),
-        _read_account(before) if before is not None else None,
-        str(value.get("late", "")),
-    )
-
-
-def _texts(parts: Sequence[object]) -> tuple[str, ...]:
-    return tuple(map(str, parts))
