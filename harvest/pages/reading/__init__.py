@@ -1,1 +1,1 @@
-"""What a page says: the tree of it, the turn that was just played, and its answer as Markdown. Needs no browser."""
+"""Reading of recorded pages: the tree, the turn that was just played, and its answer as Markdown. Needs no browser."""

@@ -1,4 +1,4 @@
-"""Lines that a page puts among or into the bubbles and that nobody said.
+"""Lines that a page adds among or into the bubbles.
 
 Examples are a date between two turns, who answered in what time, and the user's words quoted above the answer.
 """

@@ -105,7 +105,7 @@ def _word_starts(ground: PageText, words: str) -> Iterator[int]:
 
 
 def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
-    """Find a long turn of which the page shows only the beginning."""
+    """Find a long turn if the page shows only its beginning."""
     for start in _word_starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
         shared = _SHORT
         most = min(len(wanted), len(ground.letters) - start)

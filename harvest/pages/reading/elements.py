@@ -1,4 +1,4 @@
-"""The purpose and make of an element, as its tag, role, class names and test id tell."""
+"""What an element is for and how it is made, by its tag, role, class names and test id."""
 
 import re
 from functools import lru_cache

@@ -22,7 +22,7 @@ class Look:
     strength: float
 
     def is_fainter_than(self, other: Look) -> bool:
-        """True if it stands out less from its background than the other does from the same background."""
+        """True if it contrasts less with the background than the other does."""
         if self.strength < other.strength - _LIGHTER:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
@@ -35,7 +35,7 @@ class Look:
         return self.size is not None and other.size is not None and self.size <= other.size * _SMALLER
 
     def heads(self, other: Look) -> bool:
-        """True if it is larger by as much as headings are and names are not."""
+        """True if it is much larger, as headings are and names are not."""
         return self.size is not None and other.size is not None and self.size >= other.size * _HEADING
 
 

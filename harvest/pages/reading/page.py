@@ -1,41 +1,41 @@
-"""A page as it stood at one moment, as a tree: what eye.js wrote down, and what `harvest reread` reads again.
+"""A recorded page as a tree: what eye.js wrote down, and what `harvest reread` reads again.
 
-The eye writes well-formed XHTML of what a person had before their eyes: shadow roots are put in their place, slots
-are filled, scripts and styles are left out. Beside an element's own attributes stand the eye's:
+The eye writes well-formed XHTML of what was in view: shadow roots are put in their place, slots are filled, scripts and
+styles are left out. Besides an element's own attributes there are those of the eye:
 
     h-id      the eye's number for the element: the same for as long as the element lives
-    h-box     x,y,width,height in CSS pixels of the frame's window; without it the element takes no room
-    h-hide    1: no person sees it (display, visibility, opacity, clipped to nothing)
-    h-show    how it is laid out, where its tag does not say: block, inline, none
-    h-space   pre, or line: white space that is shown (as white-space: pre or pre-line do)
-    h-value   what is typed in (never of a password); of an editor of code all that is written in it
-    h-options what may be chosen from a list (select), a line each, 50 at most
-    h-font    size of its letters in CSS pixels, h-ink their colour: where they differ from those around it
+    h-box     x,y,width,height in CSS pixels of the frame's window; absent if the element takes no room
+    h-hide    1: it is invisible (display, visibility, opacity, clipped to nothing)
+    h-show    its layout if the tag does not say it: block, inline, none
+    h-space   pre, or line: white space that is shown (as with white-space: pre or pre-line)
+    h-value   what is typed in (never of a password); for a code editor, everything written in it
+    h-options what may be chosen from a list (select), one per line, 50 at most
+    h-font    size of its letters in CSS pixels, h-ink their colour: if they differ from those around it
     h-slant   1: they are slanted
-    h-frame   1: a frame, with what the eye wrote of its document in it; numbers of elements are left out there
-    h-icon    1: its letters are drawings, those of an icon font
-    h-dim     its opacity, where it is seen through
-    h-edge    1: it has a line at its left, or a ground of its own
-    h-raise   super, or sub: it stands higher or lower than the line
-    h-mute    1: its text cannot be selected, as that around it can
-    h-cut     1: more is in it than its edges show
+    h-frame   1: a frame, with the eye's copy of its document in it; numbers of elements are left out there
+    h-icon    1: its letters are drawings of an icon font
+    h-dim     its opacity, if it is translucent
+    h-edge    1: it has a line at its left, or a background of its own
+    h-raise   super, or sub: it is higher or lower than the line
+    h-mute    1: its text cannot be selected, while that around it can
+    h-cut     1: it has more content than its edges show
     h-drawn   the words in a drawing (svg, canvas)
     h-off     1: disabled, or read-only        h-edit   1: can be typed into
     h-typed   1: the last turn was typed into it
     h-click   1: shows a pointing hand its parent does not show
     h-born    milliseconds after the last send at which it came into the page; absent: it was there before
     h-said    milliseconds after the last send at which the text directly in it last changed
-    h-first   milliseconds after the last send at which it first got words, or got others in the place of its own
-    h-was     with h-first: what stood in it until then, at most 100 characters; "" where that was nothing
+    h-first   milliseconds after the last send at which it first got words, or got others in place of its own
+    h-was     with h-first: its text until then, at most 100 characters; "" if it had none
     h-site    names of the site's selectors that it matches, separated by spaces
     h-shadow  1: it has a shadow root; its children here are the shadow's
 
-Text that stands directly in a closed `details` is in an element `h-text`. Of a `src` with a picture in itself only the
-media type is kept: `data:image/png`.
+Text directly in a closed `details` is in an element `h-text`. Of a `src` that contains its picture only the media type
+is kept: `data:image/png`.
 
 The root is `h-page` with url, title, width, height and `asked` (milliseconds since the last send). In an answer that is
-kept by itself the reader's own mark is added: `h-left-out="1"` on what was no part of it, or `thoughts`, and
-`left-out="marked"` at the root.
+stored by itself the reader adds its own mark: `h-left-out="1"` on what was not part of it, or `thoughts`, and
+`left-out="marked"` on the root.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class PageText:
         return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
     def stood(self, node: Node) -> bool:
-        """True if elements that have gone said the same before, so that it was only painted anew."""
+        """True if all its lines were in elements that have gone, so that the page only repainted them."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 

@@ -92,10 +92,7 @@ def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterat
 
 
 def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], text: str) -> str:
-    """Return the text of a button that continues this answer or shows more of it than the document holds.
-
-    "" if none.
-    """
+    """Return the text of a button that continues this answer or shows hidden parts of it; "" if there is none."""
     unfolded = {fold.title for fold in folds if fold.kind == "rest"}
     whole = text.rstrip(' *_`)]"”’').endswith((".", "!", "?", "。", "！", "？", "```"))
     for bubble in bubbles:

@@ -76,7 +76,7 @@ class _Block:
         )
 
     def differs_from(self, other: "_Block") -> bool:
-        """True if the two look or are made differently beyond how text is: another class, or a line at one side."""
+        """True if the two look different, or are of different kinds, or only one of them has a line at its side."""
         mine, theirs = self.node, other.node
         if self.look != other.look or bool(mine.get("h-edge")) != bool(theirs.get("h-edge")):
             return True
@@ -110,7 +110,7 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
 
 
 def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
-    """Find reasoning that has a title."""
+    """Find reasoning under a title."""
     for place, block in enumerate(blocks[: _TITLED + 1]):
         if block.node.tag in _NO_TITLE:
             return None

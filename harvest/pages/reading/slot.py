@@ -61,7 +61,7 @@ def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[
 
 
 def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collection[str] = ()) -> Node | None:
-    """Return the element of a reply's bubble made like the one with the user's words or earlier replies.
+    """Return the element of a reply's bubble made like the one with the user's words or those of earlier replies.
 
     None if in doubt. echo: the element with the user's words. user: their bubble. known: the result of `slots_of` for
     earlier replies.

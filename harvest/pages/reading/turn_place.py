@@ -197,7 +197,7 @@ class _Climb:
         )
 
     def _rest_of_text(self) -> Spot | None:
-        """If a conversation is one running text, the answer is what follows the user's words in it."""
+        """Find what follows the user's words in the same text: the answer, if the conversation is one running text."""
         node, child, at = self.ground.piece(self.echo.end)
         while True:
             rest = node.children[child + 1 :]
@@ -236,7 +236,10 @@ class _Climb:
         return None
 
     def _log_element(self) -> Node | None:
-        """The element the answer will come in: the log, or the widest one around the user's words without composer."""
+        """Return the element the answer will come in: the log, or the widest one around the user's words.
+
+        The composer is not in it.
+        """
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
@@ -269,7 +272,7 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn without the user's words: what came into the conversation since the send and was not painted anew.
+    """Find the turn without the user's words: what came into the conversation since the send and was not repainted.
 
     What came before any byte did are the user's words in some other form.
     """

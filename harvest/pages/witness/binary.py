@@ -1,7 +1,7 @@
 """Binary messages: MessagePack, gRPC frames, protobuf without a schema, and text among other bytes.
 
-Nothing says which of them a message is. Each reader accepts a message only if it explains every byte, and the reader
-least likely to be wrong comes first.
+The format of a message is not known. Each reader accepts a message only if it explains every byte, and the reader that
+is least likely to be wrong comes first.
 """
 
 import base64

@@ -39,8 +39,8 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 class Leaf:
     """One string that came. at: its time. path: exact. names: what kind of thing it is, according to the message.
 
-    number: of the message it belongs to. place: the position in the earlier text from which it replaces what follows;
-    None if it is not spliced. request: the number of its body; the same for all messages of sockets.
+    number: of the message it belongs to. place: the position in the earlier text from which it replaces what follows,
+    or None. request: the number of its body; the same for all messages of sockets.
     """
 
     at: float
@@ -55,7 +55,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one message was like, apart from its texts; the end of a response is one, too."""
+    """The form of one message without its texts; the end of a response counts as a message."""
 
     at: float
     form: str

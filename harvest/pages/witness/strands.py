@@ -52,7 +52,7 @@ def runs(pieces: Iterable[str]) -> list[Run]:
 
 
 def is_grown(before: str, after: str) -> bool:
-    """True if `after` continues or repeats `before`, apart from what was only at its end for the time being."""
+    """True if `after` continues or repeats `before`, apart from its temporary end."""
     if after.startswith(before):
         return True
     bare = _CLOSERS.sub("", before)
@@ -63,7 +63,7 @@ def is_grown(before: str, after: str) -> bool:
 
 
 def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
-    """Return the text of pieces that each replace the text from their place on; without a place they go to the end."""
+    """Return the text of pieces that each replace everything from their place on, or are appended if they have none."""
     text = ""
     for piece, place in pieces:
         text = text[: len(text) if place is None else place] + piece
@@ -140,7 +140,7 @@ class Heard:
 
 
 def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
-    """Put together the texts of one turn. said: the user's words, which are nobody's reply."""
+    """Put together the texts of one turn. said: the user's words, which are not the reply."""
     search = _Search(leaves, letters(said), heard)
     kinds: dict[tuple[str, str, tuple[str, ...]], list[Leaf]] = {}
     for leaf in leaves:
@@ -226,8 +226,10 @@ class _Search:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts, and those that begin with the user's words without them as well: a page may send
-        both in one fragment."""
+        """Return the longest texts; a text that begins with the user's words is also returned without them.
+
+        A page may send both in one fragment.
+        """
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:
@@ -246,7 +248,7 @@ class _Search:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that came whole, or further, at another path: a state sent again counts its parts anew."""
+    """Leave out texts that also came at another path in full: a state that is sent again numbers its parts anew."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = runs(run.text for run in pieces)
