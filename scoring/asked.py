@@ -18,7 +18,7 @@ from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.votes import Opinion
 from scoring.swan.wan import Swan
-from scoring.table import ScoreRow
+from scoring.table import ScoreRow, interval_fields
 from topics.counting import pluralize
 from topics.topic import Topic
 
@@ -191,11 +191,7 @@ class Asked:
         return replace(
             row,
             value=found.found.value,
-            low=ends.low,
-            high=ends.high,
-            level=level if ends.method else None,
-            interval=ends.method or None,
-            resampled=ends.resampled or None,
+            **interval_fields(ends, level),
             note="; ".join(filter(None, (f"corrected by {found.found.checked} judgments of people", ends.note))),
             scorers=(row.scorers or "").replace(UNCHECKED, CORRECTED),
         )

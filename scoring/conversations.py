@@ -34,11 +34,25 @@ def default_figures(material: Material) -> tuple[Figure, ...]:
 
 def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
     """Compute the figures of whole conversations in `default_figures` for all conversations of a run at once."""
-    return [
-        ((int(column.at[0]), 0, place), column)
-        for places, many in _alike(grounds)
-        for place, column in enumerate(_columns([grounds[at] for at in places], places, many))
-    ]
+    found: list[Ranked] = []
+    for places, many in _alike(grounds):
+        columns: list[Column] = []
+        for one in _shown(gold=grounds[places[0]].gold is not None):
+            if one.of != "conversation":
+                continue
+            # Values of another distribution's measure are checked one by one.
+            at_once = None if one in plug_ins() or many is None else one.columns
+            made = at_once(many) if at_once is not None and many is not None else None
+            if made is None:
+                figures: dict[str, list[tuple[int, Figure]]] = {}
+                for at in places:
+                    for single in _figures(one, grounds[at]):
+                        if single.whole:
+                            figures.setdefault(single.measure, []).append((at, single))
+                made = [column_of(name, own) for name, own in figures.items()]
+            columns += made
+        found += [((int(column.at[0]), 0, place), column) for place, column in enumerate(columns)]
+    return found
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
@@ -80,25 +94,6 @@ def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Convers
         alike.setdefault((topic.type.name, unscorable), []).append(at)
     for (_, unscorable), places in alike.items():
         yield places, None if unscorable else Conversations.gather([grounds[at] for at in places], places)
-
-
-def _columns(grounds: Sequence[Material], places: Sequence[int], many: Conversations | None) -> Iterator[Column]:
-    """The columns of one group of `_alike`."""
-    for one in _shown(gold=grounds[0].gold is not None):
-        if one.of != "conversation":
-            continue
-        # Of another distribution each value is checked.
-        at_once = None if one in plug_ins() else one.columns
-        columns = at_once(many) if at_once is not None and many is not None else None
-        if columns is not None:
-            yield from columns
-            continue
-        found: dict[str, list[tuple[int, Figure]]] = {}
-        for at, ground in zip(places, grounds, strict=True):
-            for single in _figures(one, ground):
-                if single.whole:
-                    found.setdefault(single.measure, []).append((at, single))
-        yield from (column_of(name, figures) for name, figures in found.items())
 
 
 def _shown(*, gold: bool) -> Iterator[Declaration]:

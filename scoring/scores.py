@@ -28,7 +28,7 @@ from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
-from scoring.table import Late, ScoreRow, ScoreTable, Single
+from scoring.table import Late, ScoreRow, ScoreTable, Single, interval_fields
 from scoring.words import Unit, conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -133,7 +133,7 @@ def score(
         further = [asked.figures(ground, default) for ground in grounds]
         columns += _asked_columns(further)
         order = in_order(columns)
-        each.append(Columns(system, keys, [one for _, one in columns], order, partial(_nuggets, grounds)))
+        each.append(Columns(system, keys, [one for _, one in columns], order, partial(_nugget_figures_at, grounds)))
         for key in keys:
             scores.add(found[key])
         scores.fill(each[-1])
@@ -202,11 +202,7 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
                 value=reading.value,
                 n=reading.n,
                 topics=reading.topics,
-                low=interval.low,
-                high=interval.high,
-                level=pool.scores.settings.level if interval.method else None,
-                interval=interval.method or None,
-                resampled=interval.resampled or None,
+                **interval_fields(interval, pool.scores.settings.level),
                 invalid=reading.invalid,
                 worst=reading.worst,
                 best=reading.best,
@@ -255,7 +251,7 @@ def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
         yield (at, 1, place), column_of(name, [(at, one) for at, _, one in column])
 
 
-def _nuggets(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
+def _nugget_figures_at(grounds: Sequence[Material], at: int) -> Sequence[Figure]:
     return nugget_figures(grounds[at])
 
 

@@ -34,7 +34,7 @@ from scoring.measures.usefulness import (
 )
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
-from scoring.table import ScoreRow, has_top
+from scoring.table import ScoreRow, has_top, interval_fields
 from topics.counting import pluralize
 from topics.topic import Topic
 
@@ -302,11 +302,7 @@ class SystemScores:
             n=found.n,
             turn=turn,
             topics=None if part.topic is not None else min(found.topics, len(part.topics)),
-            low=found.interval.low,
-            high=found.interval.high,
-            level=self.settings.level if found.interval.method else None,
-            interval=found.interval.method or None,
-            resampled=found.interval.resampled or None,
+            **interval_fields(found.interval, self.settings.level),
             invalid=invalid,
             worst=found.worst,
             best=found.best,
@@ -357,11 +353,7 @@ class SystemScores:
             value=found.value,
             n=found.n,
             topics=None if part.topic is not None else found.topics,
-            low=interval.low,
-            high=interval.high,
-            level=self.settings.level if interval.method else None,
-            interval=interval.method or None,
-            resampled=interval.resampled or None,
+            **interval_fields(interval, self.settings.level),
             invalid=invalid,
             worst=found.worst,
             best=found.best,

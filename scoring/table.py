@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from scoring.columns import Columns
+from scoring.inference.interval import Interval
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
@@ -83,6 +84,18 @@ class ScoreRow:
             number = getattr(self, name)
             value[name] = round(number, _DIGITS) + 0.0 if number is not None and math.isfinite(number) else None
         return value
+
+
+def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
+    """The fields of a row that describe an interval. level: its confidence, left out if there is no interval."""
+    known = bool(interval.method)
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "level": level if known else None,
+        "interval": interval.method or None,
+        "resampled": interval.resampled or None,
+    }
 
 
 def shown_value(measure: str, value: float) -> str:

@@ -97,18 +97,18 @@ def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure,
         for part in parts(topics):
             names, values = [topics[row].id for row in part.rows], cells[list(part.rows)]
             if measure.within:
-                tail = _within(names, values, measure, pool.planned)
+                tail = _tail_within_topics(names, values, measure, pool.planned)
             else:
                 tail = _pooled_tail(measure, pool, names, values, part.topic_type or "")
             value, interval = take(tail)
             left_out = f"{tail.undefined} trials without a value are left out" if tail.undefined else ""
-            note = "; ".join(filter(None, (_which(measure), interval.note, left_out)))
+            note = "; ".join(filter(None, (_tail_note(measure), interval.note, left_out)))
             yield Reading(part, value, tail.n, interval, tail.topics, note)
 
     return readings
 
 
-def _which(measure: Measure) -> str:
+def _tail_note(measure: Measure) -> str:
     """The words for the conversations of the tail if it is at the end of the greatest values; "" at the usual end."""
     beta = measure.number
     if worst_end(measure) == "low" or measure.form not in (CVAR, QUANTILE):
@@ -145,7 +145,7 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
         )
 
 
-def _within(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
+def _tail_within_topics(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
     """Raise InputError if the run never was to have enough trials. If some were lost or are not played yet, the value
     is undefined instead, so that the other figures of the run are available.
     """
@@ -192,12 +192,12 @@ def _pooled_tail(measure: Measure, pool: Pool, names: Sequence[str], values: Flo
     )
     counted = int((~np.isnan(values)).any(axis=1).sum())
     tail = replace(tail, topics=counted, undefined=int(np.isnan(values).sum()))
-    why = _not_of_topics(design, units, values) if len(names) > 1 and tail.n else ""
+    why = _why_no_interval(design, units, values) if len(names) > 1 and tail.n else ""
     none = no_interval(why)
     return replace(tail, quantile_interval=none, cvar_interval=none) if why else tail
 
 
-def _not_of_topics(design: Design, names: Sequence[str], values: Floats) -> str:
+def _why_no_interval(design: Design, names: Sequence[str], values: Floats) -> str:
     """Why a worst case over several topics has no interval under the design; "" if it may have one."""
     if design.these:
         return "intervals of the worst conversations speak of topics like these alone"
@@ -212,12 +212,12 @@ def _beta(measure: Measure) -> float:
     return measure.number if measure.number == measure.number else 1.0
 
 
-def _as_inner(term: Term, inner: Good) -> Good:
+def _inner_end(term: Term, inner: Good) -> Good:
     """The good end of the inner measure."""
     return inner
 
 
-def _below(term: Term, inner: Good) -> Good:
+def _rate_end(term: Term, inner: Good) -> Good:
     """The good end of a rate: a high rate below a bound is good if low scores are; events are always bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
@@ -240,7 +240,7 @@ CVAR = _of_scores(
     formula="mean of the worst share beta of all conversations: the lowest, or the highest where little is good",
     source="R. T. Rockafellar and S. Uryasev, J. Banking & Finance 26 (2002)",
     example="CVaR(R, beta=0.25)",
-    good=_as_inner,
+    good=_inner_end,
     parameters=(_SHARE, _WITHIN),
     written=("CVaR(R, beta=0.25)", "CVaR(latency, beta=0.05)"),
     legend="mean of the worst",
@@ -252,7 +252,7 @@ QUANTILE = _of_scores(
     formula="smallest x such that at least a share beta of all conversations score x or less",
     source="lower quantile",
     example="Q(R, beta=0.1)",
-    good=_as_inner,
+    good=_inner_end,
     parameters=(_SHARE, _WITHIN),
     written=("Q(R, beta=0.25)", "Q(latency, beta=0.95)"),
     legend="quantile",
@@ -273,7 +273,7 @@ MAXIMUM = _of_scores(
     formula="largest value of all conversations",
     source="maximum",
     example="max(latency)",
-    good=_as_inner,
+    good=_inner_end,
     written=("max(latency)",),
     rows=_tails(lambda tail: (tail.extreme, no_interval("the largest that was observed; another trial can be worse"))),
 )
@@ -284,7 +284,7 @@ RATE = _of_scores(
     source="[GFRC] §5 counts breakdowns so; bounds of scores are our own",
     example="P(R, below=0.1)",
     parameters=(Parameter("below", "the bound; required, except for an event"),),
-    good=_below,
+    good=_rate_end,
     written=("P(R, below=0.1)", "P(breakdown)"),
     legend="how often",
     event=True,

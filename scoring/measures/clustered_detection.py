@@ -82,9 +82,9 @@ def detection_over(
     ]
     r = _correlation(h, s, f, n)
     hit, alarm = _corrected_rate(h, s), _corrected_rate(f, n)
-    (hit_low, hit_high), (alarm_low, alarm_high) = (_ends(rate.interval) for rate in rates)
+    (hit_low, hit_high), (alarm_low, alarm_high) = (_quantiles(rate.interval) for rate in rates)
     down, up, alarm_down, alarm_up = hit - hit_low, hit_high - hit, alarm - alarm_low, alarm_high - alarm
-    effective = ", ".join(_effective(rate) for rate in rates)
+    effective = ", ".join(_effective_n(rate) for rate in rates)
     notes = [f"effective n = {effective} of {rates[0].n} and {rates[1].n}"]
     if whole.d_prime_interval.note:
         notes.append(whole.d_prime_interval.note)
@@ -94,9 +94,9 @@ def detection_over(
 
     found = replace(
         whole,
-        d_prime_interval=interval(whole.d_prime, _together(down, alarm_up, r), _together(up, alarm_down, r)),
+        d_prime_interval=interval(whole.d_prime, _joint_reach(down, alarm_up, r), _joint_reach(up, alarm_down, r)),
         criterion_interval=interval(
-            whole.criterion, _together(up, alarm_up, -r) / 2, _together(down, alarm_down, -r) / 2
+            whole.criterion, _joint_reach(up, alarm_up, -r) / 2, _joint_reach(down, alarm_down, -r) / 2
         ),
     )
     return ClusteredDetection(found, r, seen)
@@ -116,7 +116,7 @@ def _corrected_rate(kept: Floats, trials: Floats) -> float:
     return normal_quantile((float(kept.sum()) + 0.5) / (float(trials.sum()) + 1))
 
 
-def _ends(interval: Interval) -> tuple[float, float]:
+def _quantiles(interval: Interval) -> tuple[float, float]:
     low, high = interval.low, interval.high
     return (
         normal_quantile(low) if low > 0 else -math.inf,
@@ -124,7 +124,7 @@ def _ends(interval: Interval) -> tuple[float, float]:
     )
 
 
-def _together(one: float, other: float, r: float) -> float:
+def _joint_reach(one: float, other: float, r: float) -> float:
     if math.isinf(one) or math.isinf(other):
         return math.inf
     # An end of a rate's interval can lie inside the corrected rate; then that side has no length.
@@ -132,6 +132,6 @@ def _together(one: float, other: float, r: float) -> float:
     return math.sqrt(max(one * one + other * other - 2 * r * one * other, 0.0))
 
 
-def _effective(rate: Share) -> str:
+def _effective_n(rate: Share) -> str:
     said = rate.interval.note.removeprefix("effective n = ")
     return said if said != rate.interval.note else f"{rate.n}"

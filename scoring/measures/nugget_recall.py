@@ -100,7 +100,7 @@ def figure_of_named(material: Material, measure: Measure, value: float, note: st
     return Figure(measure.name, value, known_nuggets(material).found, unjudged=material.unjudged, note=note)
 
 
-def _of(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure], Figure]:
+def _share_figure(share: Callable[[KnownNuggets], float]) -> Callable[[Material, Measure], Figure]:
     def score(material: Material, measure: Measure) -> Figure:
         known = known_nuggets(material)
         return Figure(measure.name, share(known), len(known.weights), unjudged=material.unjudged)
@@ -121,12 +121,12 @@ RECALL = _of_known(
     sentence="The share of the known relevant entities that a conversation names.",
     formula="relevant entities named / relevant entities of the gold table",
     example="Recall",
-    score=_of(lambda known: recall(known.offsets)),
+    score=_share_figure(lambda known: recall(known.offsets)),
 )
 WEIGHTED_RECALL = _of_known(
     name="W-recall",
     sentence="The share of the total gain of all relevant entities that a conversation names.",
     formula="gains of the relevant entities named / gains of those of the gold table",
     example="W-recall",
-    score=_of(lambda known: weighted_recall(known.weights, known.offsets)),
+    score=_share_figure(lambda known: weighted_recall(known.weights, known.offsets)),
 )

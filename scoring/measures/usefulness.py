@@ -194,22 +194,26 @@ def with_interval(
     top, bottom = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
     interval, units = no_interval("no value"), found.units
     if found.n and unit == "topic" and not design.independent(topics):
-        interval, units = _under(design, topics, top, bottom, seen, found.value, pooled, level)
+        interval, units = _dependent_interval(design, topics, top, bottom, seen, found.value, pooled, level)
     elif found.n and unit == "trial" and design.inflation > 1:
         cells = _cells(top.T, bottom.T, seen.T, pooled)
         interval = these_interval(*cells, level=level, inflation=design.inflation)
     elif found.n:
         if resampler is not None and top.shape[1] > 1:
-            interval = _resampled_interval(topics, top, bottom, seen, pooled, resampler)
+            nothing = np.where(seen, 0.0, np.nan)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                each = np.where(bottom > 0, top / bottom, np.nan)[:, :, None]
+            sides = top + nothing, bottom + nothing
+            interval = resampler.ratio(topics, *sides) if pooled else resampler.means(topics, each)[0]
         if math.isnan(interval.low):
             # That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one. Topics
             # are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
             sums = _by_topic(top, bottom, pooled)
-            interval = _of_units(*sums, found.value, float(bottom.sum()), pooled, level, unit)
+            interval = _unit_interval(*sums, found.value, float(bottom.sum()), pooled, level, unit)
     return replace(found, interval=interval, units=units)
 
 
-def _under(
+def _dependent_interval(
     design: Design,
     topics: Sequence[str],
     top: Floats,
@@ -233,7 +237,7 @@ def _under(
         clusters = int((lower > 0).sum())
         if clusters == 1 and int((below.sum(axis=1) > 0).sum()) > 1:
             return no_interval(too_few(1, "cluster")), clusters
-        of_topics = _of_units(upper, lower, value, float(bottom.sum()), pooled, level, design.unit(topics))
+        of_topics = _unit_interval(upper, lower, value, float(bottom.sum()), pooled, level, design.unit(topics))
         if not design.continued:
             return of_topics, clusters
     played = seen.any(axis=0)
@@ -242,7 +246,7 @@ def _under(
         return no_interval(why), int(played.sum())
     upper, lower = above.sum(axis=0)[played], below.sum(axis=0)[played]
     sessions = int((lower > 0).sum())
-    of_sessions = _of_units(upper, lower, value, float(bottom.sum()), pooled, level, "session")
+    of_sessions = _unit_interval(upper, lower, value, float(bottom.sum()), pooled, level, "session")
     if design.these:
         return of_sessions, sessions
     return crossed(value, of_topics, of_sessions, bottom=0.0, top=1.0), min(clusters, sessions)
@@ -281,7 +285,7 @@ def _by_topic(top: Floats, bottom: Floats, pooled: bool) -> tuple[Floats, Floats
     return each.sum(axis=-1), there.sum(axis=-1).astype(float)
 
 
-def _of_units(
+def _unit_interval(
     above: Floats, below: Floats, value: float, answers: float, pooled: bool, level: float, unit: str
 ) -> Interval:
     """The interval over independent units. above, below: (units,) sums. answers: the total number of answers."""
@@ -289,37 +293,37 @@ def _of_units(
     if answers == seen.sum():
         useful = float(np.round(above.sum(), 9))
         if answers < FEW:
-            return Interval(*_exact(useful, answers, level), "Clopper-Pearson, exact", "nothing")
+            return Interval(*_exact_ends(useful, answers, level), "Clopper-Pearson, exact", "nothing")
         return Interval(*answer_ends(useful, answers, level), f"{METHOD} {unit}", f"{unit}s")
     above, below = above[seen], below[seen]
     # Clusters of several topics, and sessions that not all topics have, weigh as many as they hold.
-    unequal = unit in ("cluster", "session") and bool(np.ptp(below) > _CRUMB * below.max())
+    unequal = unit in ("cluster", "session") and bool(np.ptp(below) > _ROUNDING * below.max())
     pooled = pooled or unequal
     parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
     # Both in an order of their own: that of the topics says nothing, and the same come again in many trials.
     order = np.lexsort((parts, weights))
-    low, high = _drawn(parts[order].tobytes(), weights[order].tobytes(), level, pooled)
-    said = f"effective n = {_effective(parts, weights, value, answers):.1f}"
+    low, high = _drawn_ends(parts[order].tobytes(), weights[order].tobytes(), level, pooled)
+    said = f"effective n = {_effective_answers(parts, weights, value, answers):.1f}"
     return Interval(low, high, f"{METHOD} {unit}", f"{unit}s", said)
 
 
-_CRUMB = 1e-9  # what rounding makes of equal weights
+_ROUNDING = 1e-9  # what rounding makes of equal weights
 
 
 @lru_cache(maxsize=2**12)
-def _drawn(parts: bytes, weights: bytes, level: float, pooled: bool) -> tuple[float, float]:
+def _drawn_ends(parts: bytes, weights: bytes, level: float, pooled: bool) -> tuple[float, float]:
     above, below = (np.frombuffer(side)[:, None] for side in (parts, weights))
     lows, highs = share_ends(above, below, level, pooled=pooled)
     return float(lows[0]), float(highs[0])
 
 
 @lru_cache
-def _exact(useful: float, answers: float, level: float) -> tuple[float, float]:
+def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
     low, high = clopper_pearson(useful, answers, level)  # by inversion: slow, and asked for the same few over and over
     return float(low), float(high)
 
 
-def _effective(parts: Floats, weights: Floats, value: float, answers: float) -> float:
+def _effective_answers(parts: Floats, weights: Floats, value: float, answers: float) -> float:
     """How many independent answers vary as much as these: p(1-p)/Var, with Var from the spread between topics.
 
     At least the number of topics and at most that of answers; the number of topics if all answers are the same.
@@ -330,21 +334,6 @@ def _effective(parts: Floats, weights: Floats, value: float, answers: float) -> 
     leverage = (parts - value * weights) / weights.sum()
     variance = float(np.square(leverage).sum()) * units / (units - 1)
     return min(max(value * (1 - value) / variance, float(units)), answers) if variance > 0 else answers
-
-
-def _resampled_interval(
-    topics: Sequence[str],
-    top: Floats,
-    bottom: Floats,
-    seen: npt.NDArray[np.bool_],
-    pooled: bool,
-    resampler: Resampler,
-) -> Interval:
-    nothing = np.where(seen, 0.0, np.nan)
-    if pooled:
-        return resampler.ratio(topics, top + nothing, bottom + nothing)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return resampler.means(topics, np.where(bottom > 0, top / bottom, np.nan)[:, :, None])[0]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:

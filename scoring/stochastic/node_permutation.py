@@ -28,6 +28,8 @@ the whole family (nodes are independent, so the probability that none reaches z 
 for these topics, and for trials of a topic that are independent.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,8 +48,8 @@ DRAWS = 4999  # with one more, for the data themselves, a round number: p in ste
 WHOLE_DRAWS = 1999  # of the whole tree, each of which costs as much as all nodes
 _SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
 _CELLS = 2**21  # of draws held at a time
-# Ways to deal up to which all are taken: a p is then exact, and the same whatever the seed.
-_WHOLE = 20_000
+# Ways to deal up to which all are taken.
+ENUMERATED = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +77,11 @@ class WholeTest:
     by_chance: float
 
 
-def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05) -> NodeTests:
-    """p of each node. Topics with one trial on either side are left out. draws: at least 1.
+def node_p(
+    both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, level: float = 0.05, enumerated: int = ENUMERATED
+) -> NodeTests:
+    """p of each node. Topics with one trial on either side are left out. draws: at least 1. enumerated: the
+    number of ways to deal up to which all are taken: p is then exact, and the same for every seed.
 
     Raises InputError if no other topic is left, or if a node could not reach `level` with so few draws.
     """
@@ -97,7 +102,7 @@ def node_p(both: BothSides, rng: np.random.Generator, *, draws: int = DRAWS, lev
     z, nodes, found, every = np.full(size, np.nan), list[int](), list[Floats | None](), list[_Every | None]()
     for node in np.flatnonzero(np.bincount(both.nodes, minlength=size) > 1).tolist():
         came, took = through[:, :, node], taken[:, :, both.nodes == node]
-        whole = _every(came, took)
+        whole = _Every.deal(came, took, enumerated)
         dealt = None if whole is not None else _dealt(came, took, draws, rng)
         if whole is not None or dealt is not None:
             nodes.append(node)
@@ -145,6 +150,30 @@ class _Every:
     chances: Floats
     seen: float
 
+    @classmethod
+    def deal(cls, came: Counts, took: Counts, most: int) -> _Every | None:
+        """Deal the trials of a node in every way; None if that is more than `most` ways, or without an informative
+        topic. came, took: as in `_dealt`.
+        """
+        m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
+        telling = _informative(m, n, c)
+        if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling], most) > most:
+            return None
+        ways = c.shape[1]
+        beyond, chances, seen, spread = np.zeros((1, ways)), np.ones(1), np.zeros(ways), np.zeros(ways)
+        for topic in telling:
+            whole, side, counts = int(m[topic]), int(n[topic]), c[topic]
+            dealt, likely = _arrangements(counts, side)
+            expected = side * counts / whole
+            beyond = (beyond[:, None, :] + (dealt - expected)[None, :, :]).reshape(-1, ways)
+            chances = np.outer(chances, likely).ravel()
+            seen += took[1, topic] - expected
+            spread += side * (whole - side) * counts * (whole - counts) / (whole**2 * (whole - 1))
+        some = spread > 0
+        root = np.sqrt(spread[some])
+        values: Floats = (np.abs(beyond[:, some]) / root).max(axis=1)
+        return cls(values, chances / chances.sum(), float((np.abs(seen[some]) / root).max()))
+
     def tail(self, z: float) -> float:
         """The probability of a statistic of at least z."""
         return min(1.0, float(self.chances[self.values >= z - _SAME].sum()))
@@ -159,44 +188,20 @@ def _none_reaches(family: Sequence[_Every], z: float) -> float:
     return 1 - math.prod(1 - one.tail(z) for one in family)
 
 
-def _telling(m: Counts, n: Counts, c: Counts) -> list[int]:
+def _informative(m: Counts, n: Counts, c: Counts) -> list[int]:
     """The topics with trials of both sides that did not all go on alike."""
     return np.flatnonzero((n > 0) & (n < m) & (c.max(axis=1) < m)).tolist()
 
 
-def _every(came: Counts, took: Counts) -> _Every | None:
-    """The statistic of a node over every way to deal its trials; None for too many ways, or without an informative
-    topic. came, took: as in `_dealt`.
-    """
-    m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
-    telling = _telling(m, n, c)
-    if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling]) > _WHOLE:
-        return None
-    ways = c.shape[1]
-    beyond, chances, seen, spread = np.zeros((1, ways)), np.ones(1), np.zeros(ways), np.zeros(ways)
-    for topic in telling:
-        whole, side, counts = int(m[topic]), int(n[topic]), c[topic]
-        dealt, likely = _arrangements(counts, side)
-        expected = side * counts / whole
-        beyond = (beyond[:, None, :] + (dealt - expected)[None, :, :]).reshape(-1, ways)
-        chances = np.outer(chances, likely).ravel()
-        seen += took[1, topic] - expected
-        spread += side * (whole - side) * counts * (whole - counts) / (whole**2 * (whole - 1))
-    some = spread > 0
-    root = np.sqrt(spread[some])
-    values: Floats = (np.abs(beyond[:, some]) / root).max(axis=1)
-    return _Every(values, chances / chances.sum(), float((np.abs(seen[some]) / root).max()))
-
-
-def _ways_to_deal(topics: Sequence[tuple[Counts, int]]) -> int:
-    """The number of ways to deal so many trials of each topic from its counts."""
+def _ways_to_deal(topics: Sequence[tuple[Counts, int]], most: int) -> int:
+    """The number of ways to deal so many trials of each topic from its counts; counting stops above `most`."""
     found = 1
     for counts, side in topics:
         ways = np.array([1], dtype=object)
         for count in counts.tolist():
             ways = np.convolve(ways, np.ones(count + 1, dtype=object))[: side + 1]
         found *= int(ways[side])
-        if found > _WHOLE:
+        if found > most:
             break
     return found
 
@@ -223,7 +228,7 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
     came: (2, K) trials. took: (2, K, W) of them, by way on.
     """
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
-    telling = _telling(m, n, c)
+    telling = _informative(m, n, c)
     if not telling:
         return None
     beyond, spread = np.zeros((c.shape[1], draws + 1)), np.zeros(c.shape[1])
@@ -252,15 +257,21 @@ def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.boo
     return kept
 
 
-def whole_p(both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS) -> WholeTest:
-    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic."""
+def whole_p(
+    both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
+) -> WholeTest:
+    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic.
+
+    draws, enumerated: as for `node_p`.
+    """
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
     if len(used) == 1:
         return WholeTest(1.0, 0.0)
     seen = float(jsd(*(ended / (trials * len(both.topics))[:, :, None]).sum(axis=1)))
     counts = ended.sum(axis=0)
-    if _ways_to_deal([(counts[topic], int(trials[1, topic])) for topic in range(trials.shape[1])]) <= _WHOLE:
+    dealt = [(counts[topic], int(trials[1, topic])) for topic in range(trials.shape[1])]
+    if _ways_to_deal(dealt, enumerated) <= enumerated:
         found, chances = _every_divergence(counts, trials)
         return WholeTest(min(1.0, float(chances[found >= seen - _SAME].sum())), float(found @ chances))
     at_once, as_far, total = max(1, _CELLS // len(used)), 0, 0.0

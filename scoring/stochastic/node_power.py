@@ -89,6 +89,26 @@ class NodeModel:
         node = int(self.nodes[self.way])
         return [place[turn] for turn in self.tree.path(node)]
 
+    def laws(self, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """(studies, 2, topics, W) probabilities of the ways to go on from a node, of either side."""
+        at = self.ways_from(node)
+        drawn = rng.dirichlet(self.alike[node] * self.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
+        laws = np.stack([drawn, drawn], axis=1)
+        if node == self.nodes[self.way]:
+            moved = laws[:, 1] * np.where(at == self.way, math.exp(min(self.shift, 0)), math.exp(min(-self.shift, 0)))
+            laws[:, 1] = moved / moved.sum(axis=-1, keepdims=True)
+        return laws
+
+    def statistics(self, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
+        """(studies,) the statistic of the node that differs, as in `node_p`; NaN without an informative topic."""
+        shape, reach = (studies, topics), np.ones((studies, topics))
+        for place in self.before:
+            share, c = self.share[place], self.alike[self.nodes[place]]
+            if share < 1:
+                reach *= rng.beta(c * share, c * (1 - share), size=shape)
+        came = rng.binomial(trials, np.stack([reach, reach], axis=1))
+        return largest_z(came, rng.multinomial(came, self.laws(int(self.nodes[self.way]), shape, rng)))
+
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
@@ -208,7 +228,7 @@ def node_power(
         drawn = drawn_studies(model, topics, trials, number, rng)
         return [node_p(one, rng, draws=draws, level=alpha) for one in drawn]
 
-    tests, z = tested(_FEWEST_TESTED), _statistics(model, topics, trials, studies, rng)
+    tests, z = tested(_FEWEST_TESTED), model.statistics(topics, trials, studies, rng)
     over = z > _mean_critical(tests)
     if min(over.mean(), 1 - over.mean()) > _CERTAIN or np.isnan([one.critical for one in tests]).any():
         several = int((np.bincount(model.nodes) > 1).sum())
@@ -240,7 +260,7 @@ def drawn_studies(
     through[..., 0] = trials
     for node in range(size):
         at = model.ways_from(node)
-        took = rng.multinomial(through[..., node], _laws(model, node, (studies, topics), rng))
+        took = rng.multinomial(through[..., node], model.laws(node, (studies, topics), rng))
         for place, way in enumerate(at.tolist()):
             if way < size - 1:
                 through[..., model.ways[way]] = took[..., place]
@@ -250,29 +270,7 @@ def drawn_studies(
     return [BothSides(model.tree, ("0", "1"), names, *one, ends=model.ends) for one in zip(ended, through)]
 
 
-def _laws(model: NodeModel, node: int, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-    """(studies, 2, topics, W) probabilities of the ways to go on from a node, of either side."""
-    at = model.ways_from(node)
-    drawn = rng.dirichlet(model.alike[node] * model.share[at], size=shape) if len(at) > 1 else np.ones((*shape, 1))
-    laws = np.stack([drawn, drawn], axis=1)
-    if node == model.nodes[model.way]:
-        moved = laws[:, 1] * np.where(at == model.way, math.exp(min(model.shift, 0)), math.exp(min(-model.shift, 0)))
-        laws[:, 1] = moved / moved.sum(axis=-1, keepdims=True)
-    return laws
-
-
-def _statistics(model: NodeModel, topics: int, trials: int, studies: int, rng: np.random.Generator) -> Floats:
-    """(studies,) the statistic of the node that differs, as in `node_p`; NaN without an informative topic."""
-    shape, reach = (studies, topics), np.ones((studies, topics))
-    for place in model.before:
-        share, c = model.share[place], model.alike[model.nodes[place]]
-        if share < 1:
-            reach *= rng.beta(c * share, c * (1 - share), size=shape)
-    came = rng.binomial(trials, np.stack([reach, reach], axis=1))
-    return _z(came, rng.multinomial(came, _laws(model, int(model.nodes[model.way]), shape, rng)))
-
-
-def _z(came: Counts, took: Counts) -> Floats:
+def largest_z(came: Counts, took: Counts) -> Floats:
     """(studies,) the largest |z| of a node's ways. came: (studies, 2, topics); took: (studies, 2, topics, ways)."""
     m, n, c = came.sum(axis=1)[..., None], came[:, 1, :, None], took.sum(axis=1)
     telling = (n > 0) & (n < m) & (c.max(axis=-1, keepdims=True) < m)

@@ -57,7 +57,7 @@ class Found:
     length: int
 
 
-def _any(*patterns: str) -> str:
+def _any_of(*patterns: str) -> str:
     """Match any of the patterns; `don't` also matches common misspellings: `dont`, `don t`, `don 't`."""
     joined = "|".join(f"(?:{pattern})" for pattern in patterns)
     return joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m")
@@ -102,7 +102,7 @@ _KIND = r"(?:\s+(?:please|kindly|just|also|maybe|perhaps|possibly|at\s+least|qui
 _QUESTIONS = (
     (
         "SIGNAL-NON-UNDERSTANDING",
-        _any(
+        _any_of(
             _LEAD + r"(?:what|huh|pardon(?:\s+me)?|excuse\s+me|sorry|come\s+again)\s*[?!]+$",
             r"\bwhat\s+(?:do|did|does|are)\s+(?:you|that|it|this)\s+(?:mean|saying|talking\s+about)\b",
             rf"{_LEAD}(?:can|could|would)\s+you{_KIND}\s+(?:repeat|rephrase|clarify|elaborate\s+on\s+what)\b",
@@ -110,21 +110,21 @@ _QUESTIONS = (
     ),
     (
         "CONVENTIONAL-OPENING",
-        _any(
+        _any_of(
             _LEAD + r"how\s+(?:are\s+(?:you|things)|do\s+you\s+do|is\s+it\s+going|have\s+you\s+been)\b",
             _LEAD + r"(?:how's\s+it\s+going|what's\s+up|how's\s+everything|how\s+r\s+u)\b",
         ),
     ),
     (
         "ACTION-DIRECTIVE",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:can|could|would|will|can't|won't)\s+(?:you|u){_KIND}\s+{_DO}\b",
             rf"{_LEAD}(?:can|could|may)\s+(?:I|we)\s+(?:please\s+)?(?:get|have|see|ask|book|order|talk|change|go)\b",
         ),
     ),
     (
         "OFFER",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:would\s+you\s+like(?:\s+me)?\s+(?:to|some|more|any|another|a\b|help)"
             rf"|(?:do\s+you\s+)?want\s+me\s+to|shall\s+(?:I|we)|should\s+I|may\s+I|can\s+I\s+(?:help|assist|offer"
             rf"|get\s+you)"
@@ -136,14 +136,14 @@ _QUESTIONS = (
     ),
     (
         "TAG-QUESTION",
-        _any(
+        _any_of(
             rf",\s*(?:right|correct|okay|ok|no|yes|huh|eh|{_AUX}\s+(?:you|he|she|it|they|we|I"
             rf"|there)(?:\s+not)?)\s*\?+$"
         ),
     ),
     (
         "OPEN-QUESTION",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:how|what)\s+about\b|{_LEAD}and\s+you\b|\bwhat\s+(?:do|did|would)\s+you\s+think\b"
             rf"|\bhow\s+(?:do|did)\s+you\s+(?:feel|like)\b",
             rf"{_LEAD}any\s+(?:other\s+)?(?:ideas|thoughts|opinions|advice|suggestions|tips)\b|{_LEAD}(?:why"
@@ -152,19 +152,19 @@ _QUESTIONS = (
     ),
     (
         "WH-QUESTION",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:(?:to|for|in|on|at|from|by|with|of|about|under|since)\s+)?{_WH}\b",
             rf"[,:]\s+(?:(?:to|for|in|on|at|from|by|with|of|about)\s+)?{_WH}\s+(?:\w+\s+){{0,3}}?{_AUX}\b",
         ),
     ),
-    ("YES-NO-QUESTION", _any(rf"{_LEAD}{_AUX}\b", rf"(?:[,:]|\band|\bbut|\bor)\s+{_AUX}\s+{_PERSON}\b")),
+    ("YES-NO-QUESTION", _any_of(rf"{_LEAD}{_AUX}\b", rf"(?:[,:]|\band|\bbut|\bor)\s+{_AUX}\s+{_PERSON}\b")),
 )
 _UNMARKED = (  # questions whose mark was left out
-    ("OPEN-QUESTION", _any(rf"{_LEAD}(?:how|what)\s+about\s+\w+")),
-    ("CONVENTIONAL-OPENING", _any(r"^how\s+(?:are|r)\s+(?:you|u)(?:\s+(?:doing|today))?\W*$")),
+    ("OPEN-QUESTION", _any_of(rf"{_LEAD}(?:how|what)\s+about\s+\w+")),
+    ("CONVENTIONAL-OPENING", _any_of(r"^how\s+(?:are|r)\s+(?:you|u)(?:\s+(?:doing|today))?\W*$")),
     (
         "WH-QUESTION",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:{_WH})\s+(?:else\s+)?(?:is|are|was|were|do|does|did|can|could|would|should|will|kind\s+of"
             rf"|sort\s+of|type\s+of)\s+(?:\w+\s+)?{_PERSON}\b",
             rf"{_LEAD}how\s+(?:many|much|long|old|far|often)\b",
@@ -174,7 +174,7 @@ _UNMARKED = (  # questions whose mark was left out
     ),
     (
         "YES-NO-QUESTION",
-        _any(
+        _any_of(
             rf"{_LEAD}(?:do|does|did|are|is|can|could|would|will|have|has|was|were)\s+(?:you|he|she|it|they|we|I"
             rf"|there|this|that)\b"
         ),
@@ -184,7 +184,7 @@ _ADVERBS = r"(?:\s+(?:\w+ly|just|still|also|even|really))*"
 _STATED = (
     (
         "OFFER",
-        _any(
+        _any_of(
             r"\b(?:feel\s+free\s+to|don't\s+hesitate\s+to|do\s+not\s+hesitate\s+to|let\s+me\s+know\s+(?:if|whether"
             r"|what|which|how|when)|please\s+let\s+me\s+know)\b",
             r"\b(?:I|we)(?:'d|\s+would|'ll|\s+will|'m|\s+am)\s+(?:be\s+)?(?:more\s+than\s+)?(?:happy|glad|willing"
@@ -197,7 +197,7 @@ _STATED = (
     ),
     (
         "SIGNAL-NON-UNDERSTANDING",
-        _any(
+        _any_of(
             rf"\bI(?:'m|\s+am)?(?:\s+afraid\s+I)?{_ADVERBS}\s+(?:don't|do\s+not|didn't|did\s+not|couldn't"
             rf"|could\s+not|can't|cannot|not\s+sure\s+I)\s+(?:\w+\s+)?(?:understand|get\s+(?:it|that|you|what)"
             rf"|follow(?:ing)?|catch)\b",
@@ -206,7 +206,7 @@ _STATED = (
     ),
     (
         "HEDGE",
-        _any(
+        _any_of(
             rf"{_LEAD}I(?:{_ADVERBS})\s+(?:don't|do\s+not|didn't|dont)\s+(?:\w+ly\s+)?know\b|{_LEAD}I(?:'m"
             rf"|\s+am)\s+not\s+(?:\w+ly\s+|quite\s+|too\s+)?(?:sure|certain)\b",
             rf"{_LEAD}(?:I\s+have\s+)?no\s+idea\b|{_LEAD}who\s+knows\b|{_LEAD}(?:dunno|idk)\b|{_LEAD}I\s+(?:can't"
@@ -215,7 +215,7 @@ _STATED = (
     ),
     (
         "REJECT",
-        _any(
+        _any_of(
             r"^(?:(?:unfortunately|however|but|so|sadly|regrettably|at\s+this\s+time|currently"
             r"|as\s+an?\s+[^,]{1,60}|at\s+the\s+moment)\b,?\s+){0,3}"
             rf"(?:(?:I|we)(?:'m|'re|\s+am|\s+are)?{_ADVERBS}\s+(?:(?:cannot|can't|can\s+not|couldn't|could\s+not"
@@ -229,11 +229,11 @@ _STATED = (
     ),
     (
         "APPRECIATION",
-        _any(r"^(?:I\s+)?(?:really\s+)?(?:appreciate|enjoyed)\s+(?:it|that|your|the|talking|chatting)\b.{0,60}$"),
+        _any_of(r"^(?:I\s+)?(?:really\s+)?(?:appreciate|enjoyed)\s+(?:it|that|your|the|talking|chatting)\b.{0,60}$"),
     ),
     (
         "ACTION-DIRECTIVE",
-        _any(
+        _any_of(
             rf"{_LEAD}{_IMPERATIVE}(?!\s*(?:of|is|was|are|were|has|will)\b)(?!\s*:)",
             r"\bI(?:'d\s+like|\s+would\s+like|\s+want|\s+need)\s+you\s+to\b",
         ),

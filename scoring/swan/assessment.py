@@ -161,7 +161,9 @@ def assess(
         used += len(kept)
         ruled = _apply_rule(one, items[one.name], judgments, sight, values)
         unsettled[one.name] = tuple(
-            (item, opinion) for item, opinion in kept.items() if opinion.equals and _counts(opinion, ruled.get(item))
+            (item, opinion)
+            for item, opinion in kept.items()
+            if opinion.equals and _takes_precedence(opinion, ruled.get(item))
         )
         scored[one.name] = _scores(items[one.name], kept, ruled)
         if judgments.beside:
@@ -267,7 +269,7 @@ def _checks(
     return tuple(found)
 
 
-def _counts(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
+def _takes_precedence(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
     """True if a judgment takes precedence over the verdict of a rule."""
     return now is None or opinion.rank <= now[2]
 
@@ -276,7 +278,7 @@ def _scores(items: tuple[Item, ...], kept: Mapping[Item, Opinion], ruled: _Ruled
     found = []
     for item in items:
         opinion, now = kept.get(item), ruled.get(item)
-        if opinion is not None and _counts(opinion, now):
+        if opinion is not None and _takes_precedence(opinion, now):
             if opinion.value is not None:
                 disputed = opinion.disputed or (now is not None and now[0].value != opinion.value)
                 every = opinion.votes if len(opinion.votes) > 1 else ()

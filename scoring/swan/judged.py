@@ -91,7 +91,7 @@ class Judgments:
         criteria = {one.name: one for one in schema}
         opinions: dict[tuple[str, int], dict[Key, _ByAuthor]] = {}
         sets: dict[SetKey, _ByAuthor] = {}
-        nuggets = _nuggets(layers, chosen)
+        nuggets = _nugget_layers(layers, chosen)
         refused, unplaced, unknown, unjudged = 0, 0, set[str](), Counter[tuple[str, str]]()
         entries = (*chosen.entries, ("human", "")) if chosen.uses("model") else chosen.entries
         for rank, layer in _rank_layers(layers, replace(chosen, entries=entries)):
@@ -110,20 +110,22 @@ class Judgments:
                 target = Target.of_dialogue(judgment) if criterion.level == "dialogue" else Target.of(judgment)
                 silent = judgment.value == UNSURE or judgment.unjudged
                 given = (
-                    None if silent else Given(_said_of(judgment, criterion, place), by, rank, place, layer.adjudicates)
+                    None
+                    if silent
+                    else Given(_judged_value(judgment, criterion, place), by, rank, place, layer.adjudicates)
                 )
                 if judgment.unjudged:
                     unjudged[layer.author, judgment.unjudged] += 1
                 if target is not None and criterion.level != "set":
                     here = opinions.setdefault((target.trial, target.attempt), {})
-                    _give(here, (target, judgment.criterion), by, given)
+                    _record_opinion(here, (target, judgment.criterion), by, given)
                 match judgment.about:
                     case {"system": str(system), "topic": str(topic)} if criterion.level == "set":
-                        _give(sets, (system, topic, judgment.criterion), by, given)
+                        _record_opinion(sets, (system, topic, judgment.criterion), by, given)
                     case _:
                         unplaced += counts and (target is None or criterion.level == "set")
         beside = {
-            kind: {trial: _of_kind(here, kind, chosen.folding) for trial, here in opinions.items()}
+            kind: {trial: _opinions_by_kind(here, kind, chosen.folding) for trial, here in opinions.items()}
             for kind in (("human", "model") if chosen.uses("model") else ())
         }
         return Judgments(
@@ -177,14 +179,14 @@ class Judgments:
                     raise RunError("no such turn" if missing else "a nugget is of type F or O", place=place)
         found: list[Nugget] = []
         for (turn, speaker, version), group in groups.items():
-            found += _all_placed(sides[turn, speaker], group, version)
+            found += _placed_nuggets(sides[turn, speaker], group, version)
         return tuple(sorted(found, key=lambda one: (one.turn, one.speaker == "system", one.start, one.end)))
 
 
 _BY_RULES = (RULES, RULES.partition("/")[0])
 
 
-def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
+def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
     """The layer whose nuggets are used, by conversation: the newest that contains the conversation."""
     name = precedence.nuggets
     if name in _BY_RULES:
@@ -217,8 +219,15 @@ def _nuggets(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str,
                     refused=sum(one for one in counts if isinstance(one, int)),
                     said=said if isinstance(said, str) else "",
                 )
-    if name:
-        _refuse_unclear(name, layers, [layer for _, layer in own])
+    versions = _versions(layer for _, layer in own) if name else set()
+    if len(versions) > 1:
+        raise InputError(f"{name!r} found nuggets in several versions", allowed=", ".join(sorted(versions)))
+    if name and not versions:
+        raise InputError(
+            f"there is no layer with nuggets of {name!r}",
+            allowed=", ".join(sorted(_versions(layers) | {_BY_RULES[1]})),
+            advice="harvest annotate RUN --extract FILE makes one with a model",
+        )
     return found
 
 
@@ -238,20 +247,6 @@ def words_hash(exchanged: Iterable[Passage]) -> str:
     return content_hash("harvest-words", [[one.speaker, one.text] for one in exchanged], size=8)
 
 
-def _refuse_unclear(name: str, layers: Iterable[Layer], chosen: Iterable[Layer]) -> None:
-    """Raise InputError if a name stands for no nuggets, or for those of several versions."""
-    versions, every = _versions(chosen), _versions(layers)
-    if len(versions) == 1:
-        return
-    if versions:
-        raise InputError(f"{name!r} found nuggets in several versions", allowed=", ".join(sorted(versions)))
-    raise InputError(
-        f"there is no layer with nuggets of {name!r}",
-        allowed=", ".join(sorted(every | {_BY_RULES[1]})),
-        advice="harvest annotate RUN --extract FILE makes one with a model",
-    )
-
-
 def _versions(layers: Iterable[Layer]) -> set[str]:
     """Author and version of the layers that contain nuggets."""
     return {
@@ -261,7 +256,7 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
     }
 
 
-def _all_placed(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
+def _placed_nuggets(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
     """The nuggets of one side of a turn. Raises RunError at the first that cannot be placed."""
     try:
         return place_nuggets(passage, [one for one, _ in group], version=version)
@@ -299,7 +294,7 @@ def _place_judgments(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
         yield judgment, Place(layer.path, number) if layer.path else Place(f"the judgments of {layer.author}")
 
 
-def _said_of(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:
+def _judged_value(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:
     """The score, or the value if the criterion has values. Raises RunError."""
     value = judgment.value
     if value is None:
@@ -327,7 +322,7 @@ _ByAuthor = dict[tuple[str, str], Given]
 _About = TypeVar("_About")
 
 
-def _give(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
+def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, given: Given | None) -> None:
     """Record an opinion. given: None if the author cannot tell, which removes earlier judgments of the same author."""
     here = known.setdefault(about, {})
     if given is not None:
@@ -345,7 +340,7 @@ def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> d
     return {about: opinion for about, opinion in found.items() if opinion is not None}
 
 
-def _of_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
+def _opinions_by_kind(known: Mapping[_About, _ByAuthor], kind: str, folding: str) -> dict[_About, Opinion]:
     """The opinions of sources of one kind, whatever the precedence: a model is checked by all people. A folding that
     uses none of them, or leaves them unsettled, is replaced by the usual one.
     """

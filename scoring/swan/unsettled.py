@@ -27,7 +27,7 @@ def refuse_unsettled(
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}
     found = [
-        _Unsettled(name, _where(one, item), opinion)
+        _Unsettled(name, _place_text(one, item), opinion)
         for one in every
         for name, opinions in one.unsettled.items()
         for item, opinion in opinions
@@ -39,7 +39,7 @@ def refuse_unsettled(
     ]
     found = [one for one in found if one.criterion in needed]
     if found:
-        raise _differing(found, judgments)
+        raise _disagreement(found, judgments)
     extractors = sorted({author for one in every for author in one.extractors})
     if extractors:
         raise InputError(
@@ -56,7 +56,7 @@ class _Unsettled:
     opinion: Opinion
 
 
-def _where(one: Assessment, item: Item) -> str:
+def _place_text(one: Assessment, item: Item) -> str:
     """The place, as `IRIS M001 3:2`: system, topic, trial and turn, with the characters of a nugget."""
     found = f"{one.key.system} {one.key.topic} {one.key.trial}"
     if item.turn:
@@ -65,7 +65,7 @@ def _where(one: Assessment, item: Item) -> str:
     return f"{found}{side}, characters {item.start}-{item.end}" if item.start >= 0 else found + side
 
 
-def _differing(found: list[_Unsettled], judgments: Judgments) -> RunError:
+def _disagreement(found: list[_Unsettled], judgments: Judgments) -> RunError:
     authors = sorted({(one.by.kind, one.by.author) for each in found for one in each.opinion.equals})
     named = [f"{kind}:{author}" for kind, author in authors]
     counts = Counter(one.criterion for one in found)
@@ -78,12 +78,13 @@ def _differing(found: list[_Unsettled], judgments: Judgments) -> RunError:
     rest = [str(part) for part in str(judgments.precedence).split(",")]
     return RunError(
         f"{' and '.join(named)} judged {things} differently ({listed}), and nobody adjudicated: {places}. "
-        f"Of the first, {first.by} says {_said(first.value)}, and {second.by} {_said(second.value)} ({second.place})",
+        f"Of the first, {first.by} says {_value_text(first.value)}, and {second.by} {_value_text(second.value)} "
+        f"({second.place})",
         place=first.place,
         advice="let somebody decide (harvest annotate RUN --export FILE --criterion NAME --adjudicate), or say whose "
         f"judgment counts: --judges {','.join(dict.fromkeys([named[0], *rest]))}",
     )
 
 
-def _said(value: float | str | None) -> str:
+def _value_text(value: float | str | None) -> str:
     return "n/a" if value is None else value if isinstance(value, str) else f"{value:g}"

@@ -54,7 +54,7 @@ def test_every_measure_says_what_it_is_in_one_sentence_and_where_it_is_from(one:
 def test_a_parameter_that_a_measure_does_not_declare_is_refused_with_those_it_does(one: Declaration) -> None:
     inside = parse(one.example)
     text = f"{inside.name}({', '.join([*map(str, inside.arguments), 'colour=1'])})"
-    with pytest.raises(InputError, match=f"{inside.name} takes no colour") as caught:
+    with pytest.raises(InputError, match=f"{inside.name} has no parameter colour") as caught:
         understand(parse(text), Settings(), load_topics("fairweb-45"), load_schema("sakai-2023"))
     assert caught.value.allowed == ", ".join(parameter.name for parameter in one.parameters)
 

@@ -115,9 +115,9 @@ def test_a_run_is_scored_by_it_and_held_to_a_threshold_of_it(installed: Path, ru
 
 def test_it_is_listed_and_explained_and_its_parameters_are_checked(installed: Path, tmp_path: Path) -> None:
     wrong = {
-        "Brevity(word=1)": "Brevity takes no word",
+        "Brevity(word=1)": "Brevity has no parameter word",
         "Brevity(words=few)": "words: few is not a number",
-        "Brevity(A)": "Brevity is taken of nothing",
+        "Brevity(A)": "Brevity takes 0 arguments, not 1",
     }
     scores = [("score", str(SAMPLE), "-m", written) for written in wrong]
     every, one, *refusals = commands(installed, tmp_path, ("measures",), ("measures", "Brevity"), *scores)

@@ -113,11 +113,11 @@ def _judge_claims(
 
 def _corrections(text: str) -> list[str]:
     """The numbers and names in a text, in normal form."""
-    names = [found[0] for found in _NAME.finditer(text) if not _opens(text, found.start())]
+    names = [found[0] for found in _NAME.finditer(text) if not _opens_sentence(text, found.start())]
     return [one.date or f"{one.number:g}" for one in values_in(text)] + names
 
 
-def _opens(text: str, at: int) -> bool:
+def _opens_sentence(text: str, at: int) -> bool:
     """True if a word opens a sentence, so its capital letter means nothing."""
     return text[max(0, at - 5) : at].rstrip()[-1:] in ("", ".", "!", "?")
 

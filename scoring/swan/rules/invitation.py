@@ -68,11 +68,11 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
         if not sight.text(item).strip():
             yield Verdict(item, 0.0, "nothing is said")
-        elif here and _invites(here[-1]):
+        elif here and _is_invitation(here[-1]):
             yield Verdict(item, 1.0, f"ends in {here[-1].act.lower()}", (here[-1].span,))
         elif asks:
             yield Verdict(item, 1.0, "asks the user for something", (asks[0].span,))
-        elif here and all(map(_ends, here)):
+        elif here and all(map(_is_dead_end, here)):
             yield Verdict(item, 0.0, "ends the matter", tuple(one.span for one in here))
         elif here and bare and all(one.act in _BARE for one in here) and "?" not in sight.said(item.turn):
             yield Verdict(item, 0.0, "a bare acknowledgement", tuple(one.span for one in here))
@@ -89,7 +89,7 @@ INVITATION = Rule(
 )
 
 
-def _invites(last: Nugget) -> bool:
+def _is_invitation(last: Nugget) -> bool:
     asks = last.act in _INVITES or last.rule == "question-mark"
     said = own_words(last.text)
     if last.act == "OFFER" and re.search(r":\s*\w", said):
@@ -97,7 +97,7 @@ def _invites(last: Nugget) -> bool:
     return asks and bool(said.strip(" ?!.")) and not _REPORTED.search(said)
 
 
-def _ends(one: Nugget) -> bool:
+def _is_dead_end(one: Nugget) -> bool:
     said = own_words(one.text)
     if _MORE_THAN.search(said):
         return False

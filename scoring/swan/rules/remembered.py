@@ -97,7 +97,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
         asked = asked_back(turn.said)
         if here and asked in known:
             value, span = known[asked]
-            holding = [item for item in here if _holds(sight.text(item), value)]
+            holding = [item for item in here if _contains_value(sight.text(item), value)]
             for item in holding or here[:1]:
                 because = "gives back what was told" if holding else "does not give back what was told"
                 yield Verdict(item, float(bool(holding)), because, (span,))
@@ -119,7 +119,7 @@ REMEMBERED = Rule(
 )
 
 
-def _holds(text: str, value: str) -> bool:
+def _contains_value(text: str, value: str) -> bool:
     numbers = {one.number for one in values_in(value) if not one.date}
     if numbers:
         return bool(numbers & {one.number for one in values_in(text)})

@@ -108,11 +108,11 @@ def test_a_node_that_no_deal_can_make_significant_is_not_tested_whatever_the_see
         assert np.isnan(tests.p[0])
 
 
-def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_many_ways_to_deal_give_the_same_p_within_what_draws_can_tell() -> None:
     both = answers(("ooooxx", "xxxxxo"), ("ooo", "oxx"))
     exact, all_deals = node_p(both, np.random.default_rng(1)), whole_p(both, np.random.default_rng(1))
-    monkeypatch.setattr("scoring.stochastic.node_permutation._WHOLE", 0)
-    drawn, some = node_p(both, np.random.default_rng(1)), whole_p(both, np.random.default_rng(1))
+    drawn = node_p(both, np.random.default_rng(1), enumerated=0)
+    some = whole_p(both, np.random.default_rng(1), enumerated=0)
     assert drawn.p[0] == pytest.approx(exact.p[0], abs=0.02)
     assert some.p == pytest.approx(all_deals.p, abs=0.03)
     assert some.by_chance == pytest.approx(all_deals.by_chance, abs=0.01)

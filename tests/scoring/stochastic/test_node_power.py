@@ -17,7 +17,7 @@ from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.stochastic.ends import ends_of
 from scoring.stochastic.node_permutation import node_p
-from scoring.stochastic.node_power import NodeModel, _z, drawn_studies, node_model, node_power
+from scoring.stochastic.node_power import NodeModel, drawn_studies, largest_z, node_model, node_power
 from scoring.stochastic.parting import BothSides
 from topics.errors import InputError
 
@@ -88,7 +88,7 @@ def test_the_statistic_is_that_of_the_test_and_a_node_is_named_where_it_exceeds_
     node, named = int(model.nodes[model.way]), 0
     for one in drawn_studies(model, 12, 4, 30, np.random.default_rng(2)):
         tests = node_p(one, np.random.default_rng(3), draws=199)
-        (z,) = _z(one.through[None, :, :, node], one.taken[None][..., one.nodes == node])
+        (z,) = largest_z(one.through[None, :, :, node], one.taken[None][..., one.nodes == node])
         assert z == pytest.approx(tests.z[node])
         tested = np.flatnonzero(~np.isnan(tests.p))
         assert ((tests.z[tested] > tests.critical + 1e-9) == (tests.p[tested] <= 0.05)).all()
