@@ -21,11 +21,7 @@ async def rendered(svg: str, executable: Path, *, dark: bool = False, scale: flo
     if size is None:
         raise ValueError("the picture does not say how large it is")
     width, height = int(size[1]), int(size[2])
-    settings = BrowserSettings(
-        executable=executable,
-        viewport=(width, height),
-        colours="dark" if dark else "light",
-    )
+    settings = BrowserSettings(executable=executable, viewport=(width, height), colours="dark" if dark else "light")
     browser = await Browser.launch(settings)
     try:
         window = await browser.sitting(settings)

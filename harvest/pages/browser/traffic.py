@@ -78,8 +78,10 @@ class Traffic:
     marked: when the turn was sent, by `clock`. The following count from then. frames: how many came over web sockets;
     last_frame: when the last one did, in seconds after the mark; framed: their bytes. received: bytes of the complete
     bodies that are likely to have carried the whole answer (as transferred, so possibly compressed); streamed: one of
-    them was a stream of events. closed: how many web sockets have gone. lag: seconds until the slowest response so far
-    began, at most 10.
+    them was a stream of events. closed: how many web sockets have gone. begun: how many requests that may carry the
+    answer began.
+
+    lag: seconds until the slowest response so far began, at most 10.
     """
 
     clock: Clock = REAL_CLOCK
@@ -90,6 +92,7 @@ class Traffic:
     received: int = 0
     streamed: bool = False
     closed: int = 0
+    begun: int = 0
     lag: float = 0.0
     _opening: dict[Hashable, float] = field(default_factory=dict)
     _open: dict[Hashable, _Open] = field(default_factory=dict)
@@ -97,7 +100,6 @@ class Traffic:
     _faults: deque[Fault] = field(default_factory=lambda: deque(maxlen=_MOST_FAULTS))
     _last_ended: float | None = None
     _pressed: float | None = None
-    _begun: int = 0
     _heard: float | None = None
     _wall: float = 0.0
     _streaming: bool = False
@@ -127,7 +129,7 @@ class Traffic:
         self._streaming = any(one.status or one.kind == "eventsource" for one in self._open.values())
         self._asked.clear()
         self._faults.clear()
-        self._last_ended, self._pressed, self._polled, self._begun = None, None, None, 0
+        self._last_ended, self._pressed, self._polled, self.begun = None, None, None, 0
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
         self.streamed, self.closed = False, 0
 
@@ -151,9 +153,9 @@ class Traffic:
         direct = kind in CARRYING and not background and self._is_direct(method, route, kind)
         self._open[key] = _Open(method, url, kind, self.clock.monotonic(), background, direct)
         if kind in CARRYING and not background:
-            if direct and method != "GET" and not self._begun and self._pressed is not None:
+            if direct and method != "GET" and not self.begun and self._pressed is not None:
                 self._sent_by.add(route)
-            self._begun += 1
+            self.begun += 1
 
     def responded(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
         """Note a response. at: when its first byte came, in seconds of the epoch by the browser's own clock; None for
@@ -288,11 +290,6 @@ class Traffic:
         )
 
     @property
-    def begun(self) -> int:
-        """The number of requests since the mark that may carry the answer."""
-        return self._begun
-
-    @property
     def last_ended(self) -> float | None:
         """Seconds after the mark at which the last request ended that is likely to have carried the whole answer; None
         before."""
@@ -309,7 +306,7 @@ class Traffic:
             return True
         if route in self._polls:
             return False
-        if not self._begun:
+        if not self.begun:
             return self._pressed is None or self.clock.monotonic() - self._pressed <= _PROMPT
         chained = self._last_ended is not None and self.clock.monotonic() - self._last_ended <= _CHAINED
         return method != "GET" and (chained or any(one.direct for one in self._open.values()))

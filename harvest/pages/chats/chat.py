@@ -322,14 +322,7 @@ class Chat:
             why = "unfinished"
         if why in ("", "no-reply"):  # a page whose answer the site's selectors miss is not silent
             mismatch = find_mismatch(
-                awaited.page,
-                awaited.source,
-                said,
-                turn,
-                self._site,
-                self._habits,
-                before,
-                awaited.heard,
+                awaited.page, awaited.source, said, turn, self._site, self._habits, before, awaited.heard
             )
             if mismatch:
                 raise Unanswered("site-mismatch", mismatch)

@@ -112,9 +112,10 @@ class Completion:
         if now:
             outlasts = now <= self.known.stayed and bool(FIRM & self.lasted(sample).keys())
             stuck = self.patience.alone if outlasts else self.patience.stuck
-            if not now & TRUSTED and self._stays(sample, stuck):
-                return Verdict("stuck", stuck)
-            return None
+            # Signs that have been there for so long without any effect will have none.
+            alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
+            stays = sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
+            return Verdict("stuck", stuck) if stays and not now & TRUSTED else None
         how, needed = self._quiet_needed(sample)
         return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
@@ -193,27 +194,19 @@ class Completion:
         there was none."""
         return max((at for sign, at in self.lasted(sample).items() if sign in TRUSTED), default=None)
 
-    def _stays(self, sample: Sample, stuck: float) -> bool:
-        """True if the signs have been there for so long without any effect that there will be none."""
-        alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
-        return sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
-
     def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
-        """(how, seconds of quiet) for a sample without any sign left. A text on a page that polls may be a placeholder
-        until the answer comes; on some pages polls never end."""
-        how, needed = self._needed_anyway(sample)
-        waits = sample.asking and not self.known.asks_on and not TRUSTED & self.lasted(sample).keys()
-        return how, max(needed, self.patience.stuck) if waits else needed
-
-    def _needed_anyway(self, sample: Sample) -> tuple[str, float]:
-        """The same, regardless of polls."""
+        """Return (how, seconds of quiet) for a sample without any sign left."""
         patience, lasted = self.patience, self.lasted(sample)
-        if not lasted:
-            return "quiet", self._quiet_alone(sample)
-        base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
-        after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
-        first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
-        return "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
+        if lasted:
+            base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
+            after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
+            first = _FIRST * patience.alone if self.first and not self.known.after else 0.0
+            how, needed = "signs", min(patience.most, max(base, 2 * after, first, self.known.after))
+        else:
+            how, needed = "quiet", self._quiet_alone(sample)
+        # The text of a page that polls may be a placeholder until the answer comes; on some pages polls never end.
+        waits = sample.asking and not self.known.asks_on and not TRUSTED & lasted.keys()
+        return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
         """The same on a page that writes its text anew, or that could not run in the meantime: it may not have painted

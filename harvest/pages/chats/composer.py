@@ -7,6 +7,7 @@ included: a purely typographic difference that no way avoids is reported to the 
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from harvest.pages.browser.part import Part
 from harvest.pages.chats.place import Place
@@ -97,21 +98,21 @@ async def _ways(place: Place, text: str) -> list[Way]:
     lines = "\n" in text.strip()
     match await (await composer_of(place)).make():
         case "form":
-            return [_fill_box, _insert_whole, *(() if lines else [_type_keys])]
+            return [_fill_box, _put_at_once, *(() if lines else [_type_keys])]
         case "plain":
             # Text inserted with its line breaks would be split into elements that few pages join again.
             return [*([_insert_lines] if lines else ()), _fill_box, _insert_with_keys, _type_keys]
         case _:
-            return [_fill_box, _insert_with_keys, _paste_whole, _type_keys]
+            return [_fill_box, _insert_with_keys, partial(_put_at_once, paste=True), _type_keys]
 
 
 async def _fill_box(place: Place, text: str) -> None:
     await (await composer_of(place)).fill(text)
 
 
-async def _insert_whole(place: Place, text: str) -> None:
+async def _put_at_once(place: Place, text: str, *, paste: bool = False) -> None:
     part = await _clear_box(place)
-    await part.insert(text)
+    await (part.paste(text) if paste else part.insert(text))
 
 
 async def _insert_lines(place: Place, text: str) -> None:
@@ -134,11 +135,6 @@ async def _insert_with_keys(place: Place, text: str) -> None:
             await part.insert(f"{line}x")
             part = await composer_of(place)
             await part.press("Backspace")
-
-
-async def _paste_whole(place: Place, text: str) -> None:
-    part = await _clear_box(place)
-    await part.paste(text)
 
 
 async def _type_keys(place: Place, text: str) -> None:

@@ -149,7 +149,8 @@ async def _repeating(
 
 
 def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
-    """The elements so many steps around these; [] where one of them holds what it must not, or is the page."""
+    """The ancestors at this level above the nodes; [] if one of them contains a node of `never` or is the whole
+    page."""
     found: list[Node] = []
     for node in nodes:
         ways = [node, *node.ancestors()]

@@ -83,7 +83,9 @@ class Opening:
                 continue
             if found is not None:
                 cover = await self.covered(found)
-                if not cover and self._is_ready(looks):
+                # The site's own sign that anybody may type, if it has one.
+                signs = (node for _, page in looks for node in page.marked("ready"))
+                if not cover and (not self._site.ready or any(node.visible for node in signs)):
                     self._window.expect(False)
                     await self._await_calm(found)
                     self._learn()
@@ -253,10 +255,6 @@ class Opening:
         except NotSent:
             return _NOWHERE  # it moves, or has gone: it is looked for again
         return await part.covered() or await place.frame.covered()
-
-    def _is_ready(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """True if the site's own sign that anybody may type is shown."""
-        return not self._site.ready or any(node.visible for _, page in looks for node in page.marked("ready"))
 
     async def _await_calm(self, place: Place) -> None:
         """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile is

@@ -8,6 +8,7 @@ pages of the earlier turns. Whatever was not kept is read from the turn's `watch
 import json
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -147,20 +148,17 @@ def _read(
     """Return the page and what is read on it, and add to `known`. ended: nothing more was to come. Raises
     _Unreadable."""
     text = _text(run, source, evidence[source])
-    watch = _watch(run, evidence.get("watch", ""))
-    habits = known.habits if known.whole else _habits(watch) or known.habits
+    watch, habits = _watch(run, evidence.get("watch", "")), known.habits
+    if not known.whole and isinstance(recorded := watch.get("habits"), dict):
+        with suppress(ValueError):
+            habits = Habits.from_json(recorded)
     try:
         page = parse_page(text)
         if source == "page":
             # When the first byte came back; None in older recordings, which do not say.
-            recorded = watch.get("first_byte")
-            read = read_turn(
-                page,
-                said,
-                habits=habits,
-                before=known.before,
-                heard=math.inf if recorded == "none" else recorded if isinstance(recorded, float) else None,
-            )
+            first = watch.get("first_byte")
+            heard = math.inf if first == "none" else first if isinstance(first, float) else None
+            read = read_turn(page, said, habits=habits, before=known.before, heard=heard)
             read = read.doubtful or read if ended else read
             known.habits, known.before = learn(page, read, habits), PageText(page)
         else:
@@ -183,17 +181,10 @@ def _text(run: Path, name: str, address: str) -> str:
 
 
 def _watch(run: Path, address: str) -> Mapping[str, object]:
-    """What was kept of how the turn went; empty where that is missing or damaged: it is only needed without pages."""
+    """The record of how the turn went; empty if it is missing or damaged, because only readings without pages need
+    it."""
     try:
         value = json.loads(_text(run, "watch", address)) if address else {}
     except (_Unreadable, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _habits(watch: Mapping[str, object]) -> Habits | None:
-    recorded = watch.get("habits")
-    try:
-        return Habits.from_json(recorded) if isinstance(recorded, dict) else None
-    except ValueError:
-        return None

@@ -36,7 +36,15 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
     Unanswered (`unconfirmed`) if the page no longer shows whether it was sent.
     """
     presses = 0
-    await _await_button(window, place, seconds)
+    # A button may be disabled although the turn is in the box: a page with a distant server may not be connected yet,
+    # and a key has no effect then. A page whose server is near gets no time, nor does one on which a key has worked. If
+    # the button has worked before, the page may accept the next turn only after a while.
+    until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
+    while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
+        button = await place.frame.node(place.send)
+        if button is None or not await button.off():
+            break
+        await window.clock.sleep(_STEP)
     try:
         for way in tuple(place.ways):
             for once_more in (False, True):
@@ -61,18 +69,6 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
         detail = f"the turn was given to the page and could not be typed a second time ({fault})"
         raise Unanswered("unconfirmed", detail) from None
     raise NotSent("not-sent", f"the page accepted the user turn neither by {' nor by '.join(place.ways)}")
-
-
-async def _await_button(window: Window, place: Place, seconds: float) -> None:
-    """Wait for a button that is disabled although the turn is in the box: a page with a distant server may not be
-    connected yet, and a key has no effect then. A page whose server is near gets no time, nor does one on which a key
-    has worked. If the button has worked before, the page may accept the next turn only after a while."""
-    until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
-    while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
-        button = await place.frame.node(place.send)
-        if button is None or not await button.off():
-            return
-        await window.clock.sleep(_STEP)
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:

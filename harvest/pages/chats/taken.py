@@ -155,7 +155,7 @@ def has_grown(before: str, now: str) -> bool:
 
 
 def _text_between(page: Page, start: Node, end: Node | None) -> str:
-    """What is to be seen on the page after one element and before another."""
+    """The visible text of the page after one element and before another."""
     found: list[str] = []
     around = {one for edge in (start, end) if edge is not None for one in edge.ancestors()}
     covered: Node | None = None  # the element whose whole text was added last

@@ -314,14 +314,12 @@ class Waiting:
     def _is_swept(self, page: Page, turn: ReadTurn) -> bool:
         """True if the conversation has gone from the page together with the box to type in, so that new text is
         something else. It may have gone before the user's words were seen: then with all earlier text of the page."""
+        before = self._place.page
         gone = turn.echo is None and self._place.composer not in page.by_id
         if not gone or any("h-edit" in node.attributes for node in page.walk()):
             return False
-        return self._echoed or self._nothing_left(page)
-
-    def _nothing_left(self, page: Page) -> bool:
-        """True if there was text besides the box to type in, and none of the elements with that text is still there."""
-        before = self._place.page
+        if self._echoed:
+            return True
         composer = before.by_id.get(self._place.composer)
         around = {composer, *(composer.ancestors() if composer is not None else ())}
         held = [node.id for node in before.walk() if node.id and node.visible and node.text and node not in around]

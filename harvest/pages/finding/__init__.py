@@ -1,1 +1,1 @@
-"""Where things are on a page nobody has described: what to type in and press, and what stands in the way."""
+"""Finding the parts of a page that nobody has described: the box to type in, the buttons, and obstacles."""

@@ -10,13 +10,7 @@ _NAMING = ("aria-label", "title", "placeholder", "data-placeholder", "aria-place
 _PICTURES = ("svg", "img", "i", "use", "span", "mat-icon")
 _LONGEST = 200  # characters of a name
 _BUTTONS = frozenset({"submit", "button", "image", "reset"})
-_TAG_ROLES = {
-    "button": "button",
-    "a": "link",
-    "textarea": "textbox",
-    "dialog": "dialog",
-    "select": "combobox",
-}
+_TAG_ROLES = {"button": "button", "a": "link", "textarea": "textbox", "dialog": "dialog", "select": "combobox"}
 _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
@@ -47,19 +41,18 @@ def is_button(node: Node) -> bool:
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
     """All names of the element, beginning with the one that a screen reader would read first."""
+    found: list[str] = []
     if referred := node.get("aria-labelledby").split():
-        by_id = _nodes_by_id(page)
+        by_id = _index(page)[0]
         parts = [by_id[name] for name in referred if name in by_id]
-        found = [collapse_spaces(part.text or _reader_text(part)) for part in parts]
-    else:
-        found = []
+        found += [collapse_spaces(part.text or _reader_text(part)) for part in parts]
     found += [collapse_spaces(node.get(name)) for name in _NAMING]
     if node.tag == "input" and role_of(node) == "button":
         found.append(collapse_spaces(node.get("value")))
     elif node.tag in ("input", "textarea", "select") or "h-edit" in node.attributes:
         labels = [parent for parent in node.ancestors() if parent.tag == "label"][:1]
         if name := node.get("id"):
-            labels += [label for label in _all_labels(page) if label.get("for") == name]
+            labels += _index(page)[1].get(name, [])
         found += [collapse_spaces(label.text) for label in labels]
         if "h-edit" in node.attributes and node.tag not in ("input", "textarea"):
             found += [collapse_spaces(part.get("data-placeholder")) for part in node.walk() if part is not node]
@@ -71,6 +64,18 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
             if part is not node and part.tag in _PICTURES:
                 found += [collapse_spaces(part.get(name)) for name in ("aria-label", "title", "alt")]
     return tuple(dict.fromkeys(name[:_LONGEST] for name in found if name))
+
+
+@lru_cache(maxsize=2)
+def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
+    """The elements of a page by their ids, and its labels by the id of the element that they name."""
+    by_id: dict[str, Node] = {}
+    labels: dict[str, list[Node]] = {}
+    for node in page.walk():
+        by_id[node.get("id")] = node
+        if node.tag == "label":
+            labels.setdefault(node.get("for"), []).append(node)
+    return by_id, labels
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
@@ -91,16 +96,6 @@ def is_icon(node: Node) -> bool:
     if any(character.isalnum() for character in node.text) and len(node.text) > 2:
         return bool(_ICON_FONT.fullmatch(node.text) and node.text.count("_"))
     return bool(node.text) or any(part.tag in ("svg", "img", "i", "canvas", "mat-icon") for part in node.walk())
-
-
-@lru_cache(maxsize=2)
-def _nodes_by_id(page: Page) -> dict[str, Node]:
-    return {node.get("id"): node for node in page.walk() if node.get("id")}
-
-
-@lru_cache(maxsize=2)
-def _all_labels(page: Page) -> tuple[Node, ...]:
-    return tuple(node for node in page.walk() if node.tag == "label")
 
 
 def _reader_text(node: Node) -> str:

@@ -6,7 +6,7 @@ it may occur anywhere. A star at the end of a phrase allows the word to go on.
 """
 
 import re
-from functools import cache, lru_cache
+from functools import cached_property, lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_LETTERS = re.compile(r"[^a-z]+")
@@ -18,11 +18,26 @@ class Wording:
     """Phrases with one meaning, given as text: separated by `|` or line breaks, in any number of languages."""
 
     def __init__(self, phrases: str) -> None:
-        self._phrases = tuple(phrase.strip() for phrase in re.split(r"[|\n]", phrases) if phrase.strip())
+        self._phrases = [phrase.strip() for phrase in re.split(r"[|\n]", phrases) if phrase.strip()]
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        patterns: list[str] = []
+        for phrase in sorted(self._phrases, key=len, reverse=True):
+            spelt = (re.escape(word) for word in phrase.rstrip("*").split())
+            pattern = r"[\s\u00a0]+".join(spelt).replace("'", "['’]")
+            if not _NO_SPACES.search(phrase):
+                pattern = rf"(?<!\w){pattern}" + (r"\w*" if phrase.endswith("*") else r"(?!\w)")
+            patterns.append(pattern)
+        return re.compile("|".join(patterns), re.IGNORECASE)
+
+    @cached_property
+    def _whole(self) -> re.Pattern[str]:
+        return re.compile(rf"[\W_]*(?:{self._pattern.pattern})[\W_]*", re.IGNORECASE)
 
     def found(self, text: str) -> str:
         """Return the first match of one of the phrases, as written in `text`; "" if none occurs."""
-        match = _pattern(self._phrases).search(text[:_LONGEST])
+        match = self._pattern.search(text[:_LONGEST])
         return match[0] if match else ""
 
     def __contains__(self, text: str) -> bool:
@@ -30,24 +45,7 @@ class Wording:
 
     def is_all(self, text: str) -> bool:
         """True if `text` is one of the phrases and nothing else, except for punctuation."""
-        return _whole(self._phrases).fullmatch(text) is not None
-
-
-@cache
-def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    patterns: list[str] = []
-    for phrase in sorted(phrases, key=len, reverse=True):
-        spelt = (re.escape(word) for word in phrase.rstrip("*").split())
-        pattern = r"[\s\u00a0]+".join(spelt).replace("'", "['’]")
-        if not _NO_SPACES.search(phrase):
-            pattern = rf"(?<!\w){pattern}" + (r"\w*" if phrase.endswith("*") else r"(?!\w)")
-        patterns.append(pattern)
-    return re.compile("|".join(patterns), re.IGNORECASE)
-
-
-@cache
-def _whole(phrases: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"[\W_]*(?:{_pattern(phrases).pattern})[\W_]*", re.IGNORECASE)
+        return self._whole.fullmatch(text) is not None
 
 
 def words(text: str) -> frozenset[str]:

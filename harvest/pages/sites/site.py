@@ -183,10 +183,6 @@ class Site(StrictModel):
             return None
         return "+".join(_KEY_NAMES[part] for part in self.send.lower().split("+"))
 
-    def field_of(self, name: str) -> str:
-        """The place in the file of a name in `selectors`: `open.1` for `open-1`, counted from 1."""
-        return re.sub(r"-(\d+)$", r".\1", name)
-
     def each_block(self) -> Iterator[tuple[str, Block]]:
         """Yield every entry of `blocked` with its name in `selectors`."""
         for number, block in enumerate(self.blocked, 1):
