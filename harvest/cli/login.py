@@ -82,7 +82,7 @@ async def logged_in(
     """What a browser with these settings holds once the person at it is done. Raises DriverError."""
     browser = await Browser.launch(settings)
     try:
-        window = await browser.sitting(settings)
+        window = await browser.open_window(settings)
         await window.goto(url, _LOAD)
         tell(f"log in at {url} in the window, then press Enter here, or close the window")
         return await log_in(window, done)

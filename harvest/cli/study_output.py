@@ -117,11 +117,11 @@ def write_figures(figures: Sequence[Path], draw: Callable[[], str]) -> None:
 
 
 def _png(svg: str) -> bytes:
-    from harvest.pages.browser.svg_picture import rendered
+    from harvest.pages.browser.svg_picture import render_svg
     from harvest.systems.driver import DriverError
 
     try:
-        return asyncio.run(rendered(svg, _browser()))
+        return asyncio.run(render_svg(svg, _browser()))
     except DriverError as fault:
         raise InputError(
             f"the browser did not draw the picture: {fault}",

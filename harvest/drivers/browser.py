@@ -208,7 +208,7 @@ class BrowserDriver:
 
     async def open(self, opening: Opening) -> Session:
         """Open the page in a new context, ready for typing. Raises DriverError."""
-        window = await self._relay.sitting()
+        window = await self._relay.open_window()
         chat = Chat(window, self._site, self._manners, self._experience, self._met)
         try:
             await chat.open(self.url)

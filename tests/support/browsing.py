@@ -59,7 +59,7 @@ async def pages(content: Mapping[str, str], other: Handler | None = None) -> Asy
 async def showing(browser: Browser, html: str, other: Handler | None = None, **different: Any) -> AsyncIterator[Window]:
     """A window that shows this page, with settings that differ from the usual ones."""
     async with pages({"/": f"<!doctype html><body>{html}"}, other) as server:
-        window = await browser.sitting(BrowserSettings(**different))
+        window = await browser.open_window(BrowserSettings(**different))
         try:
             assert await window.goto(server.url) == 200
             yield window

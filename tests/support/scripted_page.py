@@ -138,16 +138,16 @@ class ScriptedPage:
 
     def send(self, key: object, request: Request) -> None:
         later = asyncio.get_running_loop().call_later
-        later(request.begin, self.traffic.began, key, request.method, self.url + "say", request.kind)
+        later(request.begin, self.traffic.note_request, key, request.method, self.url + "say", request.kind)
         later(request.begin, self.outbox.request, request.method, self.url + "say", request.kind, SAID.encode())
         if request.responds is not None:
-            later(request.responds, self.traffic.responded, key, 200, request.media_type)
+            later(request.responds, self.traffic.note_response, key, 200, request.media_type)
         if request.end < float("inf"):
             later(request.end, self._ended, key, request)
 
     def _ended(self, key: object, request: Request) -> None:
-        if self.traffic.ended(key):
-            self.traffic.weighed(request.size, self.traffic.marked)
+        if self.traffic.note_end(key):
+            self.traffic.note_size(request.size, self.traffic.marked)
 
     def press(self, way: str) -> None:
         self.pressed.append((self.time.seconds, way))
@@ -270,14 +270,14 @@ class ScriptedFrame:
         if "arm" in self.of.faults:
             raise self.of.faults["arm"]
 
-    async def sent(self) -> None:
+    async def mark_sent(self) -> None:
         self.of.marked = self.of.time.seconds
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
         self.of.followed += 1
         self.of.marked = self.of.time.seconds
 
-    async def covered(self) -> None:
+    async def cover(self) -> None:
         """There is no page around it."""
 
     async def watch(self, ids: Sequence[int]) -> None:
@@ -302,11 +302,11 @@ class ScriptedPart:
     async def value(self) -> str:
         return "" if self.of.taken is not None else self.of.value
 
-    async def off(self) -> bool:
+    async def is_off(self) -> bool:
         return self.of.time.seconds < self.of.off
 
     async def click(self) -> None:
-        if self.number == BUTTON and await self.off():
+        if self.number == BUTTON and await self.is_off():
             raise NotSent("part-off", "it is off")
         self.of.press("button" if self.number == BUTTON else str(self.number))
 
@@ -331,5 +331,5 @@ class ScriptedPart:
     async def scroll(self) -> None:
         """It is in view."""
 
-    async def covered(self) -> Cover | None:
+    async def cover(self) -> Cover | None:
         return self.of.covered()

@@ -34,16 +34,16 @@ class CallGuard:
         """Why no call is possible any more (`page-crashed`, `page-closed`, `page-hung`, `browser-gone`), or None."""
         return self._ended.result() if self._ended.done() else None
 
-    def over(self, reason: str) -> None:
+    def note_end(self, reason: str) -> None:
         """Note that the page has ended; the first reason is kept."""
         if not self._ended.done():
             self._ended.set_result(reason)
 
-    def closed(self) -> None:
+    def note_close(self) -> None:
         """Note that the page was closed, by itself or with its browser."""
-        self.over("page-closed" if self._connected() else "browser-gone")
+        self.note_end("page-closed" if self._connected() else "browser-gone")
 
-    async def bounded(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
+    async def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
         """Return the result of a call, or raise its error. Raises Unanswered if the page is gone, or does not respond
         for `seconds` (by default the limit for calls).
 
@@ -61,7 +61,7 @@ class CallGuard:
             if task.done():
                 await asyncio.wait((self._ended,), timeout=_NEWS)
                 # A page that is closed sends an event; without one, all of Playwright has ended.
-                self.over("browser-gone")
+                self.note_end("browser-gone")
         finally:
             task.cancel()
             # Nobody awaits it any more; asyncio would report its error as never retrieved.
@@ -69,14 +69,14 @@ class CallGuard:
         if apart and self.gone is None:
             raise Unanswered("frame-silent", f"a frame of the page does not answer within {seconds:g} s")
         # A page that once did not answer is not called again: each call would wait as long.
-        self.over("page-hung")
+        self.note_end("page-hung")
         assert self.gone is not None
         raise Unanswered(self.gone, GONE[self.gone])
 
     async def call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """The same, with every complaint as a DriverError."""
         try:
-            return await self.bounded(work, seconds)
+            return await self.run(work, seconds)
         except self.complaint as fault:
             raise call_failure(str(fault)) from None
 

@@ -63,24 +63,24 @@ class Frame:
             return Box(0, 0, *self._viewport)
         around = await self._parent().box()
         try:
-            holder = await self._life.bounded(self._frame.frame_element())
-            edges = await self._life.bounded(holder.evaluate(EDGES))
+            holder = await self._life.run(self._frame.frame_element())
+            edges = await self._life.run(holder.evaluate(EDGES))
         except self._life.complaint:
             return None
         if around is None or edges is None or edges[2] < 2 or edges[3] < 2:
             return None
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
-    async def covered(self) -> Cover | None:
+    async def cover(self) -> Cover | None:
         """Return what covers its middle in the page around it, or covers that page; None if nothing does."""
         if self.main:
             return None
         try:
-            holder = await self._life.bounded(self._frame.frame_element())
-            found = Cover.found(await self._life.bounded(holder.evaluate(COVERED)))
+            holder = await self._life.run(self._frame.frame_element())
+            found = Cover.from_script(await self._life.run(holder.evaluate(COVERED)))
         except self._life.complaint:
             return None
-        return found or await self._parent().covered()
+        return found or await self._parent().cover()
 
     async def look(self, site: Mapping[str, str] | None = None) -> Page:
         """The document as it is now. site: selectors by name, whose matches are marked; raises Denied (`bad-selector`)
@@ -103,7 +103,7 @@ class Frame:
         """The content of a frame as written by the eye, without numbers; "" if it has none or does not answer."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
-            document = await self._life.bounded(holder.content_frame()) if holder is not None else None
+            document = await self._life.run(holder.content_frame()) if holder is not None else None
             if document is None:
                 return ""
             inner = Frame(self._life, document, self._keyboard, self._viewport, self._clock)
@@ -117,7 +117,7 @@ class Frame:
         """Begin to watch, with nothing typed yet. composer, send: numbers of elements; 0 if there is none."""
         await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
-    async def sent(self) -> None:
+    async def mark_sent(self) -> None:
         """Mark the time of sending; call it right before the turn is sent."""
         await self._ask_eye("sent")
 
@@ -168,9 +168,9 @@ class Frame:
 
     async def _wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
         if self.main:
-            return await self._life.bounded(work)
+            return await self._life.run(work)
         try:
-            return await self._life.bounded(work, self._life.limits.frame, apart=True)
+            return await self._life.run(work, self._life.limits.frame, apart=True)
         except Unanswered as fault:
             if fault.reason == "frame-silent":
                 self._silent_at = self.url

@@ -76,7 +76,7 @@ class Outbox:
                 shape = _DIGITS.sub("0", shape)
             self._note_sent(f"frame {_route(url)} {shape}", data)
 
-    def left(self, *, beyond_typing: bool = False) -> bool:
+    def has_left(self, *, beyond_typing: bool = False) -> bool:
         """True if a message that may have carried the turn has left since the mark.
 
         beyond_typing: ignore kinds of messages that were also sent while the turn was typed.

@@ -47,7 +47,7 @@ class Cover:
     share: float
 
     @classmethod
-    def found(cls, value: list[Any] | None) -> Self | None:
+    def from_script(cls, value: list[Any] | None) -> Self | None:
         """Read the result of the script COVERED."""
         return None if value is None else cls(str(value[0]), float(value[1]))
 
@@ -110,7 +110,7 @@ class Part:
         """Give text to its editor as if it came from the clipboard, which is not touched."""
         await self._life.call(self._handle.evaluate(PASTE, text))
 
-    async def copied(self) -> str:
+    async def copy_all(self) -> str:
         """The whole content of its editor, even if that draws only what is in view; "" if it has no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
@@ -136,11 +136,11 @@ class Part:
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
-    async def covered(self) -> Cover | None:
+    async def cover(self) -> Cover | None:
         """Return what covers its middle; None if nothing does."""
-        return Cover.found(await self._life.call(self._handle.evaluate(COVERED)))
+        return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
-    async def off(self) -> bool:
+    async def is_off(self) -> bool:
         """True if it is disabled."""
         return bool(await self._life.call(self._handle.evaluate(OFF)))
 
@@ -161,6 +161,6 @@ class Part:
     async def _act(self, work: Coroutine[Any, Any, Any], times: float = 2) -> None:
         """times: how many times the limit of an act to wait for Playwright itself."""
         try:
-            await self._life.bounded(work, times * self._life.limits.act)
+            await self._life.run(work, times * self._life.limits.act)
         except self._life.complaint as fault:
             raise action_failure(str(fault)) from None

@@ -78,7 +78,7 @@ class Browser:
     def version(self) -> str:
         return self._browser.version
 
-    async def sitting(self, settings: BrowserSettings) -> Window:
+    async def open_window(self, settings: BrowserSettings) -> Window:
         """A fresh context with one empty page, without cookies and storage except those of a log-in. Raises
         Unanswered."""
         if not self.alive:

@@ -75,7 +75,7 @@ class Recorder:
         self._size += size
         return True
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait a moment for bodies that are being fetched."""
         until = self.clock.monotonic() + _SETTLING
         while self.fetching and self.clock.monotonic() < until:

@@ -46,7 +46,7 @@ class BrowserRotation:
         self._of: dict[Window, _Runner] = {}
         self._closed = False
 
-    async def sitting(self) -> Window:
+    async def open_window(self) -> Window:
         """Open a fresh window. Raises DriverError as `Browser.launch` and `Browser.sitting` do, or if the rotation is
         closed."""
         async with self._changing:
@@ -54,7 +54,7 @@ class BrowserRotation:
             runner.taken += 1
             runner.open += 1
         try:
-            window = await runner.browser.sitting(self._settings)
+            window = await runner.browser.open_window(self._settings)
         except BaseException:
             await self._note_left(runner)
             raise

@@ -11,7 +11,7 @@ _SIZE = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"')
 _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 
 
-async def rendered(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
+async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
     """Return an SVG file of ours, whose root element gives its size in pixels, as PNG.
 
     executable: the browser. dark: use the dark colour scheme. scale: pixels for each pixel of the file, less for a very
@@ -24,7 +24,7 @@ async def rendered(svg: str, executable: Path, *, dark: bool = False, scale: flo
     settings = BrowserSettings(executable=executable, viewport=(width, height), colours="dark" if dark else "light")
     browser = await Browser.launch(settings)
     try:
-        window = await browser.sitting(settings)
+        window = await browser.open_window(settings)
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "picture.svg"
             page.write_text(svg, encoding="utf-8")

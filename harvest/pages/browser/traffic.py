@@ -133,11 +133,11 @@ class Traffic:
         self.frames, self.last_frame, self.framed, self.received = 0, None, 0, 0
         self.streamed, self.closed = False, 0
 
-    def pressed(self) -> None:
+    def note_press(self) -> None:
         """Note that the page has been given the turn: on a busy machine long after the mark."""
         self._pressed = self.clock.monotonic()
 
-    def began(self, key: Hashable, method: str, url: str, kind: str) -> None:
+    def note_request(self, key: Hashable, method: str, url: str, kind: str) -> None:
         """Note a new request. kind: Chromium's name of it: fetch, xhr, eventsource, document, image, script, ping, …"""
         route = _route(method, url)
         background = route in self._background
@@ -157,7 +157,7 @@ class Traffic:
                 self._sent_by.add(route)
             self.begun += 1
 
-    def responded(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
+    def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
         """Note a response. at: when its first byte came, in seconds of the epoch by the browser's own clock; None for
         now."""
         request = self._open.get(key)
@@ -172,7 +172,7 @@ class Traffic:
         if status >= 400:
             self._note_fault(request, status, "")
 
-    def ended(self, key: Hashable, failure: str = "") -> bool:
+    def note_end(self, key: Hashable, failure: str = "") -> bool:
         """Note the end of a request. Returns True if it is likely to have carried the whole answer. failure: why it
         failed, or ""."""
         request = self._open.pop(key, None)
@@ -187,22 +187,22 @@ class Traffic:
             self._last_ended = self.clock.monotonic()
         return carried
 
-    def weighed(self, size: int, marked: float) -> None:
+    def note_size(self, size: int, marked: float) -> None:
         """Note the size of the body of a request that ended. marked: the mark at which it ended."""
         if marked == self.marked:
             self.received += size
 
-    def opened_socket(self, key: Hashable) -> None:
+    def note_socket(self, key: Hashable) -> None:
         """Note that a web socket is being opened."""
         self._opening[key] = self._met = self.clock.monotonic()
 
-    def used_socket(self, key: Hashable) -> None:
+    def note_frame(self, key: Hashable) -> None:
         """Note a frame in either direction; for received ones also call `received_frame`."""
         self._opening.pop(key, None)
         self._sockets.add(key)
         self._used, self._answered = self.clock.monotonic(), False
 
-    def closed_socket(self, key: Hashable) -> None:
+    def note_socket_end(self, key: Hashable) -> None:
         """Note that a web socket has gone, whoever closed it."""
         self._opening.pop(key, None)
         self._sockets.discard(key)
@@ -231,7 +231,7 @@ class Traffic:
             return None
         return math.inf if self._heard is None else self._heard
 
-    def received_frame(self, size: int) -> None:
+    def note_received_frame(self, size: int) -> None:
         """Note a frame of `size` bytes received over a web socket."""
         self._note_byte(max(0.0, self.clock.monotonic() - self.marked - _TOLD))
         self.frames += 1

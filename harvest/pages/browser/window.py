@@ -93,7 +93,7 @@ class Window:
         reading the document; the rest of its content gets ten more.
         """
         try:
-            response = await self._life.bounded(
+            response = await self._life.run(
                 self._page.goto(url, timeout=seconds * 1000, wait_until="domcontentloaded"), seconds + 5
             )
         except playwright.TimeoutError:
@@ -102,7 +102,7 @@ class Window:
             reason = "page-download" if "Download is starting" in fault.message else "page-unreachable"
             raise NotSent(reason, sentence(fault.message)) from None
         with contextlib.suppress(playwright.Error):
-            await self._life.bounded(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+            await self._life.run(self._page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         return response.status if response is not None else None
 
     async def record(self) -> None:
@@ -130,7 +130,7 @@ class Window:
         if self.recorder is not None:
             await self.recorder.attach(await self._context.new_cdp_session(page))
         with contextlib.suppress(playwright.Error):
-            await self._life.bounded(page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
+            await self._life.run(page.wait_for_load_state("load", timeout=_LOAD * 1000), _LOAD + 5)
         self.note(f"went on in a new window: {page.url}")
         return True
 
@@ -165,7 +165,7 @@ class Window:
     async def _capture(self, session: playwright.CDPSession, wanted: dict[str, Any]) -> dict[str, Any]:
         for wait in _UNDRAWN:
             with contextlib.suppress(playwright.Error):
-                return await self._life.bounded(session.send("Page.captureScreenshot", wanted))
+                return await self._life.run(session.send("Page.captureScreenshot", wanted))
             await self.clock.sleep(wait)
         return await self._life.call(session.send("Page.captureScreenshot", wanted))
 
@@ -208,7 +208,7 @@ class Window:
             return
         self._closing = True
         self._browser.remove_listener("disconnected", self._note_disconnect)
-        self._life.over("page-closed")
+        self._life.note_end("page-closed")
         for task in tuple(self._tasks):
             task.cancel()
         if self._browser.is_connected():
@@ -224,7 +224,7 @@ class Window:
         self._context.on("requestfailed", self._note_failure)
 
     def _hear_page(self) -> None:
-        self._page.on("crash", lambda _: self._life.over("page-crashed"))
+        self._page.on("crash", lambda _: self._life.note_end("page-crashed"))
         self._page.on("close", self._note_close)
         self._page.on("dialog", self._answer_dialog)
         self._page.on("download", lambda download: self.note(f"download cancelled: {download.suggested_filename}"))
@@ -239,20 +239,20 @@ class Window:
             ours = False  # the first document of a new window has no frame yet
         # Requests of a new window end with it, without any event.
         if ours:
-            self.traffic.began(one, one.method, one.url, one.resource_type)
+            self.traffic.note_request(one, one.method, one.url, one.resource_type)
             self.outbox.request(one.method, one.url, one.resource_type, one.post_data_buffer)
 
     def _note_response(self, one: playwright.Response) -> None:
         times = one.request.timing
         at = (times["startTime"] + times["responseStart"]) / 1000 if times["responseStart"] >= 0 else None
-        self.traffic.responded(one.request, one.status, one.headers.get("content-type", ""), at)
+        self.traffic.note_response(one.request, one.status, one.headers.get("content-type", ""), at)
 
     def _note_disconnect(self, _: playwright.Browser) -> None:
-        self._life.over("browser-gone")
+        self._life.note_end("browser-gone")
 
     def _note_close(self, _: playwright.Page) -> None:
         # A browser that ends closes its pages first; only a moment later is it known that it ended.
-        asyncio.get_running_loop().call_later(_NEWS, self._life.closed)
+        asyncio.get_running_loop().call_later(_NEWS, self._life.note_close)
 
     def note(self, event: str) -> None:
         if len(self.events) < _MOST_EVENTS:
@@ -277,25 +277,25 @@ class Window:
 
     def _note_socket(self, socket: playwright.WebSocket) -> None:
         def sent(data: str | bytes) -> None:
-            self.traffic.used_socket(socket)
+            self.traffic.note_frame(socket)
             self.outbox.frame(socket.url, data)
 
         def received(data: str | bytes) -> None:
-            self.traffic.used_socket(socket)
-            self.traffic.received_frame(len(data))
+            self.traffic.note_frame(socket)
+            self.traffic.note_received_frame(len(data))
 
-        self.traffic.opened_socket(socket)
+        self.traffic.note_socket(socket)
         self.outbox.socket(socket.url)
         socket.on("framesent", sent)
         socket.on("framereceived", received)
-        socket.on("close", lambda _: self.traffic.closed_socket(socket))
+        socket.on("close", lambda _: self.traffic.note_socket_end(socket))
 
     def _note_finish(self, request: playwright.Request) -> None:
-        if self.traffic.ended(request):
+        if self.traffic.note_end(request):
             self._run_later(self._weigh_body(request, self.traffic.marked))
 
     def _note_failure(self, request: playwright.Request) -> None:
-        self.traffic.ended(request, request.failure or "failed")
+        self.traffic.note_end(request, request.failure or "failed")
 
     async def _weigh_body(self, request: playwright.Request, marked: float) -> None:
-        self.traffic.weighed((await request.sizes())["responseBodySize"], marked)
+        self.traffic.note_size((await request.sizes())["responseBodySize"], marked)

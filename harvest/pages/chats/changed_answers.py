@@ -47,7 +47,7 @@ class ChangedAnswers:
         since = self.window.clock.monotonic() - taken.at
         pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
         pause = max(taken.quiet, pause)
-        self.experience.changed(taken.turn.text, later, pause, self.most, signed=taken.how != "quiet")
+        self.experience.learn_change(taken.turn.text, later, pause, self.most, signed=taken.how != "quiet")
         what = "was replaced" if later.replaced else "continued"
         detail = f"the answer to {taken.said[:60]!r} {what} after {pause:.1f} s without a change"
         return Unanswered("went-on", detail, partial=later.text)

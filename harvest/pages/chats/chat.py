@@ -154,7 +154,7 @@ class Chat:
         )
         awaited = await waiting.answer(self._manners.answer_seconds)
         sent_as = self._sent_as(awaited, sent, text)
-        later = before.later(awaited.page, awaited.turn.echo) if before is not None else None
+        later = before.read_later(awaited.page, awaited.turn.echo) if before is not None else None
         counts = before is not None and later is not None and self._changed.counts(before, later)
         if before is not None and later is not None and not counts:
             told = self._changed.note(before, later)
@@ -232,7 +232,7 @@ class Chat:
             return ()  # another document has come, or nothing has
         page = await self._place.frame.look(self._site.selectors)
         self._check_last(page)  # a turn shown twice looks grown, too
-        later = taken.again(page) if page.asked is not None else None
+        later = taken.read_again(page) if page.asked is not None else None
         if later is None:
             return ()
         if self._changed.counts(taken, later):
@@ -251,8 +251,8 @@ class Chat:
         while True:
             looks = await self._opening.looks()
             found = place_on(looks, self._site)
-            covered = await self._opening.covered(found) if found is not None else None
-            dismissed = (found is None or covered is not None) and await self._opening.dismissed(looks)
+            covered = await self._opening.cover_of(found) if found is not None else None
+            dismissed = (found is None or covered is not None) and await self._opening.dismiss(looks)
             waited = self._clock.monotonic() - begun
             known = covered_by(looks, self._site) if covered else None
             self._opening.raise_named(looks)
@@ -262,11 +262,11 @@ class Chat:
             if found is not None and not dismissed and (not covered or (waited > _UNNAMED and small)):
                 if found.frame is self._place.frame:
                     self._check_last(found.page)
-                found.follow(self._place)
+                found.adopt(self._place)
                 self._place = found
                 return found
             # A page may disable its box for a while after each answer.
-            if waited >= (self._manners.answer_seconds if self._place.resting(looks) else _RECOVERY):
+            if waited >= (self._manners.answer_seconds if self._place.is_resting(looks) else _RECOVERY):
                 self._opening.raise_walls(looks)
                 if covered is not None and covered.text and known is None:
                     raise NotSent("composer-covered", f"something covers the box to type in: {covered.text[:200]!r}")
@@ -315,7 +315,7 @@ class Chat:
             shown = collapse_spaces(turn.echo.text) if turn.echo is not None else ""
             detail = f"the page shows {shown[:80]!r} instead of the user's words, and nothing shows that they were sent"
             raise Unanswered("sent-otherwise", detail)
-        lasted = self._completion.lasted(sample)
+        lasted = self._completion.lasting_signs(sample)
         stuck = awaited.verdict is not None and awaited.verdict.how == "stuck"
         whole = bool(FIRM & lasted.keys()) and not self._window.traffic.faults
         if stuck and not self._experience.believes(sample.now, whole=whole):
@@ -341,22 +341,22 @@ class Chat:
             }[why]
             raise Unanswered(why, detail)
         began = sample.last_change if sample.began is None else sample.began
-        self._experience.finished(
+        self._experience.learn_answer(
             sample.ended.keys() - sample.now,
             sample.came,
             lasted,
             began,
             self._completion.ran_until(sample),
-            unclear=self._completion.unclear(sample) - lasted.keys(),
+            unclear=self._completion.unclear_signs(sample) - lasted.keys(),
         )
         waited = sample.quiet >= self._manners.patience.stuck
         self._experience.asks_on = self._experience.asks_on or (sample.asking and waited)
-        self._experience.stayed |= self._completion.outlasting(sample)
-        self._experience.trails += self._completion.trailed(sample)
-        self._experience.put_in(self._completion.put_in_after(sample), self._manners.patience.most)
+        self._experience.stayed |= self._completion.outlasting_signs(sample)
+        self._experience.trails += self._completion.has_trail(sample)
+        self._experience.learn_addition(self._completion.pause_before_addition(sample), self._manners.patience.most)
         if not lasted:
             patience = self._manners.patience
-            self._experience.paused(self._completion.paused(sample), patience.alone, patience.most)
+            self._experience.learn_pause(self._completion.longest_pause(sample), patience.alone, patience.most)
 
     async def _is_still_typed(self, sent: Sent) -> bool:
         part = await self.place.frame.node(self.place.composer)

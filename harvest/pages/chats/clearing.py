@@ -102,7 +102,7 @@ class Clearing:
                 return True
         return False
 
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """True if the chat that a launcher opened has had time to appear."""
         now = self.window.clock.monotonic()
         if self.window.traffic.loading and now - self._last < _LOADING:

@@ -110,7 +110,7 @@ class Completion:
             return None
         now = self._awaited_signs(sample)
         if now:
-            outlasts = now <= self.known.stayed and bool(FIRM & self.lasted(sample).keys())
+            outlasts = now <= self.known.stayed and bool(FIRM & self.lasting_signs(sample).keys())
             stuck = self.patience.alone if outlasts else self.patience.stuck
             # Signs that have been there for so long without any effect will have none.
             alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
@@ -119,14 +119,14 @@ class Completion:
         how, needed = self._quiet_needed(sample)
         return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
-    def left(self, sample: Sample) -> float | None:
+    def quiet_left(self, sample: Sample) -> float | None:
         """Seconds of quiet after which the text as it is now will be complete; None while a sign is there, or without
         text."""
         if sample.began is None or self._awaited_signs(sample):
             return None
         return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
 
-    def silent(self, sample: Sample, failed: bool = False) -> bool:
+    def is_silent(self, sample: Sample, failed: bool = False) -> bool:
         """True if a turn without any word of an answer will get none: there was no sign of life for `silent` seconds.
 
         failed: something shows that the turn failed.
@@ -136,11 +136,11 @@ class Completion:
         alive = max((sample.last_change, *sample.ended.values()), default=0.0)
         return not now & FIRM and sample.at - alive >= patience
 
-    def lasted(self, sample: Sample) -> dict[str, float]:
+    def lasting_signs(self, sample: Sample) -> dict[str, float]:
         """The signs that have gone and were there to the end of the text, with the time they were last there."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
-    def unclear(self, sample: Sample) -> set[str]:
+    def unclear_signs(self, sample: Sample) -> set[str]:
         """The loose signs that went when the first word of an answer came that was also the last."""
         return {
             sign
@@ -153,7 +153,7 @@ class Completion:
         sign."""
         return sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)
 
-    def put_in_after(self, sample: Sample) -> float:
+    def pause_before_addition(self, sample: Sample) -> float:
         """The longest pause in seconds after which the answer still grew although a firm sign that accompanied its
         words had ended; 0 if it did not."""
         began = math.inf if sample.began is None else sample.began
@@ -161,19 +161,19 @@ class Completion:
         after = max(_gaps_after(sample, max(ends)), default=0.0) if ends else 0.0
         return after if after > self.patience.slack else 0.0
 
-    def paused(self, sample: Sample) -> float:
+    def longest_pause(self, sample: Sample) -> float:
         """The longest pause in seconds between two words of the answer; 0 if there was none."""
         began = math.inf if sample.began is None else sample.began
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
-    def outlasting(self, sample: Sample) -> set[str]:
+    def outlasting_signs(self, sample: Sample) -> set[str]:
         """The loose signs that ended long after the text that a firm sign showed to be complete."""
-        if not FIRM & self.lasted(sample).keys():
+        if not FIRM & self.lasting_signs(sample).keys():
             return set()
         late = sample.last_change + self.patience.alone
         return {sign for sign, end in sample.ended.items() if sign in LOOSE and sign not in sample.now and end > late}
 
-    def trailed(self, sample: Sample) -> bool:
+    def has_trail(self, sample: Sample) -> bool:
         """True if requests or loose signs outlasted, by more than `alone` seconds, a trusted sign that was there to the
         end of the text."""
         told = self._trusted_end(sample)
@@ -186,17 +186,17 @@ class Completion:
         told = self._trusted_end(sample)
         if now & TRUSTED or told is None or sample.at - told < self.patience.covered:
             return now
-        trusted = TRUSTED & self.lasted(sample).keys()
+        trusted = TRUSTED & self.lasting_signs(sample).keys()
         return frozenset() if any(map(self.known.ignores_trail_of, trusted)) else now
 
     def _trusted_end(self, sample: Sample) -> float | None:
         """Seconds since the send at which the last trusted sign that was there to the end of the text ended; None if
         there was none."""
-        return max((at for sign, at in self.lasted(sample).items() if sign in TRUSTED), default=None)
+        return max((at for sign, at in self.lasting_signs(sample).items() if sign in TRUSTED), default=None)
 
     def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
         """Return (how, seconds of quiet) for a sample without any sign left."""
-        patience, lasted = self.patience, self.lasted(sample)
+        patience, lasted = self.patience, self.lasting_signs(sample)
         if lasted:
             base = min(self._quiet_after(sample, sign, end) for sign, end in lasted.items())
             after = max(_gaps_after(sample, max(lasted.values())), default=0.0)
@@ -223,22 +223,24 @@ class Completion:
         patience, known = self.patience, self.known
         brief = min(patience.brief, patience.covered)
         if sign in FIRM:
-            return brief if known.proven(sign) else patience.covered
+            return brief if known.is_proven(sign) else patience.covered
         if sign == WIRE:
             # Each of several bubbles may bring one. If the page showed that it was at work and no longer does, that
             # confirms it; otherwise more answers must have ended this way.
             shown = sample.ended.keys() & LOOSE - known.mistrusted
-            return brief if known.proven(sign, alone=not shown) else patience.loose
-        if known.proven(sign):
+            return brief if known.is_proven(sign, alone=not shown) else patience.loose
+        if known.is_proven(sign):
             return brief
-        return patience.covered if known.steadfast(sign) and not self._made_way(sample, sign, end) else patience.loose
+        return (
+            patience.covered if known.is_steadfast(sign) and not self._made_way(sample, sign, end) else patience.loose
+        )
 
     def _quiet_alone(self, sample: Sample) -> float:
         """Seconds of quiet if no sign accompanied the text."""
         patience, began = self.patience, sample.began or 0.0
         # The wait for the first word says how long the system thinks, not how long it pauses between words.
-        pause = 1.5 * self.paused(sample)
-        missing = self.known.missing(sample.came.keys(), began)
+        pause = 1.5 * self.longest_pause(sample)
+        missing = self.known.missing_from(sample.came.keys(), began)
         if missing is not None and sample.at >= missing:
             # A sign of every longer answer here would have appeared by now if this one were to go on.
             return min(patience.most, max(patience.loose, pause))
@@ -257,7 +259,7 @@ class Completion:
         writes: the text since then came at the page's own pace.
         """
         began = math.inf if sample.began is None else sample.began
-        if self._made_way(sample, sign, end) and not self.known.steadfast(sign):
+        if self._made_way(sample, sign, end) and not self.known.is_steadfast(sign):
             return False
         if (
             sign == NETWORK

@@ -88,7 +88,7 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
     if await part.make() == "form":
         return None
     # An editor of long texts draws only what is in view.
-    whole = await part.copied()
+    whole = await part.copy_all()
     found = differences(text, whole) if whole else None
     return Typed(await part.value(), whole, found) if found is not None else None
 

@@ -67,7 +67,7 @@ class Experience:
     _habits: set[Change] = field(default_factory=set)
     _stand_ins: dict[str, float] = field(default_factory=dict)  # seconds before a text was replaced, by its letters
 
-    def finished(
+    def learn_answer(
         self,
         ended: Collection[str],
         came: Mapping[str, float],
@@ -87,7 +87,7 @@ class Experience:
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
         for sign in self._onsets.keys() - set(unclear):
-            due = self.due(sign, began)
+            due = self.due_at(sign, began)
             if (sign in came and sign not in lasted) or (sign not in came and due is not None and last > due):
                 self.unsteady.add(sign)
         self._stood.update(set(lasted))
@@ -96,11 +96,11 @@ class Experience:
             if sign in came:
                 self._onsets.setdefault(sign, deque(maxlen=_KEPT)).append((came[sign], came[sign] - began))
 
-    def steadfast(self, sign: str) -> bool:
+    def is_steadfast(self, sign: str) -> bool:
         """True if the sign was there to the end of several answers here, and never ended before one did."""
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
-    def proven(self, sign: str, *, alone: bool = False) -> bool:
+    def is_proven(self, sign: str, *, alone: bool = False) -> bool:
         """The same for any kind of sign, after more answers, and for every one of them. alone: no other sign says
         so."""
         enough = _PROVEN_ALONE if alone else _PROVEN
@@ -131,7 +131,7 @@ class Experience:
         self.stayed |= stuck
         return True
 
-    def went_on(self, pause: float, most: float, *, signed: bool = False) -> None:
+    def learn_continuation(self, pause: float, most: float, *, signed: bool = False) -> None:
         """Learn that an answer considered complete went on after `pause` seconds. most: the longest quiet to require.
         signed: signs had shown its end."""
         self.unsteady |= self._onsets.keys()
@@ -140,15 +140,15 @@ class Experience:
         known = self.after if signed else self.alone
         self.in_vain += 0.0 < known < pause
         if signed:
-            self.put_in(pause, most)
+            self.learn_addition(pause, most)
         else:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
-    def changed(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
+    def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
         """Learn that the answer `said` went on, or was replaced, after it had been considered complete; the rest as in
         `went_on`."""
         until = self.alone, self.after
-        self.went_on(pause, most, signed=signed)
+        self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
         if later.replaced and len(self._stand_ins) < _MOST_WORDINGS:
             key = letters(said)
@@ -180,24 +180,24 @@ class Experience:
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
-    def paused(self, pause: float, usual: float, most: float) -> None:
+    def learn_pause(self, pause: float, usual: float, most: float) -> None:
         """Learn that an answer without signs paused so many seconds between two words. usual: the quiet given to such
         an answer by default."""
         if _LONGER * pause > usual:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
-    def put_in(self, pause: float, most: float) -> None:
+    def learn_addition(self, pause: float, most: float) -> None:
         """Learn that something was added to an answer so many seconds after the signs of its end; 0 if nothing was."""
         self.untried = 0 if pause else self.untried
         self.after = min(most, max(self.after, _LONGER * pause))
 
-    def missing(self, came: Collection[str], began: float) -> float | None:
+    def missing_from(self, came: Collection[str], began: float) -> float | None:
         """Seconds after the sending at which a sign would be there if more of the answer were to come; None if no sign
         is known that well. came: the signs that appeared in this turn, which need no such estimate."""
-        dues = (self.due(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
+        dues = (self.due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
         return min((due for due in dues if due is not None), default=None)
 
-    def due(self, sign: str, began: float) -> float | None:
+    def due_at(self, sign: str, began: float) -> float | None:
         """Seconds after the sending by which the sign appears, if it does at all; None if unknown. began: time of the
         first word.
 

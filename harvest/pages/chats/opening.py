@@ -79,10 +79,10 @@ class Opening:
         while (waited := self._clock.monotonic() - begun) < seconds:
             looks = await self.looks()
             found = place_on(looks, self._site)
-            if await self.dismissed(looks):
+            if await self.dismiss(looks):
                 continue
             if found is not None:
-                cover = await self.covered(found)
+                cover = await self.cover_of(found)
                 # The site's own sign that anybody may type, if it has one.
                 signs = (node for _, page in looks for node in page.marked("ready"))
                 if not cover and (not self._site.ready or any(node.visible for node in signs)):
@@ -97,11 +97,11 @@ class Opening:
                     self.raise_doors(looks)
             elif await self._window.enter():
                 continue  # the chat has a window of its own
-            elif waited > _GRACE and self._clearing.settled():
+            elif waited > _GRACE and self._clearing.is_settled():
                 self.raise_walls(looks, status)
                 if not await self._clearing.launch(looks):
                     self.raise_doors(looks)
-            elif waited >= _CALM and self._clearing.settled() and not self._window.traffic.pending:
+            elif waited >= _CALM and self._clearing.is_settled() and not self._window.traffic.pending:
                 await self._clearing.launch(looks, self._launchers)
             await self._fill(looks)
             await self._clock.sleep(_STEP)
@@ -174,7 +174,7 @@ class Opening:
         """Begin to clear the way once more: what was answered for an earlier turn may be answered again."""
         self._clearing = Clearing(self._window, self._site, self._note_press)
 
-    async def dismissed(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+    async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """Click away what covers the page. Returns True if something was clicked or is about to go."""
         return await self._clearing.dismiss(looks)
 
@@ -207,7 +207,7 @@ class Opening:
                 ]
                 if marked and await self._press(*marked[0], "open"):
                     break
-                await self.dismissed(looks)
+                await self.dismiss(looks)
                 if self._clock.monotonic() > until:
                     raise NotSent("not-openable", f"nothing to press was found for {selector!r} (open)")
                 await self._clock.sleep(_STEP)
@@ -245,7 +245,7 @@ class Opening:
         await self._clock.sleep(_STEP)
         return True
 
-    async def covered(self, place: Place) -> Cover | None:
+    async def cover_of(self, place: Place) -> Cover | None:
         """Return what covers the box to type in; None if nothing does."""
         part = await place.frame.node(place.composer)
         if part is None:
@@ -254,13 +254,13 @@ class Opening:
             await part.scroll()
         except NotSent:
             return _NOWHERE  # it moves, or has gone: it is looked for again
-        return await part.covered() or await place.frame.covered()
+        return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
         """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile is
         lost."""
         await place.frame.arm(place.composer)
-        await place.frame.sent()
+        await place.frame.mark_sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
         since = begun
         # Text typed before its web socket is connected is lost as well.

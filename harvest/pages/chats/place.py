@@ -52,17 +52,17 @@ class Place:
         if not self.proven and not site.send_key:
             self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
-    def worked(self, way: str) -> None:
+    def prefer(self, way: str) -> None:
         """Try this way first from now on."""
         self.ways.remove(way)
         self.ways.insert(0, way)
         self.proven = True
 
-    def follow(self, earlier: Place) -> None:
+    def adopt(self, earlier: Place) -> None:
         """Adopt the order of ways from an earlier place, even if the page has rebuilt its box."""
         self.ways, self.proven = earlier.ways, earlier.proven
 
-    def resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
+    def is_resting(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
         """True if the box, or one of the same make in its place, is visible and only disabled for now."""
         before = self.page.by_id.get(self.composer)
         return before is not None and any(

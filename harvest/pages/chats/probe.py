@@ -94,7 +94,7 @@ async def probe(
     tell: called with a line for people before each step that may take long.
     """
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
-    window = await browser.sitting(settings)
+    window = await browser.open_window(settings)
     chat = Chat(window, site_of({}), manners, Experience())
     found = Probed(url, message, (), "", False, None)
     try:
@@ -148,14 +148,14 @@ async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manne
         less = comment_out(findings, fields, "with it the page did not open once more") if fields else findings
         attempt = replace(found, findings=less)
         attempt = replace(attempt, draft=_draft(attempt))
-        if await _opens(browser, settings, manners, attempt):
+        if await _draft_opens(browser, settings, manners, attempt):
             return replace(attempt, tried=True)
     return attempt
 
 
-async def _opens(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> bool:
+async def _draft_opens(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> bool:
     site = parse_site(found.draft, "draft")
-    window = await browser.sitting(settings)
+    window = await browser.open_window(settings)
     try:
         chat = Chat(window, site, replace(manners, open_seconds=min(30.0, manners.open_seconds)), Experience())
         await chat.open(found.url)

@@ -80,7 +80,7 @@ class SecondWitness:
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
         """Record the messages of this turn next to the answer that was read. since: when the turn was sent."""
-        await self._recorder.settled()
+        await self._recorder.settle()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()
         turn = opened(self._recorder.received, since)

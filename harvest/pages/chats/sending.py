@@ -42,7 +42,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
     until = window.clock.monotonic() + max(_CONNECTS * window.traffic.lag, seconds if place.proven else 0.0)
     while place.send and place.ways[0] == "button" and window.clock.monotonic() < until:
         button = await place.frame.node(place.send)
-        if button is None or not await button.off():
+        if button is None or not await button.is_off():
             break
         await window.clock.sleep(_STEP)
     try:
@@ -51,13 +51,13 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
                 if once_more and not await _close_menus(window, place, way, text, typed):
                     break
                 # Time zero for the eye is before the click, or a quick answer would be older than its turn.
-                await place.frame.sent()
+                await place.frame.mark_sent()
                 window.mark()
                 pressed = await _press(place, way)
-                window.traffic.pressed()
+                window.traffic.note_press()
                 presses += pressed
                 if await _has_departed(window, place, typed, way if pressed else ""):
-                    place.worked(way)
+                    place.prefer(way)
                     return Sent(way, typed, presses)
             if pressed:
                 typed = await _type_again(window, place, text)  # Enter may have made a new line
@@ -131,5 +131,5 @@ async def _has_departed(window: Window, place: Place, typed: Typed, way: str) ->
             # A key that made a new line has changed the draft.
             new_line = way != "button" and value.count("\n") > typed.held.count("\n")
             at_work = any(sign.now for name, sign in seen.signs.items() if name in STARTED)
-            return bool(way) and (at_work or window.outbox.left(beyond_typing=new_line))
+            return bool(way) and (at_work or window.outbox.has_left(beyond_typing=new_line))
         await window.clock.sleep(_STEP)

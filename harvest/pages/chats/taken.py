@@ -65,7 +65,7 @@ class Taken:
     before: PageText | None = None
     heard: float | None = None
 
-    def again(self, page: Page) -> Later | None:
+    def read_again(self, page: Page) -> Later | None:
         """Read the answer on the page before anything else is said. Returns None if it is the same."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
@@ -79,7 +79,7 @@ class Taken:
         )
         return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
-    def later(self, page: Page, echo: Node | None = None) -> Later | None:
+    def read_later(self, page: Page, echo: Node | None = None) -> Later | None:
         """Read the answer on a page on which more was said since, at `echo`. Returns None if it is the same, or if its
         elements have left the page together with the words that they answer, or were rebuilt."""
         numbers = [bubble.id for bubble in self.turn.bubbles]

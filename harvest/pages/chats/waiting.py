@@ -121,7 +121,7 @@ class Waiting:
                 seen = await self._glance()
             sample = self._sample(seen)
             verdict = self._completion.judge(sample)
-            left, seen_at = self._completion.left(sample), self._clock.monotonic()
+            left, seen_at = self._completion.quiet_left(sample), self._clock.monotonic()
             ahead = self._ahead if self._ahead is not None and self._ahead.mutations == seen.mutations else None
             failed = self._lost or self._trouble is not None
             silent = self._began is None and self._is_silent(sample, failed)
@@ -152,7 +152,7 @@ class Waiting:
                     done, self._ahead = False, _Look(source, page, turn, now.mutations, None)
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
-                    nothing = not turn.text and self._completion.silent(sample, failed=failed)
+                    nothing = not turn.text and self._completion.is_silent(sample, failed=failed)
                     why = "" if done else "timeout" if late and not nothing else silence
                     trouble = None if turn.text else self._trouble
                     sample = self._date_sample(self._sample(seen), turn)
@@ -199,7 +199,7 @@ class Waiting:
         """True if no answer will come. While the page listens for one it may still come, however late. A text that may
         be the answer, with nothing after it, is not given up for something that may never come, unless it announces
         more."""
-        if not self._completion.silent(sample, failed=failed):
+        if not self._completion.is_silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
         return failed or spoken or not self._window.traffic.listening
@@ -217,7 +217,7 @@ class Waiting:
         if not after and not any(begins_without_words(node) for bubble in turn.bubbles for node in bubble.walk()):
             return False
         verdict = self._completion.judge(replace(sample, began=turn.began))
-        return verdict is not None and NETWORK in self._completion.lasted(replace(sample, began=turn.began))
+        return verdict is not None and NETWORK in self._completion.lasting_signs(replace(sample, began=turn.began))
 
     async def _glance(self) -> TurnSigns:
         for _ in range(_MOST_DOCUMENTS):
@@ -291,7 +291,7 @@ class Waiting:
     @property
     def _heard(self) -> float | None:
         """When the first byte came back. A page that sends nothing may answer by itself, when the button is pressed."""
-        return self._window.traffic.heard if self._window.outbox.left() else None
+        return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
         return self._clock.monotonic() - self._zero

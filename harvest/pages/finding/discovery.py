@@ -106,10 +106,10 @@ def _weigh_names(scales: Scales, page: Page) -> None:
     node = scales.node
     names = labels_of(page, node)
     said = " · ".join(names)
-    search, other = SEARCH.found(said), NO_TALK.found(said)
+    search, other = SEARCH.find(said), NO_TALK.find(said)
     # A "system prompt" box is not for prompts, and a search for messages does not write one; but some boxes do both.
-    talk = TALK.found(said.replace(other, " ") if other else said)
-    if search and not ASK.found(said):
+    talk = TALK.find(said.replace(other, " ") if other else said)
+    if search and not ASK.find(said):
         talk = ""
     if talk:
         scales.add(1.8, f"called {first(names, TALK)!r}")
@@ -142,7 +142,7 @@ def who_is_asked(page: Page, node: Node) -> str:
         if any(text.strip() for text in before):
             question = collapse_spaces(" ".join(before))
             break
-    return PERSONAL.found(" · ".join((*names, question)))
+    return PERSONAL.find(" · ".join((*names, question)))
 
 
 def _weigh_surroundings(scales: Scales, page: Page, boxes: list[Node]) -> None:

@@ -199,7 +199,7 @@ FAULT = Wording("""
 def human_check(text: str) -> str:
     """The words by which a window asks for proof of being human; "" if it does not. `Just a moment` does not count,
     because pages that only load say it, too."""
-    found = HUMAN.found(text)
+    found = HUMAN.find(text)
     return "" if found.lower().startswith("just a") else found
 
 

@@ -61,7 +61,7 @@ def find_wall(
     if 0 < len(text) <= _SHORT_PAGE and not any(node.tag == "iframe" and node.visible for node in page.walk()):
         for kind, wording in (("maintenance", MAINTENANCE), ("rate-limit", RATE_LIMIT)):
             if text in wording:
-                why = f"a short page without a box to talk in that says {wording.found(text)!r}"
+                why = f"a short page without a box to talk in that says {wording.find(text)!r}"
                 return Blocker(kind, _excerpt(page, page.root), page.root, None, (why,))
     return None
 
@@ -141,7 +141,7 @@ def _captcha(page: Page) -> Blocker | None:
             why = f"a {'frame' if node.tag == 'iframe' else 'part'} of a captcha, without a box to talk in"
             return Blocker("captcha", _excerpt(page, node), node, None, (why,))
     if len(page.root.text) <= _SHORT_PAGE and (page.root.text in HUMAN or page.title in HUMAN):
-        words = HUMAN.found(page.root.text) or HUMAN.found(page.title)
+        words = HUMAN.find(page.root.text) or HUMAN.find(page.title)
         return Blocker("captcha", _excerpt(page, page.root), page.root, None, (f"a short page that says {words!r}",))
     return None
 
@@ -154,7 +154,7 @@ def _login(page: Page) -> Blocker | None:
             )
     text = page.root.text
     if len(text) <= _SHORT_PAGE and text in SIGN_IN_FIRST and asks_to_sign_in(page, page.root):
-        return Blocker("login", _excerpt(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.found(text)!r}",))
+        return Blocker("login", _excerpt(page, page.root), page.root, None, (f"says {SIGN_IN_FIRST.find(text)!r}",))
     narrow = len(text) <= 400 and any(node.get("type") == "email" and node.visible for node in page.walk())
     if narrow and asks_to_sign_in(page, page.root):
         return Blocker("login", _excerpt(page, page.root), page.root, None, ("asks for an address to log in with",))

@@ -35,13 +35,13 @@ class Wording:
     def _whole(self) -> re.Pattern[str]:
         return re.compile(rf"[\W_]*(?:{self._pattern.pattern})[\W_]*", re.IGNORECASE)
 
-    def found(self, text: str) -> str:
+    def find(self, text: str) -> str:
         """Return the first match of one of the phrases, as written in `text`; "" if none occurs."""
         match = self._pattern.search(text[:_LONGEST])
         return match[0] if match else ""
 
     def __contains__(self, text: str) -> bool:
-        return bool(self.found(text))
+        return bool(self.find(text))
 
     def is_all(self, text: str) -> bool:
         """True if `text` is one of the phrases and nothing else, except for punctuation."""

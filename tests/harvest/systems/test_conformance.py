@@ -346,16 +346,16 @@ async def test_a_driver_is_closed_over_open_sessions(rigged: Rigged, name: str) 
 async def test_a_reply_that_is_later_than_its_time_is_a_time_out(
     rigged: Rigged, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, bounded = 0, CallGuard.bounded
+    calls, run_call = 0, CallGuard.run
 
     async def counted(guard: CallGuard, *call: Any, **how: Any) -> Any:
         nonlocal calls
         try:
-            return await bounded(guard, *call, **how)
+            return await run_call(guard, *call, **how)
         finally:
             calls += 1
 
-    monkeypatch.setattr(CallGuard, "bounded", counted)
+    monkeypatch.setattr(CallGuard, "run", counted)
     async with rigged(name) as rig:
         # A page is given up where one call to it takes a minute: no call is to be under way over two leaps.
         leaps = (35, 35, 35) if rig.case.heavy else (3600,)

@@ -34,12 +34,12 @@ async def silent(seconds: float = 3600.0) -> None:
 
 
 def test_a_page_that_does_not_stir_for_a_minute_has_hung_and_is_not_asked_again() -> None:
-    assert guarded(lambda guard: guard.bounded(silent())) == (60, "page-hung")
+    assert guarded(lambda guard: guard.run(silent())) == (60, "page-hung")
 
     async def twice(guard: CallGuard) -> None:
         with pytest.raises(Unanswered, match="page-hung"):
-            await guard.bounded(silent())
-        await guard.bounded(silent())
+            await guard.run(silent())
+        await guard.run(silent())
 
     assert guarded(twice) == (60, "page-hung")
 
@@ -50,7 +50,7 @@ def test_a_page_that_stirs_within_its_time_has_not() -> None:
             await silent(59)
             return 7
 
-        return await CallGuard(lambda: True, Exception).bounded(slow())
+        return await CallGuard(lambda: True, Exception).run(slow())
 
     assert Stepped().run(call()) == 7
 
@@ -58,17 +58,17 @@ def test_a_page_that_stirs_within_its_time_has_not() -> None:
 def test_the_silence_of_a_frame_is_not_that_of_its_page() -> None:
     async def frame_then_page(guard: CallGuard) -> None:
         with pytest.raises(Unanswered, match="frame-silent: a frame of the page does not answer within 10 s"):
-            await guard.bounded(silent(), 10, apart=True)
+            await guard.run(silent(), 10, apart=True)
         assert guard.gone is None
-        await guard.bounded(silent(), 60)
+        await guard.run(silent(), 60)
 
     assert guarded(frame_then_page) == (70, "page-hung")
 
 
 def test_a_page_that_goes_ends_a_call_at_once() -> None:
     async def crashes(guard: CallGuard) -> None:
-        asyncio.get_running_loop().call_later(3, guard.over, "page-crashed")
-        await guard.bounded(silent(), 60)
+        asyncio.get_running_loop().call_later(3, guard.note_end, "page-crashed")
+        await guard.run(silent(), 60)
 
     assert guarded(crashes) == (3, "page-crashed")
 
@@ -81,8 +81,8 @@ def test_the_word_of_what_has_gone_may_come_a_second_after_the_error_that_it_cau
         raise TargetClosedError
 
     async def ends(guard: CallGuard) -> None:
-        asyncio.get_running_loop().call_later(news, guard.over, "page-closed")
-        await guard.bounded(closed(), 60)
+        asyncio.get_running_loop().call_later(news, guard.note_end, "page-closed")
+        await guard.run(closed(), 60)
 
     assert guarded(ends) == (seconds, reason)
 

@@ -56,7 +56,7 @@ async def test_an_element_in_a_closed_shadow_root_is_typed_into_and_clicked(brow
         await part.type(" and more")
         await part.click()
         assert await part.value() == "first and more"
-        assert not await part.covered()
+        assert not await part.cover()
         assert next(node for node in (await frame.look()).walk() if node.get("id") == "q").get("h-value") == (
             "first and more"
         )
@@ -106,7 +106,7 @@ async def seen(browser: Browser) -> Mapping[str, Page]:
     names = [*HIDDEN, *SHOWN]
     content = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate({**HIDDEN, **SHOWN}.values())}
     async with pages(content) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         for name, path in zip(names, content, strict=True):
             await window.goto(server.url.rstrip("/") + path)
             found[name] = await look(window)
@@ -280,7 +280,7 @@ async def test_pages_that_hide_or_replace_what_the_browser_offers_are_seen_all_t
         page = await frame.look()
         assert tagged(page, "form").text == "in the form"
         await frame.arm(0)
-        await frame.sent()
+        await frame.mark_sent()
         await run(frame, "() => document.getElementById('p').append(' and more')")
         assert (await frame.sample()).changes == 1
 
@@ -291,7 +291,7 @@ async def test_looking_and_watching_leave_no_trace_in_the_page(browser: Browser)
         before = await run(frame, "() => [document.documentElement.outerHTML, Object.keys(window).length]")
         page = await frame.look({"x": "p"})
         await frame.arm(named(page, "t").id)
-        await frame.sent()
+        await frame.mark_sent()
         await frame.watch([named(page, "t").id])
         await frame.sample()
         await frame.look()
@@ -426,7 +426,7 @@ async def test_a_frame_that_came_since_the_send_holds_what_stands_in_it(browser:
     async with showing(browser, html) as window:
         frame = window.frames()[0]
         await frame.arm(tagged(await frame.look(), "textarea").id)
-        await frame.sent()
+        await frame.mark_sent()
         content = f"<iframe id=new {sandbox} srcdoc='<h3>Hours</h3><p>Nine to <b>six</b></p>'></iframe>"
         await run(frame, "(html) => { document.querySelector('main').innerHTML = html; }", content)
         for _ in range(50):
@@ -434,7 +434,7 @@ async def test_a_frame_that_came_since_the_send_holds_what_stands_in_it(browser:
             if "h-frame" in named(page, "new").attributes and named(page, "new").text:
                 break
             await asyncio.sleep(0.1)
-        await frame.sent()  # the next turn
+        await frame.mark_sent()  # the next turn
         later = await frame.look()
     assert named(page, "new").text == named(later, "new").text == "Hours Nine to six"
     assert named(later, "old").children == []

@@ -95,7 +95,7 @@ async def never() -> None:
 @asynccontextmanager
 async def at_the_door(**different: Any) -> AsyncIterator[Window]:
     async with served() as server, browsing() as browser:
-        window = await browser.sitting(BrowserSettings(by_hand=True, **different))
+        window = await browser.open_window(BrowserSettings(by_hand=True, **different))
         await window.goto(server.url)
         try:
             yield window
@@ -271,7 +271,7 @@ states:
 async def test_nothing_of_a_log_in_reaches_a_recording(tmp_path: Path) -> None:
     """The page says its cookie, its token and its profile in every answer; the server says the cookie in its error."""
     async with served() as server, browsing() as browser:
-        window = await browser.sitting(BrowserSettings(by_hand=True))
+        window = await browser.open_window(BrowserSettings(by_hand=True))
         await window.goto(server.url)
         await person_logs_in(window)
         keep_login(tmp_path / "door.login.json", await window.state())

@@ -49,7 +49,7 @@ async def test_a_killed_browser_ends_every_call_in_all_its_windows() -> None:
         await until(lambda: two.gone is not None)
         assert (one.gone, two.gone, browser.alive) == ("browser-gone", "browser-gone", False)
         with pytest.raises(Unanswered, match="browser-gone"):
-            await browser.sitting(BrowserSettings())
+            await browser.open_window(BrowserSettings())
         with pytest.raises(Unanswered, match="browser-gone"):
             await frame.look()
 
@@ -60,14 +60,14 @@ async def test_where_playwright_itself_is_killed_every_call_ends_and_so_does_clo
 
     before = children()
     async with browsing() as browser:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         (driver,) = children() - before
         os.kill(driver, signal.SIGKILL)
         with pytest.raises(Unanswered, match="browser-gone"):
             await window.frames()[0].look()
         await window.close()
         with pytest.raises(Unanswered, match="browser-gone"):
-            await browser.sitting(BrowserSettings())
+            await browser.open_window(BrowserSettings())
         assert not browser.alive
         await browser.close()
 
@@ -105,7 +105,7 @@ async def test_memory_does_not_grow_with_the_conversations_that_were_held() -> N
                 async with showing(own, "<p id=x>x" + "<p>word</p>" * 500) as window:
                     frame = window.frames()[0]
                     await frame.arm(0)
-                    await frame.sent()
+                    await frame.mark_sent()
                     await frame.look()
 
         await conversations(4)

@@ -103,7 +103,7 @@ async def server(asked: Asked, writer: asyncio.StreamWriter) -> None:
 
 async def test_every_way_by_which_words_come_is_recorded_and_nothing_that_was_sent() -> None:
     async with browsing() as browser, pages({"/": PAGE}, server) as served:
-        window = await browser.sitting(BrowserSettings(witness=True))
+        window = await browser.open_window(BrowserSettings(witness=True))
         assert await window.goto(served.url) == 200
         recorder = window.recorder
         assert recorder is not None
@@ -136,7 +136,7 @@ def words(window: Window) -> set[str]:
 
 async def test_a_window_records_only_where_it_is_asked_to() -> None:
     async with browsing() as browser:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         assert window.recorder is None
         await window.close()
 

@@ -35,7 +35,7 @@ async def sent(window: Window, site: dict[str, str] | None = None) -> Frame:
     frame = window.frames()[0]
     page = await frame.look()
     await frame.arm(named(page, "box").id, named(page, "send").id, site)
-    await frame.sent()
+    await frame.mark_sent()
     return frame
 
 
@@ -243,7 +243,7 @@ async def test_a_button_that_is_off_whenever_the_box_is_empty_says_nothing(brows
         page = await frame.look()
         await frame.arm(named(page, "box").id, named(page, "send").id)
         await run(frame, "() => { box.value = 'x'; send.disabled = false; }")
-        await frame.sent()
+        await frame.mark_sent()
         await run(frame, "() => { box.value = ''; send.disabled = true; }")
         assert seen(await frame.sample()) == set()
 
@@ -445,7 +445,7 @@ async def test_what_came_after_the_send_is_born_then_and_what_moved_was_there_be
         assert page.asked is not None
         assert page.asked >= later.born
         await frame.arm(0)
-        await frame.sent()
+        await frame.mark_sent()
         assert [node for node in (await frame.look()).walk() if node.born is not None] == []
 
 
@@ -457,7 +457,7 @@ async def test_a_new_document_knows_of_no_turn(browser: Browser) -> None:
         assert (await frame.sample()).asked is None
         assert (await frame.look()).asked is None
         await frame.watch([1])
-        await frame.sent()
+        await frame.mark_sent()
         assert (await frame.sample()).asked is not None
 
 

@@ -66,9 +66,9 @@ async def test_after_so_many_windows_another_browser_takes_over_and_the_first_en
         return [one for one in browsers_of(os.getpid()) if one not in before]
 
     relay = BrowserRotation(_settings(), most=2)
-    first, second = await relay.sitting(), await relay.sitting()
+    first, second = await relay.open_window(), await relay.open_window()
     (old,) = browsers()
-    third = await relay.sitting()
+    third = await relay.open_window()
     assert len(browsers()) == 2
     await relay.leave(first)
     await relay.leave(first)
@@ -78,18 +78,18 @@ async def test_after_so_many_windows_another_browser_takes_over_and_the_first_en
     assert await asyncio.to_thread(gone, [old]) == []
     assert third.gone is None
     await relay.leave(third)
-    fourth = await relay.sitting()
+    fourth = await relay.open_window()
     (new,) = browsers()
     os.kill(new, signal.SIGKILL)
     fifth = None
     while fifth is None:
         with contextlib.suppress(Unanswered):
-            fifth = await relay.sitting()
+            fifth = await relay.open_window()
     assert fourth.gone == "browser-gone"
     assert fifth.gone is None
     await relay.close()
     with pytest.raises(Unanswered, match="the driver is closed"):
-        await relay.sitting()
+        await relay.open_window()
     assert await asyncio.to_thread(gone, [one.id for one in below(os.getpid()) if one.id not in before]) == []
 
 
@@ -107,7 +107,7 @@ async def test_what_playwright_turns_off_stays_off_and_no_process_is_paid_for_an
     """A browser hears only the last of several lists of features that are to be off."""
     browser = await Browser.launch(_settings())
     try:
-        windows = [await browser.sitting(_settings()) for _ in range(3)]
+        windows = [await browser.open_window(_settings()) for _ in range(3)]
         words = [await asyncio.to_thread(_command_line, one.id) for one in below(os.getpid())]
         told = [found for line in words if len(found := _turned_off(line)) > 1]
         assert told

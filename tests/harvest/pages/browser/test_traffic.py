@@ -27,84 +27,84 @@ def test_a_request_is_pending_until_it_ends_and_then_its_end_is_known() -> None:
     wire = Wire()
     wire.traffic.mark()
     wire.clock.seconds += 0.5
-    wire.traffic.began("a", "POST", SAY, "fetch")
+    wire.traffic.note_request("a", "POST", SAY, "fetch")
     (asked,) = wire.traffic.pending
     assert (asked.method, asked.url, asked.kind, asked.at) == ("POST", SAY, "fetch", 0.5)
     assert (wire.traffic.begun, wire.traffic.last_ended) == (1, None)
     wire.clock.seconds += 2
-    wire.traffic.responded("a", 200)
-    assert wire.traffic.ended("a")
+    wire.traffic.note_response("a", 200)
+    assert wire.traffic.note_end("a")
     assert list(wire.traffic.pending) == []
     assert (wire.traffic.last_ended, wire.traffic.faults) == (2.5, ())
 
 
 def test_what_was_under_way_at_the_mark_and_its_next_rounds_are_background() -> None:
     wire = Wire()
-    wire.traffic.began("poll 1", "GET", "https://chat.example/poll?since=1", "fetch")
-    wire.traffic.began("notices", "GET", "https://chat.example/notices", "eventsource")
+    wire.traffic.note_request("poll 1", "GET", "https://chat.example/poll?since=1", "fetch")
+    wire.traffic.note_request("notices", "GET", "https://chat.example/notices", "eventsource")
     wire.traffic.mark()
-    wire.traffic.ended("poll 1")
-    wire.traffic.began("poll 2", "GET", "https://chat.example/poll?since=2", "fetch")
-    wire.traffic.responded("poll 2", 500)
+    wire.traffic.note_end("poll 1")
+    wire.traffic.note_request("poll 2", "GET", "https://chat.example/poll?since=2", "fetch")
+    wire.traffic.note_response("poll 2", 500)
     assert list(wire.traffic.pending) == []
     assert (wire.traffic.begun, wire.traffic.last_ended, wire.traffic.faults) == (0, None, ())
     # The same address with another method is another thing.
-    wire.traffic.began("post", "POST", "https://chat.example/poll", "fetch")
+    wire.traffic.note_request("post", "POST", "https://chat.example/poll", "fetch")
     assert [one.method for one in wire.traffic.pending] == ["POST"]
 
 
 def test_a_turn_is_no_background_though_the_last_one_is_still_stored_at_its_address() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.traffic.pressed()
-    wire.traffic.began("say", "POST", SAY, "fetch")
-    wire.traffic.ended("say")
-    wire.traffic.began("store", "POST", SAY, "fetch")
+    wire.traffic.note_press()
+    wire.traffic.note_request("say", "POST", SAY, "fetch")
+    wire.traffic.note_end("say")
+    wire.traffic.note_request("store", "POST", SAY, "fetch")
     wire.traffic.mark()
-    wire.traffic.pressed()
+    wire.traffic.note_press()
     assert not wire.traffic.pending
-    wire.traffic.began("say again", "POST", SAY, "fetch")
+    wire.traffic.note_request("say again", "POST", SAY, "fetch")
     assert len(wire.traffic.pending) == 1
-    assert wire.traffic.ended("say again")
+    assert wire.traffic.note_end("say again")
 
 
 def test_what_is_asked_again_and_again_does_not_tell_the_end_by_its_own() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.traffic.began("say", "POST", SAY, "fetch")
-    assert wire.traffic.ended("say")
+    wire.traffic.note_request("say", "POST", SAY, "fetch")
+    assert wire.traffic.note_end("say")
     for number in range(3):
         wire.clock.seconds += 1
-        wire.traffic.began(number, "GET", "https://chat.example/new", "fetch")
+        wire.traffic.note_request(number, "GET", "https://chat.example/new", "fetch")
         assert [one.method for one in wire.traffic.pending] == ["GET"], "while it is open there may be more"
-        assert not wire.traffic.ended(number)
+        assert not wire.traffic.note_end(number)
     assert wire.traffic.last_ended == 0.0
     # It is known again in the next turn, even where the turn itself goes out by a web socket.
     wire.traffic.mark()
-    wire.traffic.began("next", "GET", "https://chat.example/new", "fetch")
-    assert not wire.traffic.ended("next")
+    wire.traffic.note_request("next", "GET", "https://chat.example/new", "fetch")
+    assert not wire.traffic.note_end("next")
     assert wire.traffic.last_ended is None
 
 
 def test_a_turn_that_goes_out_in_an_address_and_one_that_is_handed_on_tell_the_end() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.traffic.began("get", "GET", f"{SAY}?text=hello", "xhr")
-    assert wire.traffic.ended("get")
+    wire.traffic.note_request("get", "GET", f"{SAY}?text=hello", "xhr")
+    assert wire.traffic.note_end("get")
     wire.traffic.mark()
-    wire.traffic.began("token", "POST", "https://chat.example/token", "fetch")
-    wire.traffic.ended("token")
+    wire.traffic.note_request("token", "POST", "https://chat.example/token", "fetch")
+    wire.traffic.note_end("token")
     wire.clock.seconds += 0.1
-    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.traffic.note_request("say", "POST", SAY, "fetch")
     wire.clock.seconds += 3
-    assert wire.traffic.ended("say")
+    assert wire.traffic.note_end("say")
     wire.clock.seconds += 2
-    wire.traffic.began("events", "GET", "https://chat.example/events", "fetch")
-    wire.traffic.responded("events", 200, "text/event-stream")
-    assert wire.traffic.ended("events"), "a stream ends with the answer, whenever it began"
+    wire.traffic.note_request("events", "GET", "https://chat.example/events", "fetch")
+    wire.traffic.note_response("events", 200, "text/event-stream")
+    assert wire.traffic.note_end("events"), "a stream ends with the answer, whenever it began"
     wire.clock.seconds += 2
-    wire.traffic.began("document", "GET", "https://chat.example/", "document")
-    assert wire.traffic.ended("document")
+    wire.traffic.note_request("document", "GET", "https://chat.example/", "document")
+    assert wire.traffic.note_end("document")
 
 
 def test_what_goes_out_soon_after_the_press_is_the_turn_however_long_the_press_took() -> None:
@@ -112,34 +112,34 @@ def test_what_goes_out_soon_after_the_press_is_the_turn_however_long_the_press_t
     for pressing, after, is_turn in ((0.1, 0.9, True), (5.0, 0.9, True), (5.0, 1.1, False)):
         wire.traffic.mark()
         wire.clock.seconds += pressing
-        wire.traffic.pressed()
+        wire.traffic.note_press()
         wire.clock.seconds += after
-        wire.traffic.began("say", "POST", SAY, "fetch")
-        assert wire.traffic.ended("say") is is_turn
+        wire.traffic.note_request("say", "POST", SAY, "fetch")
+        assert wire.traffic.note_end("say") is is_turn
     wire.traffic.mark()
     wire.clock.seconds += 5
-    wire.traffic.began("say", "POST", SAY, "fetch")
-    wire.traffic.pressed()  # the word of the press may come after that of the request
-    assert wire.traffic.ended("say")
+    wire.traffic.note_request("say", "POST", SAY, "fetch")
+    wire.traffic.note_press()  # the word of the press may come after that of the request
+    assert wire.traffic.note_end("say")
 
 
 def test_pictures_scripts_and_beacons_carry_no_answer() -> None:
     wire = Wire()
     wire.traffic.mark()
     for kind in ("image", "script", "stylesheet", "ping", "font", "media", "other", "websocket"):
-        wire.traffic.began(kind, "GET", SAY, kind)
+        wire.traffic.note_request(kind, "GET", SAY, kind)
     assert list(wire.traffic.pending) == []
-    assert not wire.traffic.ended("image")
+    assert not wire.traffic.note_end("image")
 
 
 def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_this_turn_only() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.traffic.began("a", "POST", SAY, "fetch")
-    wire.traffic.responded("a", 429)
-    wire.traffic.ended("a")
-    wire.traffic.began("b", "POST", SAY, "xhr")
-    wire.traffic.ended("b", "net::ERR_CONNECTION_RESET")
+    wire.traffic.note_request("a", "POST", SAY, "fetch")
+    wire.traffic.note_response("a", 429)
+    wire.traffic.note_end("a")
+    wire.traffic.note_request("b", "POST", SAY, "xhr")
+    wire.traffic.note_end("b", "net::ERR_CONNECTION_RESET")
     assert [(fault.status, fault.what) for fault in wire.traffic.faults] == [
         (429, ""),
         (None, "net::ERR_CONNECTION_RESET"),
@@ -151,13 +151,13 @@ def test_statuses_of_four_hundred_and_more_and_broken_connections_are_faults_of_
 def test_hanging_up_on_a_stream_that_answered_is_no_fault_and_before_that_it_is_one() -> None:
     wire = Wire()
     wire.traffic.mark()
-    wire.traffic.began("a", "POST", SAY, "fetch")
-    wire.traffic.responded("a", 200, "text/event-stream; charset=utf-8")
+    wire.traffic.note_request("a", "POST", SAY, "fetch")
+    wire.traffic.note_response("a", 200, "text/event-stream; charset=utf-8")
     assert not wire.traffic.streamed
-    wire.traffic.ended("a", "net::ERR_ABORTED")
+    wire.traffic.note_end("a", "net::ERR_ABORTED")
     assert (wire.traffic.faults, wire.traffic.streamed) == ((), True)
-    wire.traffic.began("b", "POST", SAY, "fetch")
-    wire.traffic.ended("b", "net::ERR_ABORTED")
+    wire.traffic.note_request("b", "POST", SAY, "fetch")
+    wire.traffic.note_end("b", "net::ERR_ABORTED")
     assert [fault.what for fault in wire.traffic.faults] == ["net::ERR_ABORTED"]
     wire.traffic.mark()
     assert not wire.traffic.streamed
@@ -167,51 +167,51 @@ def test_faults_do_not_pile_up_for_ever() -> None:
     wire = Wire()
     wire.traffic.mark()
     for number in range(1000):
-        wire.traffic.began(number, "GET", SAY, "fetch")
-        wire.traffic.ended(number, "net::ERR_FAILED")
+        wire.traffic.note_request(number, "GET", SAY, "fetch")
+        wire.traffic.note_end(number, "net::ERR_FAILED")
     assert len(wire.traffic.faults) == 100
 
 
 def test_frames_and_sizes_are_counted_from_the_mark() -> None:
     wire = Wire()
-    wire.traffic.received_frame(1000)
+    wire.traffic.note_received_frame(1000)
     wire.traffic.mark()
     assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.framed) == (0, None, 0)
     wire.clock.seconds += 1
-    wire.traffic.received_frame(20)
-    wire.traffic.weighed(300, wire.traffic.marked)
+    wire.traffic.note_received_frame(20)
+    wire.traffic.note_size(300, wire.traffic.marked)
     # The size of one that ended before the mark is known only after it.
-    wire.traffic.weighed(5000, wire.traffic.marked - 10)
+    wire.traffic.note_size(5000, wire.traffic.marked - 10)
     assert (wire.traffic.frames, wire.traffic.last_frame, wire.traffic.framed) == (1, 1.0, 20)
     assert wire.traffic.received == 300
 
 
 def test_an_end_that_nobody_heard_the_beginning_of_is_no_matter() -> None:
     wire = Wire()
-    wire.traffic.responded("never", 500)
-    assert not wire.traffic.ended("never", "net::ERR_ABORTED")
+    wire.traffic.note_response("never", 500)
+    assert not wire.traffic.note_end("never", "net::ERR_ABORTED")
     assert wire.traffic.faults == ()
 
 
 def test_a_page_listens_over_an_open_socket_a_request_from_before_the_turn_and_a_poll() -> None:
     wire = Wire()
     assert not wire.traffic.listening
-    wire.traffic.opened_socket("socket")
+    wire.traffic.note_socket("socket")
     assert not wire.traffic.listening, "nothing says yet that it is open"
-    wire.traffic.used_socket("socket")
+    wire.traffic.note_frame("socket")
     wire.traffic.mark()
     assert wire.traffic.listening
-    wire.traffic.closed_socket("socket")
+    wire.traffic.note_socket_end("socket")
     assert not wire.traffic.listening
-    wire.traffic.began("events", "GET", "https://chat.example/events", "eventsource")
+    wire.traffic.note_request("events", "GET", "https://chat.example/events", "eventsource")
     assert not wire.traffic.listening, "it is asked for by this turn, and counts as under way"
     wire.traffic.mark()
     assert wire.traffic.listening
-    wire.traffic.ended("events")
+    wire.traffic.note_end("events")
     assert not wire.traffic.listening
     for number in range(2):
-        wire.traffic.began(number, "GET", f"https://chat.example/news?since={number}", "fetch")
-        wire.traffic.ended(number)
+        wire.traffic.note_request(number, "GET", f"https://chat.example/news?since={number}", "fetch")
+        wire.traffic.note_end(number)
     assert wire.traffic.listening
     wire.clock.seconds += 21
     assert not wire.traffic.listening
@@ -222,8 +222,8 @@ def test_a_page_that_begins_to_ask_again_and_again_with_a_turn_is_told_from_one_
 
     def ask(name: str, rounds: int, every: float = 0.8) -> None:
         for number in range(rounds):
-            wire.traffic.began((name, number), "GET", f"https://chat.example/{name}?n={number}", "fetch")
-            wire.traffic.ended((name, number))
+            wire.traffic.note_request((name, number), "GET", f"https://chat.example/{name}?n={number}", "fetch")
+            wire.traffic.note_end((name, number))
             wire.clock.seconds += every
 
     ask("notices", 4)
@@ -264,12 +264,12 @@ def test_pending_is_what_began_after_the_mark_and_has_not_ended(events: list[tup
             background = set(under_way)
             pending = set()
         elif what == "begin" and number not in under_way:
-            wire.traffic.began(number, "GET", f"https://chat.example/{number}?x={wire.clock.seconds}", kind)
+            wire.traffic.note_request(number, "GET", f"https://chat.example/{number}?x={wire.clock.seconds}", kind)
             under_way.add(number)
             if number not in background:
                 pending.add(number)
         elif what in ("end", "fail") and number in under_way:
-            wire.traffic.ended(number, "net::ERR_FAILED" if what == "fail" else "")
+            wire.traffic.note_end(number, "net::ERR_FAILED" if what == "fail" else "")
             under_way.discard(number)
             pending.discard(number)
         urls = {asked.url.partition("?")[0] for asked in wire.traffic.pending}
@@ -280,20 +280,20 @@ def test_when_the_first_byte_came_is_known_but_not_beside_a_stream_that_was_open
     wire = Wire()
     wire.traffic.mark()
     assert wire.traffic.heard == math.inf
-    wire.traffic.began("say", "POST", SAY, "fetch")
+    wire.traffic.note_request("say", "POST", SAY, "fetch")
     wire.clock.seconds += 2
-    wire.traffic.responded("say", 200)
+    wire.traffic.note_response("say", 200)
     assert wire.traffic.heard == 2
-    wire.traffic.ended("say")
+    wire.traffic.note_end("say")
     wire.traffic.mark()
     wire.clock.seconds += 2
-    wire.traffic.received_frame(10)
+    wire.traffic.note_received_frame(10)
     assert wire.traffic.heard == 1.75, "the word of a frame may be late"
-    wire.traffic.began("again", "POST", SAY, "fetch")
+    wire.traffic.note_request("again", "POST", SAY, "fetch")
     browsers = wire.clock.clock.now().timestamp() - 1.5
-    wire.traffic.responded("again", 200, at=browsers)
+    wire.traffic.note_response("again", 200, at=browsers)
     assert wire.traffic.heard == pytest.approx(0.5)
-    wire.traffic.ended("again")
-    wire.traffic.began("notices", "GET", "https://chat.example/notices", "eventsource")
+    wire.traffic.note_end("again")
+    wire.traffic.note_request("notices", "GET", "https://chat.example/notices", "eventsource")
     wire.traffic.mark()
     assert wire.traffic.heard is None

@@ -67,7 +67,7 @@ async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
 @pytest.mark.parametrize("status", [200, 404, 429, 503])
 async def test_a_page_comes_with_its_status_whatever_it_is(browser: Browser, status: int) -> None:
     async with pages({}, answer) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         assert await window.goto(f"{server.url}/{status}") == status
         assert "it says why" in (await look(window)).root.text
         await window.close()
@@ -76,7 +76,7 @@ async def test_a_page_comes_with_its_status_whatever_it_is(browser: Browser, sta
 async def test_where_no_page_comes_nothing_was_sent_and_the_reason_is_named(browser: Browser) -> None:
     async with serving(answer) as server:
         url = server.url
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         with pytest.raises(NotSent, match="page-timeout"):
             await window.goto(f"{url}/never", 0.5)
         with pytest.raises(NotSent, match="page-download"):
@@ -163,14 +163,14 @@ async def test_a_page_that_hangs_is_given_up_and_closed(browser: Browser) -> Non
 
 
 async def test_closing_twice_or_after_the_end_is_no_error(browser: Browser) -> None:
-    window = await browser.sitting(BrowserSettings())
+    window = await browser.open_window(BrowserSettings())
     await window.close()
     await window.close()
     assert window.gone == "page-closed"
     with pytest.raises(Unanswered, match="page-closed"):
         await window.frames()[0].look()
     async with browsing() as other:
-        left = await other.sitting(BrowserSettings())
+        left = await other.open_window(BrowserSettings())
         await other.close()
         await left.close()
         assert not other.alive
@@ -182,12 +182,12 @@ async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: B
     async with showing(browser, "x") as first:
         await run(first.frames()[0], script)
         state = await first.state()
-        second = await browser.sitting(BrowserSettings())
+        second = await browser.open_window(BrowserSettings())
         await second.goto(first.url)
         assert await run(second.frames()[0], who) == ["", ""]
         await second.close()
         (tmp_path / "state.json").write_text(json.dumps(state))
-        third = await browser.sitting(BrowserSettings(storage_state=tmp_path / "state.json"))
+        third = await browser.open_window(BrowserSettings(storage_state=tmp_path / "state.json"))
         await third.goto(first.url)
         assert await run(third.frames()[0], who) == ["who=ada", "ada"]
         await third.close()
@@ -195,7 +195,7 @@ async def test_windows_share_no_cookies_and_a_state_brings_them_along(browser: B
 
 async def test_what_a_browser_says_of_itself_can_be_chosen(browser: Browser) -> None:
     chosen = BrowserSettings(locale="ja-JP", timezone="Asia/Tokyo", viewport=(640, 480), user_agent="Auditor/1")
-    window = await browser.sitting(chosen)
+    window = await browser.open_window(chosen)
     script = (
         "() => [navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, innerWidth, navigator.userAgent]"
     )
@@ -208,7 +208,7 @@ async def test_what_a_browser_says_of_itself_can_be_chosen(browser: Browser) -> 
 
 async def test_a_proxy_is_used(browser: Browser) -> None:
     async with serving(answer) as proxy, browsing(proxy=proxy.url) as behind:
-        window = await behind.sitting(BrowserSettings())
+        window = await behind.open_window(BrowserSettings())
         assert await window.goto("http://chat.example/hello") == 200
         assert "http://chat.example/hello" in [asked.target for asked in proxy.asked]
         await window.close()
@@ -229,11 +229,11 @@ async def test_what_lies_over_a_button_is_named_and_the_button_is_not_pressed(br
       <div id=veil class=cookie style="position:fixed;inset:0;background:#fffc">We use cookies</div>"""
     async with showing(browser, html, limits=Limits(act=1.5)) as window:
         button = await part(window, "b")
-        assert await button.covered()
+        assert await button.cover()
         with pytest.raises(NotSent, match=r"part-covered: .*veil"):
             await button.click()
         await run(window.frames()[0], "() => veil.remove()")
-        assert not await button.covered()
+        assert not await button.cover()
         await button.click()
         assert (await look(window)).title == "pressed"
 
@@ -390,7 +390,7 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
     cookie |= {"httpOnly": False, "secure": False, "sameSite": "Lax"}
     (tmp_path / "state.json").write_text(json.dumps({"cookies": [cookie], "origins": []}))
     async with serving(handler) as server:
-        window = await browser.sitting(BrowserSettings(trace=True, storage_state=tmp_path / "state.json"))
+        window = await browser.open_window(BrowserSettings(trace=True, storage_state=tmp_path / "state.json"))
         await window.goto(server.url)
         await until(lambda: len(server.asked) >= 3)
         await asyncio.sleep(0.3)
@@ -403,7 +403,7 @@ async def test_a_trace_tells_what_happened_and_no_secrets(browser: Browser, tmp_
     assert b"/again" in records
     assert b"canary" not in records
     assert b"[removed]" in records
-    untraced = await browser.sitting(BrowserSettings())
+    untraced = await browser.open_window(BrowserSettings())
     assert await untraced.trace() is None
     await untraced.close()
     with pytest.raises(ValueError, match="no trace"):

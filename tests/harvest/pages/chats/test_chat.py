@@ -51,7 +51,7 @@ async def test_a_log_in_that_comes_once_the_answer_is_whole_ends_the_next_turn_a
 ) -> None:
     got: list[str] = []
     async with pages({"/": WALLED.replace("WALL", str(wall))}, say) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         try:
             chat = Chat(window, site_of({}), MANNERS, Experience())
             await chat.open(server.url)

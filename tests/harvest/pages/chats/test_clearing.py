@@ -66,7 +66,7 @@ REJECT_OR_ACCEPT = "<button>Reject all</button><button>Only necessary</button><b
 
 @asynccontextmanager
 async def chatting(browser: Browser, url: str) -> AsyncIterator[Chat]:
-    window = await browser.sitting(BrowserSettings())
+    window = await browser.open_window(BrowserSettings())
     try:
         chat = Chat(window, site_of({}), MANNERS, Experience())
         await chat.open(url)
@@ -158,7 +158,7 @@ REMADE = (
 
 async def test_a_launcher_that_opens_nothing_is_not_pressed_again_though_it_is_made_anew(browser: Browser) -> None:
     async with pages({"/": REMADE}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         chat = Chat(window, site_of({}), Manners(open_seconds=10), Experience())
         with pytest.raises(NotSent, match="no-composer"):
             await chat.open(server.url)

@@ -75,10 +75,10 @@ def play(known: Experience, *answers: Simulated, step: float = STEP) -> list[flo
         found = page.judged(completion, step=step)
         assert found is not None
         sample = page.sample(found[0])
-        lasted, began = completion.lasted(sample), sample.began or 0.0
-        unclear = completion.unclear(sample) - lasted.keys()
-        known.finished(sample.ended.keys(), sample.came, lasted, began, sample.last_change, unclear=unclear)
-        known.trails += completion.trailed(sample)
+        lasted, began = completion.lasting_signs(sample), sample.began or 0.0
+        unclear = completion.unclear_signs(sample) - lasted.keys()
+        known.learn_answer(sample.ended.keys(), sample.came, lasted, began, sample.last_change, unclear=unclear)
+        known.trails += completion.has_trail(sample)
         waited.append(found[0] - page.writes[-1])
     return waited
 
@@ -153,7 +153,7 @@ def test_a_sign_that_has_stood_to_the_end_of_six_answers_and_of_every_one_is_fol
     assert play(known, again, step=0.01) == pytest.approx([0.5], abs=0.02)
     apart = Simulated([*writing(0.3), 1.65], [(sign, 0.1, 1.1)])  # another bubble
     assert play(known, apart)[0] < 0, "that could not be known"
-    known.went_on(0.5, 20.0, signed=True)
+    known.learn_continuation(0.5, 20.0, signed=True)
     assert play(known, apart)[0] > 0
 
 
@@ -226,16 +226,16 @@ def test_no_word_is_never_an_answer_and_after_half_a_minute_without_life_none_wi
     page = Simulated([], [("network", 0.0, 2.0)])
     assert page.judged(most=100) is None
     completion = Completion()
-    assert not completion.silent(page.sample(31.0))
-    assert completion.silent(page.sample(32.1))
-    assert not completion.silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
+    assert not completion.is_silent(page.sample(31.0))
+    assert completion.is_silent(page.sample(32.1))
+    assert not completion.is_silent(Simulated([], [("stop", 0.0, 1e9)]).sample(500.0))
 
 
 def test_a_turn_that_seems_to_have_failed_is_given_up_sooner_but_not_while_something_is_under_way() -> None:
     completion = Completion()
-    assert not completion.silent(Simulated([]).sample(7.9), failed=True)
-    assert completion.silent(Simulated([]).sample(8.0), failed=True)
-    assert not completion.silent(Simulated([], [("network", 0.0, 1e9)]).sample(20.0), failed=True)
+    assert not completion.is_silent(Simulated([]).sample(7.9), failed=True)
+    assert completion.is_silent(Simulated([]).sample(8.0), failed=True)
+    assert not completion.is_silent(Simulated([], [("network", 0.0, 1e9)]).sample(20.0), failed=True)
 
 
 @given(st.floats(0.0, 0.45), st.floats(0.6, 3.9))
@@ -334,7 +334,7 @@ def test_requests_after_the_stop_button_are_always_waited_for_where_one_of_them_
 
 def test_an_answer_that_went_on_after_its_stop_button_ends_the_trust_in_what_follows_it() -> None:
     known = Experience(trails=3)
-    known.went_on(9.0, 20.0, signed=True)
+    known.learn_continuation(9.0, 20.0, signed=True)
     assert play(known, stored(24.0)) == pytest.approx([24.3], abs=0.15)
 
 
@@ -354,7 +354,7 @@ def test_a_sign_that_sticks_now_and_then_is_neither_trusted_for_ever_nor_given_u
 
 def finished(known: Experience, *signs: str) -> None:
     """An answer with these signs, whole after 2 s."""
-    known.finished(signs, dict.fromkeys(signs, 0.2), signs, 0.5, 2.0)
+    known.learn_answer(signs, dict.fromkeys(signs, 0.2), signs, 0.5, 2.0)
 
 
 def test_what_ended_with_one_answer_is_kept_beside_what_ended_with_others() -> None:
@@ -380,11 +380,11 @@ def waits(known: Experience, *turns: Simulated) -> list[float]:
         sample = page.sample(found[0])
         if sample.last_change == pytest.approx(page.writes[-1]):
             assert sample.began is not None
-            lasted = completion.lasted(sample)
-            known.finished(sample.ended.keys(), sample.came, lasted, sample.began, sample.last_change)
-            known.put_in(completion.put_in_after(sample), 20.0)
+            lasted = completion.lasting_signs(sample)
+            known.learn_answer(sample.ended.keys(), sample.came, lasted, sample.began, sample.last_change)
+            known.learn_addition(completion.pause_before_addition(sample), 20.0)
             if not lasted:
-                known.paused(completion.paused(sample), 4.0, 20.0)
+                known.learn_pause(completion.longest_pause(sample), 4.0, 20.0)
         extra.append(round(found[0] - page.writes[-1], 1))
     return extra
 
@@ -449,7 +449,7 @@ document.querySelector("form").onsubmit = async (event) => {
 
 
 async def said_on(browser: Browser, url: str, manners: Manners, known: Experience) -> Said:
-    window = await browser.sitting(BrowserSettings())
+    window = await browser.open_window(BrowserSettings())
     try:
         chat = Chat(window, site_of({}), manners, known)
         await chat.open(url)
@@ -481,22 +481,22 @@ async def test_a_page_that_is_never_done_and_shows_nothing_else_is_unfinished_ev
 
 def test_what_a_page_paints_late_because_it_could_not_run_still_goes_with_the_sign_before_it() -> None:
     sample = Simulated([0.5, 0.6, 1.9], [("stop", 0.1, 0.7)]).sample(3.0)
-    assert Completion().lasted(sample) == {}
-    assert Completion().lasted(replace(sample, stalls=((0.9, 0.8),))) == {"stop": 0.7}
+    assert Completion().lasting_signs(sample) == {}
+    assert Completion().lasting_signs(replace(sample, stalls=((0.9, 0.8),))) == {"stop": 0.7}
     # That it could not run before says nothing about a pause in which it could.
-    assert Completion().lasted(replace(sample, stalls=((0.9, 2.0), (0.3, 0.2)))) == {}
+    assert Completion().lasting_signs(replace(sample, stalls=((0.9, 2.0), (0.3, 0.2)))) == {}
     # A page that stands still for long makes no sign of what ended long before.
     sample = Simulated([0.5, 0.6, 5.0], [("stop", 0.1, 0.7)]).sample(9.0)
-    assert Completion().lasted(replace(sample, stalls=((60.0, 0.6),))) == {}
+    assert Completion().lasting_signs(replace(sample, stalls=((60.0, 0.6),))) == {}
 
 
 @pytest.mark.parametrize("dots", ["hint", "progress", "animation"])
 def test_a_request_is_no_sign_of_the_end_of_what_comes_after_somebody_was_still_said_to_write(dots: str) -> None:
     page = Simulated([0.6], [("network", 0.0, 0.3), (dots, 0.1, 0.6)])
-    assert Completion().lasted(page.sample(2.0)) == {}
+    assert Completion().lasting_signs(page.sample(2.0)) == {}
     # What is drawn as soon as it has come is drawn in the place of the dots.
     page = Simulated([0.35], [("network", 0.0, 0.3), (dots, 0.1, 0.35)])
-    assert Completion().lasted(page.sample(2.0)) == {"network": 0.3}
+    assert Completion().lasting_signs(page.sample(2.0)) == {"network": 0.3}
 
 
 def test_the_first_two_answers_of_a_new_site_are_given_time_for_what_is_put_in_after_it() -> None:
@@ -525,12 +525,12 @@ def test_what_is_put_in_after_the_first_answer_is_waited_for_after_all_the_other
 
 def test_where_something_was_put_in_after_an_answer_the_next_ones_are_given_half_as_long_again() -> None:
     known = Experience()
-    known.went_on(2.0, 20.0, signed=True)
+    known.learn_continuation(2.0, 20.0, signed=True)
     assert (known.after, known.alone, known.in_vain) == (3.0, 0.0, 0)
     assert waits(known, Simulated([0.5, 0.6], [("network", 0.0, 0.6)])) == [pytest.approx(3.0, abs=0.1)]
-    known.went_on(2.5, 20.0, signed=True)
+    known.learn_continuation(2.5, 20.0, signed=True)
     assert (known.after, known.in_vain) == (3.75, 0), "it came sooner than is waited for now"
-    known.went_on(30.0, 20.0, signed=True)
+    known.learn_continuation(30.0, 20.0, signed=True)
     assert (known.after, known.in_vain) == (20.0, 1)
 
 
@@ -570,13 +570,13 @@ async def test_a_sign_that_went_while_the_page_could_not_run_went_with_the_text(
 async def test_requests_and_text_are_on_one_clock_however_late_the_word_of_the_sending_comes(
     browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent = Frame.sent
+    sent = Frame.mark_sent
 
     async def late(frame: Frame) -> None:
         await sent(frame)
         await asyncio.sleep(1.5)  # a busy machine: the page has long counted the turn as sent
 
-    monkeypatch.setattr(Frame, "sent", late)
+    monkeypatch.setattr(Frame, "mark_sent", late)
     answer = {"/": ANSWERED.replace("WORK", FETCHED), "/answer": "It ends here."}
     async with pages(answer) as server:
         said = await said_on(browser, server.url, Manners(), Experience())

@@ -44,7 +44,7 @@ def awaited(
 
     async def answer() -> Awaited:
         place = page.place
-        await page.frame.sent()
+        await page.frame.mark_sent()
         page.mark()
         page.take()
         return await Waiting(
@@ -229,7 +229,7 @@ def test_a_bubble_without_words_is_no_empty_answer_where_a_web_socket_has_gone()
 
     def marked() -> None:
         mark()
-        page.traffic.closed_socket("socket")
+        page.traffic.note_socket_end("socket")
 
     page.mark = marked  # type: ignore[method-assign]
     assert awaited(page).why == "no-reply"
@@ -242,7 +242,7 @@ def test_a_page_that_shows_a_firm_sign_is_not_silent() -> None:
 
 
 def over_a_socket(page: ScriptedPage) -> ScriptedPage:
-    page.traffic.used_socket("socket")
+    page.traffic.note_frame("socket")
     return page
 
 
@@ -461,7 +461,7 @@ def test_a_page_that_keeps_a_stream_of_events_open_has_opened_once_the_stream_ha
 def test_a_web_socket_gets_half_a_second_and_half_as_much_again_as_its_servers_lag(lag: float) -> None:
     page = ScriptedPage()
     page.traffic.lag = lag
-    page.traffic.opened_socket("socket")
+    page.traffic.note_socket("socket")
     opened(page)
     assert page.time.seconds == about(max(0.4, 0.5 + 1.5 * lag))
 
@@ -485,12 +485,12 @@ def test_what_a_page_first_says_over_its_web_socket_is_waited_for_until_it_is_an
     async def wire() -> None:
         for at, what in frames:
             await page.clock.sleep(at - page.time.seconds)
-            page.traffic.used_socket("socket")
+            page.traffic.note_frame("socket")
             if what == "came":
-                page.traffic.received_frame(9)
+                page.traffic.note_received_frame(9)
 
     async def opening() -> None:
-        page.traffic.opened_socket("socket")
+        page.traffic.note_socket("socket")
         talking = asyncio.create_task(wire())
         await Opening(page.window, site_of({})).place(200, 60)
         talking.cancel()

@@ -47,7 +47,7 @@ WHOLE = "This is the beginning. And this is the rest of it."
 @asynccontextmanager
 async def chatting(browser: Browser, known: Experience, page: str = CHAT) -> AsyncIterator[Chat]:
     async with pages({"/": page}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         try:
             chat = Chat(window, site_of({}), MANNERS, known)
             await chat.open(server.url)
@@ -111,7 +111,7 @@ async def test_an_answer_that_was_only_put_up_until_another_came_is_named_and_no
 ) -> None:
     known = Experience()
     async with pages({"/": ASKED}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         try:
             chat = Chat(window, site_of({}), MANNERS, known)
             await chat.open(server.url)
@@ -133,11 +133,13 @@ async def test_words_that_another_answer_has_replaced_before_are_waited_on_and_n
     browser: Browser,
 ) -> None:
     known = Experience()
-    known.changed(STAND_IN, Later("The ferry leaves.", False, 0.5, True, Change(("please",), ("ferry",))), 1.0, 2.0)
+    known.learn_change(
+        STAND_IN, Later("The ferry leaves.", False, 0.5, True, Change(("please",), ("ferry",))), 1.0, 2.0
+    )
     late = ASKED.replace('</div>"), 50)', '</div>"), 50); setTimeout(() => later(), 1900)')
     late = late.replace("let late", "let later = () => {}, late")
     async with pages({"/": late}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         try:
             chat = Chat(window, site_of({}), replace(MANNERS, patience=Patience(alone=0.4, most=1.0)), known)
             await chat.open(server.url)
@@ -203,14 +205,14 @@ async def test_an_answer_that_says_more_than_it_did_has_gone_on_and_any_other_ch
     now: str, grown: bool | None
 ) -> None:
     taken = taken_from(page("It is so."))
-    for later in (taken.again(page(now)), taken.later(page(now, after=AFTER))):
+    for later in (taken.read_again(page(now)), taken.read_later(page(now, after=AFTER))):
         assert (later and later.grown) == grown
         assert later is None or later.text == read_turn(page(now), "How?").text
 
 
 async def test_another_bubble_that_came_after_an_answer_is_part_of_it_before_more_is_said() -> None:
     more = '<div h-id="5" class="bot" h-born="1400" h-said="1500"><p h-id="6">And more.</p></div>'
-    later = taken_from(page("It is so.")).again(page("It is so.", after=more))
+    later = taken_from(page("It is so.")).read_again(page("It is so.", after=more))
     assert later is not None
     assert (later.text, later.grown, later.ago) == ("It is so.\n\nAnd more.", True, 0.5)
 
@@ -221,7 +223,7 @@ async def test_a_bubble_that_came_while_the_next_turn_was_typed_belongs_to_the_o
 ) -> None:
     more = f'<div h-id="5" class="{made}"><p h-id="6">And more.</p></div>'
     now = page("It is so.", after=more + AFTER)
-    later = taken_from(page("It is so.")).later(now, read_turn(now, "And?").echo)
+    later = taken_from(page("It is so.")).read_later(now, read_turn(now, "And?").echo)
     assert (later and later.grown) == grown
     assert later is None or later.text == "It is so.\n\nAnd more."
 
@@ -238,7 +240,7 @@ async def test_the_name_over_the_next_words_of_the_user_is_no_bubble_of_the_answ
     before, now = listed(*rows[:2]), listed(*rows)
     taken = Taken("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so."
-    assert taken.later(now, read_turn(now, "And?").echo) is None
+    assert taken.read_later(now, read_turn(now, "And?").echo) is None
 
 
 BUBBLES = (
@@ -266,12 +268,12 @@ async def test_a_bubble_that_is_no_longer_there_was_no_answer(now: str, replaced
     taken = Taken("How?", before, read_turn(before, "How?"), Habits())
     assert taken.turn.text == "It is so.\n\nAnna **is** looking it up."
     page = snapshot(f'<main role="log">{now}{AFTER}{NEXT}</main>{COMPOSER}')
-    later = taken.later(page, read_turn(page, "And?").echo)
+    later = taken.read_later(page, read_turn(page, "And?").echo)
     assert (later and later.replaced) == replaced
 
 
 async def test_an_answer_whose_elements_have_left_the_page_is_not_held_to_others() -> None:
-    assert taken_from(page("It is so.")).later(snapshot(f'<main role="log">{AFTER}</main>{COMPOSER}')) is None
+    assert taken_from(page("It is so.")).read_later(snapshot(f'<main role="log">{AFTER}</main>{COMPOSER}')) is None
 
 
 @pytest.mark.parametrize(

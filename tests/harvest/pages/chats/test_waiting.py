@@ -48,7 +48,7 @@ async def test_what_a_page_becomes_before_it_is_first_looked_at_is_no_answer(
 
     monkeypatch.setattr(Part, "click", slow)
     async with pages({"/": SWEPT.replace("SWEEP", sweep)}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         chat = Chat(window, site_of({}), Manners(), Experience())
         await chat.open(server.url)
         with pytest.raises(Unanswered, match="page-reloaded"):
@@ -93,7 +93,7 @@ async def test_a_short_answer_in_a_bubble_that_was_there_before_its_words_is_tol
 
     found = []
     async with pages({"/": EMPTIES}, answer) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         chat = Chat(window, site_of({}), Manners(), Experience())
         await chat.open(server.url)
         for turn in range(5):

@@ -391,7 +391,7 @@ async def _seen() -> Seen:
     paths = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate(content.values())}
     found, turns = {}, {}
     async with browsing() as browser, pages(paths) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         for path, name in zip(paths, content):
             await window.goto(server.url.rstrip("/") + path)
             found[name] = await window.frames()[0].look()
@@ -407,7 +407,7 @@ async def _seen() -> Seen:
             )
             composer = next(node for node in (await frame.look()).walk() if node.tag == "textarea")
             await frame.arm(composer.id)
-            await frame.sent()
+            await frame.mark_sent()
             html = f'<div class="message user">{SAID}</div>{turn.html}'
             await run(frame, "html => document.querySelector('.log').insertAdjacentHTML('beforeend', html)", html)
             if turn.script:

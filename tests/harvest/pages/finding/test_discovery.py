@@ -162,7 +162,7 @@ async def _looks(content: dict[str, str]) -> dict[str, Page]:
     paths = {f"/{number}": f"<!doctype html><body>{STYLE}{html}" for number, html in enumerate(content.values())}
     frames = "".join(f'<iframe src="{path}" style="width:1280px;height:800px;border:0"></iframe>' for path in paths)
     async with browsing() as browser, pages({**paths, "/": frames}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         await window.goto(server.url)
         found = {urlsplit(frame.url).path: await frame.look() for frame in window.frames()}
         await window.close()
@@ -289,7 +289,7 @@ def test_words_are_whole_where_a_script_has_spaces_and_anywhere_where_it_has_non
     assert SEND.is_all("  Send! ")
     assert not SEND.is_all("Send feedback")
     assert "Nachrichten schreiben" in TALK
-    assert NEW_CHAT.found("Start a NEW CHAT here") == "Start a NEW CHAT"
+    assert NEW_CHAT.find("Start a NEW CHAT here") == "Start a NEW CHAT"
 
 
 def test_the_words_of_a_name_are_told_apart_and_states_are_none() -> None:

@@ -69,7 +69,7 @@ async def _seen() -> dict[str, Page]:
     paths = {f"/{number}": f"<!doctype html><body>{html}" for number, html in enumerate(content.values())}
     found = {}
     async with browsing() as browser, pages(paths) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         for path, name in zip(paths, content):
             await window.goto(server.url.rstrip("/") + path)
             found[name] = await window.frames()[0].look()

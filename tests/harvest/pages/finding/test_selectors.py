@@ -42,7 +42,7 @@ def seen() -> tuple[Page, dict[str, list[int]]]:
 
 async def _seen() -> tuple[Page, dict[str, list[int]]]:
     async with browsing() as browser, pages({"/": WIDGET}) as server:
-        window = await browser.sitting(BrowserSettings())
+        window = await browser.open_window(BrowserSettings())
         await window.goto(server.url)
         frame = window.frames()[0]
         page = await frame.look()
