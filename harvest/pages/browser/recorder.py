@@ -9,7 +9,6 @@ whole. Workers and frames of other sites have sessions of their own, whose messa
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import itertools
 import json
@@ -179,7 +178,7 @@ class _Listener:
     def _put_data(self, body: Body, encoded: str, *, first: bool = False) -> None:
         try:
             data = base64.b64decode(encoded)
-        except (binascii.Error, ValueError):
+        except ValueError:
             return
         if data and self._recorder.has_room(len(data), sum(len(chunk) for _, chunk in body.chunks)):
             at = body.chunks[0][0] if first and body.chunks else min(self._now(), body.ended or self._now())
@@ -220,7 +219,7 @@ class _Listener:
         if frame.get("opcode") == _BINARY:
             try:
                 data = base64.b64decode(data)
-            except (binascii.Error, ValueError):
+            except ValueError:
                 return
         if frame.get("opcode") in (_TEXT, _BINARY):
             self._keep_message(self._addresses.get(told["requestId"], ""), "socket", data)

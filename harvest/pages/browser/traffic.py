@@ -35,13 +35,12 @@ _HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half tim
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request. at: seconds since the mark. background: it was under way at the mark, or repeats one that was."""
+    """A request. at: seconds since the mark."""
 
     method: str
     url: str
     kind: str
     at: float
-    background: bool = False
 
 
 @dataclass(frozen=True, slots=True)

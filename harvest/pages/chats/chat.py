@@ -340,23 +340,7 @@ class Chat:
                 "still in the box, and nothing shows whether it was accepted",
             }[why]
             raise Unanswered(why, detail)
-        began = sample.last_change if sample.began is None else sample.began
-        self._experience.learn_answer(
-            sample.ended.keys() - sample.now,
-            sample.came,
-            lasted,
-            began,
-            self._completion.ran_until(sample),
-            unclear=self._completion.unclear_signs(sample) - lasted.keys(),
-        )
-        waited = sample.quiet >= self._manners.patience.stuck
-        self._experience.asks_on = self._experience.asks_on or (sample.asking and waited)
-        self._experience.stayed |= self._completion.outlasting_signs(sample)
-        self._experience.trails += self._completion.has_trail(sample)
-        self._experience.learn_addition(self._completion.pause_before_addition(sample), self._manners.patience.most)
-        if not lasted:
-            patience = self._manners.patience
-            self._experience.learn_pause(self._completion.longest_pause(sample), patience.alone, patience.most)
+        self._completion.learn(sample)
 
     async def _is_still_typed(self, sent: Sent) -> bool:
         part = await self.place.frame.node(self.place.composer)

@@ -140,18 +140,32 @@ class Completion:
         """The signs that have gone and were there to the end of the text, with the time they were last there."""
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
+    def learn(self, sample: Sample) -> None:
+        """Teach `known` what a complete answer showed; `sample` is its last one."""
+        known, patience, lasted = self.known, self.patience, self.lasting_signs(sample)
+        # Time in which the page could not run, and show no sign, does not count.
+        ran = sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)
+        began = sample.last_change if sample.began is None else sample.began
+        unclear = self.unclear_signs(sample) - lasted.keys()
+        known.learn_answer(sample.ended.keys() - sample.now, sample.came, lasted, began, ran, unclear=unclear)
+        known.asks_on = known.asks_on or (sample.asking and sample.quiet >= patience.stuck)
+        if FIRM & self.lasting_signs(sample).keys():
+            # Loose signs that ended long after the text that a firm sign showed to be complete.
+            late = sample.last_change + patience.alone
+            ended = {sign for sign, end in sample.ended.items() if end > late}
+            known.stayed |= ended & LOOSE - sample.now
+        known.trails += self.has_trail(sample)
+        known.learn_addition(self.pause_before_addition(sample), patience.most)
+        if not lasted:
+            known.learn_pause(self.longest_pause(sample), patience.alone, patience.most)
+
     def unclear_signs(self, sample: Sample) -> set[str]:
-        """The loose signs that went when the first word of an answer came that was also the last."""
+        """The loose signs that ended with the first word of an answer, if no other word came after it."""
         return {
             sign
             for sign, end in sample.ended.items()
             if self._made_way(sample, sign, end) and all(gap <= self.patience.slack for gap in _gaps_after(sample, end))
         }
-
-    def ran_until(self, sample: Sample) -> float:
-        """When the last word came, without the time before it in which the page could not run and could show no
-        sign."""
-        return sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)
 
     def pause_before_addition(self, sample: Sample) -> float:
         """The longest pause in seconds after which the answer still grew although a firm sign that accompanied its
@@ -165,13 +179,6 @@ class Completion:
         """The longest pause in seconds between two words of the answer; 0 if there was none."""
         began = math.inf if sample.began is None else sample.began
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
-
-    def outlasting_signs(self, sample: Sample) -> set[str]:
-        """The loose signs that ended long after the text that a firm sign showed to be complete."""
-        if not FIRM & self.lasting_signs(sample).keys():
-            return set()
-        late = sample.last_change + self.patience.alone
-        return {sign for sign, end in sample.ended.items() if sign in LOOSE and sign not in sample.now and end > late}
 
     def has_trail(self, sample: Sample) -> bool:
         """True if requests or loose signs outlasted, by more than `alone` seconds, a trusted sign that was there to the

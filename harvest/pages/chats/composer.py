@@ -96,14 +96,15 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
 async def _ways(place: Place, text: str) -> list[Way]:
     """The ways to type, the most likely first. Keys come last: editors act on them, and Shift+Enter may send."""
     lines = "\n" in text.strip()
+    type_keys = partial(_put_lines, typed=True)
     match await (await composer_of(place)).make():
         case "form":
-            return [_fill_box, _put_at_once, *(() if lines else [_type_keys])]
+            return [_fill_box, _put_at_once, *(() if lines else [type_keys])]
         case "plain":
             # Text inserted with its line breaks would be split into elements that few pages join again.
-            return [*([_insert_lines] if lines else ()), _fill_box, _insert_with_keys, _type_keys]
+            return [*([_insert_lines] if lines else ()), _fill_box, _put_lines, type_keys]
         case _:
-            return [_fill_box, _insert_with_keys, partial(_put_at_once, paste=True), _type_keys]
+            return [_fill_box, _put_lines, partial(_put_at_once, paste=True), type_keys]
 
 
 async def _fill_box(place: Place, text: str) -> None:
@@ -125,38 +126,29 @@ async def _insert_lines(place: Place, text: str) -> None:
             await part.insert(line)
 
 
-async def _insert_with_keys(place: Place, text: str) -> None:
-    """Insert the text line by line, so that no line ends in something that an editor's rule would change."""
+async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
+    """Type or insert the text line by line, with a key between the lines. A letter is added to each inserted line and
+    deleted again, so that it does not end in something that an editor's rule would change."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:
-            part = await _new_line(place, first=number == 1)
-        if line:
+            part = await composer_of(place)
+            before = await part.value() if number == 1 else ""
+            await part.press("Shift+Enter")
+            part = await composer_of(place)
+            if before.strip() and not still_holds(await part.value(), before):
+                detail = f"Shift+Enter sent {before[:80]!r}, which is only a part of the user turn"
+                raise Unanswered("sent-in-parts", detail)
+        if typed:
+            await part.type(line)
+        elif line:
             await part.insert(f"{line}x")
             part = await composer_of(place)
             await part.press("Backspace")
-
-
-async def _type_keys(place: Place, text: str) -> None:
-    part = await _clear_box(place)
-    for number, line in enumerate(text.split("\n")):
-        if number:
-            part = await _new_line(place, first=number == 1)
-        await part.type(line)
 
 
 async def _clear_box(place: Place) -> Part:
     await (await composer_of(place)).clear()
     part = await composer_of(place)
     await part.focus()
-    return part
-
-
-async def _new_line(place: Place, *, first: bool) -> Part:
-    part = await composer_of(place)
-    before = await part.value() if first else ""
-    await part.press("Shift+Enter")
-    part = await composer_of(place)
-    if before.strip() and not still_holds(await part.value(), before):
-        raise Unanswered("sent-in-parts", f"Shift+Enter sent {before[:80]!r}, which is only a part of the user turn")
     return part

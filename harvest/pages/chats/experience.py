@@ -145,8 +145,8 @@ class Experience:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that the answer `said` went on, or was replaced, after it had been considered complete; the rest as in
-        `went_on`."""
+        """Learn that the answer `said` went on, or was replaced, after it had been considered complete; the other
+        arguments are those of `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))

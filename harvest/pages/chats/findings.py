@@ -179,7 +179,7 @@ async def _reads_the_same(talk: Exchange, message: str, field: str, selector: st
 
 
 def raise_certainty(score: float) -> float:
-    """The certainty of something that was likely with this score and then worked."""
+    """Return the certainty of a finding with this score once it has worked."""
     return min(0.99, 1 - (1 - score) * _AFTER_USE)
 
 

@@ -34,8 +34,8 @@ class Later:
     """A changed answer.
 
     text: as it is read now. grown: all that it said before is still there, and more. replaced: some words were
-    exchanged for others, or a whole bubble has gone. ago: at least so many seconds before the page was read its last
-    piece came; None if the page has no dates.
+    exchanged for others, or a whole bubble has gone. ago: seconds since its last piece came, at least; None if the page
+    has no dates.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Taken:
     heard: float | None = None
 
     def read_again(self, page: Page) -> Later | None:
-        """Read the answer on the page before anything else is said. Returns None if it is the same."""
+        """Read the answer again before anything else is said. Returns None if it is unchanged."""
         turn = read_turn(page, self.said, habits=self.habits, before=self.before, heard=self.heard)
         gone = self._find_gone(page)
         text = (turn.doubtful or turn).text
@@ -80,8 +80,8 @@ class Taken:
         return _compare(self.turn.text, text, page, turn.bubbles, replaceable=not same)
 
     def read_later(self, page: Page, echo: Node | None = None) -> Later | None:
-        """Read the answer on a page on which more was said since, at `echo`. Returns None if it is the same, or if its
-        elements have left the page together with the words that they answer, or were rebuilt."""
+        """Read the answer on a page where more was said since, at `echo`. Returns None if it is unchanged, or if its
+        elements were rebuilt or have left the page together with the user's words."""
         numbers = [bubble.id for bubble in self.turn.bubbles]
         if not numbers or not all(number in self.page.by_id for number in numbers):
             return None

@@ -205,8 +205,8 @@ class Waiting:
         return failed or spoken or not self._window.traffic.listening
 
     def _is_filled(self, sample: Sample) -> bool:
-        """True if what may only be a state of the user's bubble is the answer: it came after that bubble, or into a
-        place kept for it, with the request that brought it, and nothing else can bring an answer."""
+        """True if a text that may only be a status in the user's bubble is the answer: it came after that bubble, or
+        into a place kept for it, with the request that brought it, and nothing else can bring an answer."""
         turn = self._doubtful
         if turn is None or turn.began is None or turn.announced or sample.quiet < _FILLED:
             return False

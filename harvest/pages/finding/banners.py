@@ -7,7 +7,7 @@ there is no other.
 from collections.abc import Iterator
 
 from harvest.pages.finding.blocker import Blocker, covers, overlap
-from harvest.pages.finding.discovery import find_composer
+from harvest.pages.finding.discovery import possible_composers
 from harvest.pages.finding.labels import code_of, is_button, labels_of, role_of
 from harvest.pages.finding.notices import (
     ACCEPT,
@@ -25,12 +25,10 @@ from harvest.pages.finding.wordings import Wording, words
 from harvest.pages.reading.page import Node, Page
 
 _DIALOG_CODE = words("modal popup lightbox interstitial dialog overlay")
-_CONSENT_CODE = words(
-    """
+_CONSENT_CODE = words("""
     consent cookie cookies gdpr cmp onetrust cookiebot didomi usercentrics quantcast truste klaro osano iubenda termly
     complianz borlabs sourcepoint cky ccpa
-    """
-)
+""")
 _CROSSES = frozenset("×✕✖╳xX⨯✗")
 _SETTINGS = Wording("""
 settings | preferences | manage* | customi* | options | more | learn more | details | policy | notice | vendors |
@@ -50,8 +48,7 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     Returns None if nothing covers it, or if the window only contains the chat itself. over: the page is in a frame that
     covers another one, in which the chat is.
     """
-    boxes = [one.node for one in find_composer(page) if one.score >= 0.25]
-    composer = boxes[0] if boxes else None
+    composer = next(iter(possible_composers(page)), None)
     for region in _consents(page, composer):
         choices = _choices(page, region, _ANSWERS)
         if choices:
@@ -162,7 +159,7 @@ def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
 
 def windows(page: Page) -> Iterator[Node]:
     """Yield the windows over the chat, and other elements that cover half of the page and the box to type in."""
-    composer = next((one.node for one in find_composer(page) if one.score >= 0.25), None)
+    composer = next(iter(possible_composers(page)), None)
     for region in dialogs(page):
         if composer is None or (not composer.within(region) and _covers_chat(page, region, composer)):
             yield region

@@ -93,13 +93,11 @@ def _weigh_send(page: Page, node: Node, row: _Row, form: Node | None, *, alone: 
     return scales.candidate()
 
 
-_OTHER_CODE = words(
-    """
+_OTHER_CODE = words("""
     attach attachment upload file mic microphone voice record recorder audio speech emoji settings clear reset
     delete stop cancel camera image photo plus tools model close menu dictate dictation paperclip clip
     suggestion
-    """
-)
+""")
 
 
 _SEND_CODE = words("send submit sender submitter")

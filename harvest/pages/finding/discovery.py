@@ -12,27 +12,20 @@ from harvest.pages.reading.page import Node, Page, collapse_spaces
 
 _TYPED = frozenset({"", "text", "search"})
 _FILLED = frozenset({"email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week"})
-_EDITORS = words(
-    """
-    prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco
-    """
-)
+_EDITORS = words("prosemirror lexical quill ql slate tiptap codemirror cm draft ck trix medium tinymce monaco")
 _TALK_CODE = words("prompt chat composer message msg question ask conversation assistant bot reply textarea")
-_NO_TALK_CODE = words(
-    """
+_NO_TALK_CODE = words("""
     search filter email mail newsletter subscribe comment feedback coupon promo address username login signin
     password phone subject rename title tag tags review url settings system temperature find
-    """
-)
-_LOG_CODE = words(
-    """
+""")
+_LOG_CODE = words("""
     messages message chat conversation thread transcript history dialogue dialog bubble bubbles log turn turns
-    """
-)
+""")
 _ASIDE = frozenset({"nav", "aside"})
 _ASIDE_ROLES = frozenset({"navigation", "complementary", "search", "banner", "menu", "toolbar"})
 _NAME = Wording("name")  # with more words it may be the name of a thing
 _QUESTION = 300  # characters of a form that asks one question
+_POSSIBLE = 0.25  # score from which a box may be the composer
 _NEAR = 8  # ancestors of an element that count as its surroundings
 
 
@@ -65,6 +58,11 @@ def find_composer(page: Page) -> list[Candidate]:
             weighed = Candidate(node, round(weighed.score / 2.1, 3), why)
         found.append(weighed)
     return sorted(found, key=lambda one: -one.score)
+
+
+def possible_composers(page: Page) -> list[Node]:
+    """The text boxes that may be the composer, the most likely first."""
+    return [one.node for one in find_composer(page) if one.score >= _POSSIBLE]
 
 
 def _is_typed_into(node: Node) -> bool:

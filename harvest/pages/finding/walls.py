@@ -7,7 +7,7 @@ import re
 
 from harvest.pages.finding.banners import asks_to_sign_in, closes, dialogs, windows
 from harvest.pages.finding.blocker import Blocker, came_since, covers, inside_code
-from harvest.pages.finding.discovery import find_composer
+from harvest.pages.finding.discovery import find_composer, possible_composers
 from harvest.pages.finding.labels import role_of
 from harvest.pages.finding.notices import COOKIES, HUMAN, MAINTENANCE, RATE_LIMIT, SIGN_IN_FIRST, human_check
 from harvest.pages.finding.weighing import nodes_around
@@ -47,7 +47,7 @@ def find_wall(
         )
     if (closed := _closed_off(page, since)) is not None:
         return closed
-    if any(one.score >= 0.25 for one in find_composer(page)):
+    if possible_composers(page):
         return None
     if (asks := _captcha(page) or _login(page)) is not None:
         return asks
@@ -114,7 +114,7 @@ def _in_place(page: Page, echo: Node | None) -> Blocker | None:
 
     echo: the user's own words, which may be about that.
     """
-    if any(one.score >= 0.25 for one in find_composer(page)):
+    if possible_composers(page):
         return None
     asking = [
         node

@@ -21,16 +21,7 @@ Kind = Literal["consent", "login", "captcha", "rate-limit", "error", "maintenanc
 KINDS: tuple[str, ...] = ("consent", "login", "captcha", "rate-limit", "error", "maintenance")
 
 _KEY = re.compile(r"(?:(?:control|ctrl|meta|cmd|shift|alt)\+)*(?:enter|return)", re.IGNORECASE)
-_KEY_NAMES = {
-    "control": "Control",
-    "ctrl": "Control",
-    "meta": "Meta",
-    "cmd": "Meta",
-    "shift": "Shift",
-    "alt": "Alt",
-    "enter": "Enter",
-    "return": "Enter",
-}
+_KEY_NAMES = {"ctrl": "Control", "cmd": "Meta", "return": "Enter"}
 _LONGEST_TEXT = 300  # characters of a wording
 _FORMAT = f"`{FORMAT}`; may be omitted inline in an audit"
 _NAME = "a name for people to read; may be omitted inline in an audit"
@@ -181,7 +172,7 @@ class Site(StrictModel):
         """The key that sends, in Playwright's notation (`Control+Enter`); None if there is none, or a button."""
         if self.send is None or not _KEY.fullmatch(self.send):
             return None
-        return "+".join(_KEY_NAMES[part] for part in self.send.lower().split("+"))
+        return "+".join(_KEY_NAMES.get(part, part.capitalize()) for part in self.send.lower().split("+"))
 
     def each_block(self) -> Iterator[tuple[str, Block]]:
         """Yield every entry of `blocked` with its name in `selectors`."""
