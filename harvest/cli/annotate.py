@@ -1,4 +1,4 @@
-"""`harvest annotate`: nuggets and rule scores into a run, sheets for people, and their scores back."""
+"""`harvest annotate`: extract nuggets, score them by rules, and exchange sheets with people who judge."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -72,7 +72,7 @@ from topics.errors import InputError
 )
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
 @click.option("--pairs", type=GivenPath(), metavar="FILE", help="Write a .csv or .jsonl sheet of blind pairs.")
-@click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
+@click.option("--systems", metavar="A,B,...", help="With --pairs: only these [all that were played].")
 @click.option("--import", "filled", type=GivenPath(), metavar="FILE", help="Import a sheet that was filled in.")
 @click.option(
     "--triage", is_flag=True, help="List the turns to look at first, by Harmlessness and Fluency, without their words."
@@ -136,9 +136,9 @@ def command(
 ) -> int:
     """Extract nuggets, score them by rules, and let people judge them.
 
-    Without --serve, --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation and
-    all scores that rules can give, as layers of judgments. Layers are added, never changed: what people scored stays as
-    it is.
+    Without --serve, --export, --import, --extract and --pairs, RUN gets the nuggets of every finished conversation
+    and all scores that rules can give, as layers of judgments. Layers are added and never changed, so people's scores
+    stay as they are.
     """
     if pairs is not None:
         others = (sheet, filled, model, names, version, endpoint, concurrency, tries, nuggets, force, scale, each, once)
@@ -187,7 +187,7 @@ def command(
         raise InputError("--seed goes with --export, --pairs and --serve")
     author = check_author(authors[0]) if len(authors) == 1 else ""
     if filled is not None and not author:
-        raise InputError("it is not known whose scores these are", advice="give --author NAME, once")
+        raise InputError("the author of these scores is missing", advice="give --author NAME, once")
     criteria = load_schema(schema)
     recorded = read(run)
     for sentence in recorded.damage:
@@ -232,7 +232,7 @@ def _extract(
     tries: int,
     keys_in_clear: bool,
 ) -> int:
-    """Nuggets by a model, as a layer; 3 where a conversation is not whole."""
+    """Add a layer of nuggets by a model; return 3 if a conversation is incomplete."""
     from harvest.judging.extraction.endpoint_file import read_extraction_endpoint  # brings httpx
     from harvest.judging.extraction.extracting import account, extract
 

@@ -1,4 +1,4 @@
-"""`--criterion` of `harvest annotate`: the rows to ask people about, or which criteria there are."""
+"""The rows that `harvest annotate --criterion` asks people about, or a list of criteria."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ from topics.errors import InputError
 def asked_criteria(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
-    """As `chosen_rows`. Without names the criteria are listed with their rows, and InputError is raised.
+    """Return rows as `chosen_rows` does. Without names, raise an InputError that lists the criteria and their rows.
 
-    goal: what the rows are for, as in “no criterion was given for the sheet”.
+    goal: the purpose of the rows, as in “no criterion was given for the sheet”.
     """
     if names:
         return chosen_rows(assessed, schema, names, sample, seed)

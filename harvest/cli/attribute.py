@@ -1,4 +1,4 @@
-"""`harvest attribute`: whose change it was that a figure moved between two audits."""
+"""`harvest attribute`: attribute the difference of a figure between two audits to its causes."""
 
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from scoring.notation import parse_all
 @click.argument("before", type=GivenPath())
 @click.argument("after", type=GivenPath())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all in both runs].")
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful].")
+@click.option(
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [%useful S1, ave%useful]."
+)
 @form_options
 def command(
     before: Path,
@@ -25,11 +27,11 @@ def command(
     wanted: tuple[str, ...],
     output: Output,
 ) -> None:
-    """Say whose change it was that a figure moved between two runs.
+    """Attribute the difference between two runs to its causes.
 
-    Splits the difference between BEFORE and AFTER into shares that add up to it: of the system, of the simulated users,
-    of the protocol's rules, of how pages were read, and of topics that are not in both. Contacts no system: kept pages
-    are read again with today's code, and all answers are labelled by both protocols.
+    Splits the difference between BEFORE and AFTER into shares that add up to it: of the system, of the simulated
+    users, of the protocol's rules, of how pages were read, and of topics that only one run has. Contacts no system:
+    stored pages are read again with today's code, and all answers are labelled by both protocols.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     runs = [read(before), read(after)]

@@ -1,8 +1,7 @@
-"""`harvest show --beside A,B`: conversations of two systems beside each other, or a list of where they differ."""
+"""`harvest show --beside A,B`: conversations of two systems side by side, or a list of their differences."""
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -32,9 +31,9 @@ def show_beside(
     as_text: bool,
     as_json: bool,
 ) -> None:
-    """Print the pairs that `given` (`A,B`), topic and trial choose. flipped: those only in which a label differs.
+    """Print the pairs selected by `given` (`A,B`), topic and trial. flipped: only pairs with different labels.
 
-    Whole conversations with a topic, or as_text, or where there is one pair; a list otherwise.
+    Whole conversations are printed for a topic, for a single pair and with as_text; otherwise a list.
     """
     refuse_twice(runs)
     sides = choose_sides(runs, given)
@@ -47,7 +46,19 @@ def show_beside(
     for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
         tell(printable(f"damage: {sentence}", line=True))
     if as_json:
-        click.echo(json.dumps(_document(sides, shown, whole=whole)))
+        trials = [
+            {
+                "topic": one.topic,
+                "trial": one.trial,
+                "flipped": list(one.flipped),
+                "conversations": [
+                    conversation_row(each, whole=whole) if each else None for each in (one.left, one.right)
+                ],
+            }
+            for one in shown
+        ]
+        named = [{"name": side.name, "system": side.system, "run": str(side.run.path)} for side in sides]
+        click.echo(json.dumps({"format": "harvest-beside/1", "sides": named, "trials": trials}))
         return
     console = people_console()
     for one in shown:
@@ -58,19 +69,14 @@ def show_beside(
         else:
             click.echo(pair_line(one, sides))
     if len(chosen) > 1 or flipped:
-        _summarize(chosen, shown, sides, after_list=not whole and bool(shown))
-
-
-def _summarize(
-    chosen: Sequence[ConversationPair], shown: Sequence[ConversationPair], sides: tuple[Side, Side], *, after_list: bool
-) -> None:
-    if after_list:
-        click.echo()
-    both = sum(one.left is not None and one.right is not None for one in chosen)
-    click.echo(f"{len(shown)} shown of {pluralize(len(chosen), 'trial')}; {both} with a valid attempt on both sides")
-    lines = list(summary_lines(list(label_differences(chosen)), sides))
-    for line in lines or ["no turn has a label on both sides"]:
-        click.echo(line)
+        if shown and not whole:
+            click.echo()
+        both = sum(one.left is not None and one.right is not None for one in chosen)
+        counted = pluralize(len(chosen), "trial")
+        click.echo(f"{len(shown)} shown of {counted}; {both} with a valid attempt on both sides")
+        said = list(summary_lines(list(label_differences(chosen)), sides))
+        for sentence in said or ["no turn has a label on both sides"]:
+            click.echo(sentence)
 
 
 def _nothing(
@@ -86,21 +92,3 @@ def _nothing(
     trials = sorted({one.trial for one in every if topic in (None, one.topic)})
     listed = ", ".join(map(str, trials[:8])) + (", …" if len(trials) > 8 else "")
     return InputError(f"neither of {names} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)
-
-
-def _document(sides: tuple[Side, Side], shown: Sequence[ConversationPair], *, whole: bool) -> dict[str, Any]:
-    return {
-        "format": "harvest-beside/1",
-        "sides": [{"name": side.name, "system": side.system, "run": str(side.run.path)} for side in sides],
-        "trials": [
-            {
-                "topic": one.topic,
-                "trial": one.trial,
-                "flipped": list(one.flipped),
-                "conversations": [
-                    conversation_row(each, whole=whole) if each else None for each in (one.left, one.right)
-                ],
-            }
-            for one in shown
-        ],
-    }

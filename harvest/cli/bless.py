@@ -1,6 +1,7 @@
-"""`harvest bless`: say that runs are as they should be, so that later audits are held against them."""
+"""`harvest bless`: make runs the baseline of later audits."""
 
 import getpass
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -29,13 +30,13 @@ from topics.errors import InputError, Place
     metavar="MEASURE",
     help=f"These may raise an alarm, at most {GATED} [ave%useful]; the others are only shown.",
 )
-@click.option("--by", default="", metavar="NAME", help="Who says so [you].")
-@click.option("--replace", is_flag=True, help="Write over an earlier baseline; its history no longer counts.")
+@click.option("--by", default="", metavar="NAME", help="Who blesses the runs [you].")
+@click.option("--replace", is_flag=True, help="Overwrite an earlier baseline; its history no longer counts.")
 def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str, replace: bool) -> None:
     """Make recorded runs the baseline of later audits.
 
-    The file holds counts and content hashes and no text of any conversation, so it can be committed. Four runs at
-    different hours or days show how much audits differ by themselves.
+    The file contains counts and content hashes but no text of any conversation, so it can be committed. Four runs at
+    different hours or days show how much audits vary by themselves.
     """
     other = "give another --out"
     there = out.read_bytes() if out.is_file() else b""
@@ -43,22 +44,19 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
         raise InputError("there is a baseline already", place=Place(str(out)), advice=f"{other}, or --replace")
     check_output_file(out, replace=replace or (out.is_file() and not there), ours=is_baseline, other=other)
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
-    found = bless([read(run) for run in runs], measures=measures, by=by or _me(), at=stamp(REAL_CLOCK.now()))
+    if not by:
+        # A container may have no name for who runs it.
+        with suppress(KeyError, OSError):
+            by = getpass.getuser()
+    found = bless([read(run) for run in runs], measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
     with shared_file(out) as file:
         # Two people may bless at a time: what one of them has not seen is not replaced by what they think is right.
         if file.data != there:
             raise InputError(
-                "while these runs were read, somebody else wrote this file, and it was left as it is",
+                "somebody else wrote this file while the runs were read, so it was left as it is",
                 place=Place(str(out)),
                 advice=f"look at what is in it; then {other}, or --replace",
             )
         file.replace(found.text().encode())
     watched = ", ".join(found.gated)
     tell(f"wrote {out}: {pluralize(len(runs), 'run')}, {', '.join(found.systems)}; watched: {watched}")
-
-
-def _me() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may have no name for who runs it
-        return ""

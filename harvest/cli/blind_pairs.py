@@ -30,7 +30,7 @@ _SHORT = 2
 def write_blind_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> None:
-    """A sheet of blind pairs, and its key beside it. most: of each two systems."""
+    """Write a sheet of blind pairs, and its key beside it. most: pairs of every two systems."""
     sheet_ending(sheet)
     _refuse_existing(sheet, key_file(sheet))
     _write(sheet, _draw(runs, systems, topics, most, seed), seed)
@@ -46,8 +46,8 @@ def serve_blind_pairs(
     people: Sequence[str],
     port: int,
 ) -> None:
-    """The pairs on the page. The sheet and its key are written where they are not there; otherwise they must be of
-    these very pairs.
+    """Show the pairs on a page. The sheet and its key are written if they do not exist; otherwise they must be of the
+    same pairs.
     """
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
@@ -65,8 +65,9 @@ def serve_blind_pairs(
 def drawn_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
-    """The pairs of a sheet. The sheet and its key are written where they are not there; otherwise they must be of these
-    very pairs."""
+    """Return the pairs of a sheet. The sheet and its key are written if they do not exist; otherwise they must be of
+    the same pairs.
+    """
     return _drawn_once(runs, sheet, systems, topics, most, seed).blind
 
 
@@ -117,7 +118,7 @@ def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most
     sides = all_sides(recorded, names)
     if len(sides) < 2:
         raise InputError(
-            f"a pair takes two systems, and here is {len(sides)}",
+            f"a pair needs two systems, and the number here is {len(sides)}",
             advice="give a run of several systems, or several runs",
         )
     known = {one.key.topic for run in recorded for one in run.finished}
@@ -141,7 +142,8 @@ def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
     write_export(kept, key.text().encode())
     count = write_pairs(blind, sheet)
     telling = {side.system for side in sides if len(side.system) > _SHORT}
-    told = sum(any(_has_system_name(name, text) for name in telling for text in pair) for pair in shown)
+    names = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in telling]
+    told = sum(any(name.search(text) for name in names for text in pair) for pair in shown)
     tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")
     tell(f"which system stands where is in {kept}: keep it from those who judge")
     click.echo(f"then: harvest preferences SHEET... --key {kept}", err=True)
@@ -153,7 +155,3 @@ def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
             f"{pluralize(cut, 'conversation')} longer than {LONGEST_CELL:,} characters: a spreadsheet will cut them; "
             "take a .jsonl sheet"
         )
-
-
-def _has_system_name(name: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) is not None

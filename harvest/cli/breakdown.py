@@ -1,4 +1,4 @@
-"""`harvest breakdown`: train a detector of breakdown, detect, and see how good predictions are beside baselines."""
+"""`harvest breakdown`: train a breakdown detector, predict, and evaluate predictions beside baselines."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,9 +92,10 @@ def evaluate(
 ) -> None:
     """Evaluate predictions of breakdown against the labels of annotators.
 
-    FILE... takes annotations and predictions together (their contents show which is which), or folders of such files; a
-    JSONL line may hold both. Every JSONL file or folder of predictions is one submission. Where annotated dialogues
-    have their words, the detector's own predictions are compared, too; without any, the baselines are printed.
+    FILE... can be annotations and predictions, which are told apart by their content, or folders of such files; a
+    line of JSONL may have both. Every JSONL file or folder of predictions is one submission. If annotated dialogues
+    have their words, the detector's own predictions are compared, too; without any predictions, the baselines are
+    printed.
     """
     material = read_breakdown_files(files, counts=counts)
     material = detected(material, files, counts, detector, held_out if cross_validate else None, seed)

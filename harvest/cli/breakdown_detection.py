@@ -1,4 +1,4 @@
-"""`harvest breakdown train` and `predict`, and the detector among the predictions that `eval` compares."""
+"""`harvest breakdown train` and `predict`, and the detector's predictions for `eval`."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _SHOWN = 5  # features behind each prediction
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=GivenPath())
-@click.option("--out", required=True, metavar="FILE", type=GivenPath(), help="Where the detector goes.")
+@click.option("--out", required=True, metavar="FILE", type=GivenPath(), help="Write the detector here.")
 @click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
 @click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of what each tree sees.")
@@ -48,8 +48,8 @@ _SHOWN = 5  # features behind each prediction
 def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
 
-    FILE... are dialogues of DBDC with words and annotations, or folders of them. The same data and seed give the same
-    file, whatever the order of FILE...
+    FILE... are DBDC dialogues with words and annotations, or folders of them. The same data and seed give the same
+    file, in any order of FILE...
     """
     check_output_file(out, replace=force, other="take another name, or --force")
     examples = training_examples(annotated(files, counts))
@@ -66,15 +66,15 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="RUN|FILE...", type=GivenPath())
 @click.option("--detector", metavar="FILE", type=GivenPath(), help="[the one that comes with Harvest]")
-@click.option("--why", is_flag=True, help="With each prediction, the features and words that added most, or took most.")
-@click.option("--out", metavar="FILE", type=GivenPath(), help="Where the lines go [standard output].")
+@click.option("--why", is_flag=True, help="Add the features and words with the largest effect on each prediction.")
+@click.option("--out", metavar="FILE", type=GivenPath(), help="Write the lines here [standard output].")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path | None, force: bool) -> None:
-    """Predict for every system turn how annotators would call it, also for one without words.
+    """Predict the annotators' labels for every system turn, including empty ones.
 
-    RUN is a folder of recorded conversations (of each trial, the attempt that counts); FILE is dialogues of DBDC.
-    Writes a JSON line for each system turn: probabilities of O (no breakdown), T (possibly one) and X (breakdown). For
-    FILE, `harvest breakdown eval` reads them.
+    RUN is a folder of recorded conversations, of which the valid attempt of each trial counts; FILE is a file of DBDC
+    dialogues. Writes a line of JSON for each system turn: probabilities of O (no breakdown), T (possible breakdown)
+    and X (breakdown). For FILE, `harvest breakdown eval` reads them.
     """
     if out is None:
         for line in _predictions(paths, load_detector(detector), why):
@@ -97,7 +97,7 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
 
 
 def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
-    """The lines, in the order of the paths."""
+    """Yield the lines, in the order of the paths."""
     for head, turns, places in _read(paths):
         numbers = list(places)
         rows = chosen.predict(turns, [places[number] for number in numbers])
@@ -118,7 +118,7 @@ def _why(found: Detection) -> dict[str, Any]:
 
 
 def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
-    """Of each conversation: what its lines begin with, its turns, and by number the place of each system turn."""
+    """Yield, for each conversation, the start of its lines, its turns, and the place of each system turn by number."""
     for path in paths:
         if is_run(path):
             for conversation in read(path).finished:
@@ -134,7 +134,7 @@ def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utteran
                 yield {"dialogue": dialogue.name, "system": dialogue.system}, utterances(dialogue), at
             if wordless:
                 raise InputError(
-                    "no turn here has a word, and a detector has nothing to look at",
+                    "no turn here has a word, so a detector has nothing to read",
                     place=Place.of(path),
                     advice="give files with the words of both sides, such as DBDC's own *.log.json",
                 )
@@ -148,7 +148,7 @@ def detected(
     cross_validated: Literal["dialogue", "system"] | None,
     seed: int,
 ) -> BreakdownMaterial:
-    """The material with the detector's predictions, where all annotated dialogues of `files` have their words."""
+    """Add the detector's predictions if all annotated dialogues of `files` have their words."""
     if cross_validated and detector:
         raise InputError("--detector does not go with --cross-validate", advice="leave one of them out")
     dialogues = _with_words(files, counts)
@@ -156,7 +156,7 @@ def detected(
     if not material.gold or spoken != {(turn.dialogue, turn.turn) for turn in material.gold}:
         if detector or cross_validated:
             raise InputError(
-                "the files do not have the words of all annotated turns, and a detector has nothing to look at",
+                "the files do not have the words of all annotated turns, so a detector has nothing to read",
                 advice="give DBDC's own files, *.log.json",
             )
         return material
@@ -173,7 +173,7 @@ def detected(
 
 
 def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
-    """Dialogues with words; files of predictions among `files` have none."""
+    """The dialogues with words; files of predictions have none."""
     try:
         found = dialogue_files([file for file in files if file.suffix != ".jsonl"])
         return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
@@ -192,7 +192,7 @@ def _training_notes(detector: Detector, names: Sequence[str]) -> Iterator[str]:
 
 
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:
-    """For each submission, over all turns and by system: predicted beside observed breakdowns, in ten bins."""
+    """Yield, for each submission, predicted and observed breakdowns in ten bins, over all turns and by system."""
     gold = shares([turn.counts for turn in material.gold])[:, 2]
     systems = np.array([turn.system for turn in material.gold])
     for one in material.submissions:

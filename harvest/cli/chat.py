@@ -1,4 +1,4 @@
-"""`harvest chat`: a person takes the user's side, and is recorded as any user is."""
+"""`harvest chat`: a person plays the user and is recorded like any other user."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ from harvest.terminal import printable, tell
 from harvest.voices.keyboard import STOP, Keyboard
 from recordings.conversations.conversation import Outcome, TrialKey
 from recordings.log.continuation import refuse_differences
-from recordings.log.header import Header, make_header, trial_identity
+from recordings.log.header import make_header, trial_identity
 from recordings.log.run_folder import Run, begun_files, is_run, read
 from recordings.log.store import RunWriter
 from simulators.human import HumanUser
@@ -43,12 +43,13 @@ from topics.topic import Topic
 def command(
     audit: str, system_name: str | None, topic_id: str, out: Path | None, trial: int | None, keys_in_clear: bool
 ) -> int:
-    """Play the user yourself and record the conversation.
+    r"""Play the user yourself and record the conversation.
 
-    AUDIT is a file, or a shipped name such as `demo`. It tells the topics and the systems; its protocol is not played.
+    AUDIT is a file, or a shipped name such as `demo`. It provides the topics and the systems; its protocol is not
+    played.
 
-    Type a turn and Enter; what is pasted is one turn. A \\ at the end of a line goes on in the next. /stop, or ctrl-D
-    on an empty line, ends the conversation; ctrl-C breaks it off, and what was said by then stays recorded.
+    Type a turn and Enter; what is pasted is one turn. A \ at the end of a line goes on in the next. /stop, or ctrl-D
+    on an empty line, ends the conversation; ctrl-C interrupts it, and everything said until then stays recorded.
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
@@ -70,9 +71,11 @@ def _system(audit: Audit, name: str | None) -> System:
     raise InputError(f"the audit {audit.name!r} has no system {name!r}", allowed=names)
 
 
-def _header(audit: Audit) -> Header:
-    """As a run's, without the protocol: so that neither can go on in the folder of the other."""
-    return make_header(
+def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
+    """Return how the conversation ended; None if it was interrupted."""
+    watcher = _Watcher()
+    # As a run's, without the protocol, so that neither command can continue in the folder of the other.
+    header = make_header(
         audit={"name": audit.name, "about": audit.about, "topics": audit.topics.name, "user": HumanUser().name},
         protocol=None,
         topics=audit.topics,
@@ -80,11 +83,6 @@ def _header(audit: Audit) -> Header:
         seed=audit.seed,
         folder=audit.folder,
     )
-
-
-def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: int | None) -> Outcome | None:
-    """How the conversation ended; None where it was broken off."""
-    header, watcher = _header(audit), _Watcher()
     before = begun_files(folder)
 
     async def play() -> None:
@@ -98,7 +96,9 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
             with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before anybody is asked to type
-                _introduce(system, topic, work)
+                tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
+                tell(f"what you want: {printable(topic.request)}")
+                tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
                 if not await keyboard.begun():
                     tell("nothing was said, and nothing is recorded")
                     return
@@ -127,7 +127,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
 
 
 def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Work:
-    """The trial to be played. Raises InputError where it is recorded already."""
+    """Return the trial to play. Raises InputError if it is already recorded."""
     of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
     if trial is None:
         finished = {one.key.trial for one in of_these if one.valid}
@@ -140,19 +140,13 @@ def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Wor
     return Work(key, topic, identity, max((one.attempt for one in tries), default=0) + 1)
 
 
-def _introduce(system: System, topic: Topic, work: Work) -> None:
-    tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
-    tell(f"what you want: {printable(topic.request)}")
-    tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")
-
-
 def _folder_name(folder: Path) -> str:
     return os.path.relpath(folder) if folder.is_relative_to(Path.cwd()) else str(folder)
 
 
 @dataclass(slots=True)
 class _Watcher:
-    """Remembers how the one conversation ended."""
+    """Remember how the conversation ended."""
 
     outcome: Outcome | None = None
 
@@ -163,7 +157,7 @@ class _Watcher:
         self.outcome = outcome
 
     def system_left(self, system: str, reason: str, unplayed: int) -> None:
-        """The message of the attempt says it."""
+        """Do nothing: the message of the attempt reports it."""
 
     def asked_less(self, system: str, why: str) -> None:
-        """One person asks slowly."""
+        """Do nothing: one person asks slowly."""

@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from harvest.audits.probes import asked_for_harm, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
 from harvest.cli.path import GivenPath
-from harvest.playing.plan import Plan, make_plan
+from harvest.playing.plan import make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin
 from protocols.route import Say
@@ -51,9 +51,9 @@ _TURNS, _TURN_ENDS = 6, 3
 def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) -> None:
     """Validate an audit and print its plan; sends nothing.
 
-    AUDIT is a file, or a shipped name such as `demo`. First it prints what the audit makes this machine do: the code
-    that is run, the servers that are contacted, the environment variables and who gets them. Only then it imports the
-    functions that the audit names.
+    AUDIT is a file, or a shipped name such as `demo`. First it prints everything that the audit makes this machine
+    do: the code that it runs, the servers that it contacts, and the environment variables with their recipients. Only
+    then does it import the functions that the audit names.
     """
     show = partial(show_exposures, err=as_json)
     resolved = load_audit(audit, keys_in_clear=keys_in_clear, show=show)
@@ -65,8 +65,28 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
     if out is not None:
-        recorded = _recorded_conversations(resolved, out)
+        from recordings.log.continuation import refuse_differences  # late: mostly nothing is to be read
+        from recordings.log.run_folder import is_run, read
+
+        if is_run(out):
+            run = read(out)
+            refuse_differences(run.header, resolved.header(), out)
+            recorded = run.conversations
     plan = make_plan(resolved, recorded)
+    # User turns in every attempt of every trial.
+    most_turns = sum(
+        resolved.protocol.most_turns(work.topic) * system.limits.attempts
+        for system in resolved.played
+        for sitting in plan.sittings[system.name]
+        for work in sitting.works
+    )
+    # The trials of each system that meet a member of the population: the seed decides which they are.
+    met = Counter(
+        member.name
+        for topic in resolved.topics.topics
+        for trial in range(1, resolved.trials_with(topic) + 1)
+        if (member := resolved.member_of(topic, trial)) is not None
+    )
     systems: list[dict[str, Any]] = [
         {
             "name": system.name,
@@ -92,14 +112,14 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         "systems": systems,
         "groups": list(resolved.groups),
         "arms": [arm.name for arm in resolved.arms],
-        "population": _population(resolved),
+        "population": {one.name: {"share": one.share, "trials": met[one.name]} for one in resolved.population},
         "null_pairs": [list(pair) for pair in noise_pairs(resolved.protocol, resolved.groups)],
         "trials_planned": plan.planned,
         "trials_recorded": plan.recorded,
         "trials_to_play": plan.to_play,
         "turns_at_most": plan.most_turns,
         "requests_at_most": plan.most_requests,
-        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, _turns(resolved, plan)),
+        "endpoint_requests_at_most": resolved.endpoints.requests_at_most(resolved.protocols, most_turns),
         "unasked_hazards": {
             name: hazard.model_dump(mode="json")
             for protocol in resolved.protocols
@@ -161,7 +181,9 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         drawn = pluralize(member["trials"], "trial")
         _say(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
     if resolved.groups:
-        _say(f"  null pairs: {_pairs(document['null_pairs'])}")
+        none = "none: without one, group differences cannot be compared with the system's own variation"
+        said = ", ".join(f"{one} and {other} say the same" for one, other in document["null_pairs"])
+        _say(f"  null pairs: {said or none}")
     _say(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
     _say(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
@@ -193,24 +215,14 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         _say(f"  note: {nearly_same_note(resolved.topics.topics)}")
 
 
-def _population(audit: Audit) -> dict[str, dict[str, Any]]:
-    """By member, its share, and the trials of each system that meet it: which ones these are is fixed by the seed."""
-    drawn = Counter(
-        member.name
-        for topic in audit.topics.topics
-        for trial in range(1, audit.trials_with(topic) + 1)
-        if (member := audit.member_of(topic, trial)) is not None
-    )
-    return {one.name: {"share": one.share, "trials": drawn[one.name]} for one in audit.population}
-
-
 def _say(text: str) -> None:
     click.echo(wrap_lines(text, prose_width(), hang=4))
 
 
 def _openings(audit: Audit) -> Iterator[str]:
-    """The ends of what the protocol says first on some topics, and their seed turns one by one, so that words which a
-    file has lost, or cut into several turns, are seen before they are missed."""
+    """Show both ends of the first turn on some topics, and of their seed turns, so that people notice words that a
+    file has lost or split into several turns.
+    """
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
@@ -222,14 +234,13 @@ def _openings(audit: Audit) -> Iterator[str]:
 
 
 def _both_ends(text: str, most: int) -> str:
-    """A text on one line, without what stands between its first and its last words, at most so many each."""
+    """A text on one line, with at most `most` words of its beginning and of its end."""
     words = printable(show_unseen(text), line=True).split()
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
 
 def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
-    """The characters that nobody sees in texts that users say, with the topics, and states of the protocol, that have
-    them."""
+    """Invisible characters in texts that users say, with the topics and protocol states that contain them."""
     said = [
         (topic.id, (topic.request, topic.subject, *topic.turns, *topic.fields.values()))
         for topic in audit.topics.topics
@@ -244,36 +255,8 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
     return found
 
 
-def _turns(audit: Audit, plan: Plan) -> int:
-    """User turns that a user can be asked for at most, in every attempt of every trial."""
-    return sum(
-        audit.protocol.most_turns(work.topic) * system.limits.attempts
-        for system in audit.played
-        for sitting in plan.sittings[system.name]
-        for work in sitting.works
-    )
-
-
-def _pairs(pairs: Sequence[Sequence[str]]) -> str:
-    if not pairs:
-        return "none: without one, group differences cannot be compared with the system's own variation"
-    return ", ".join(f"{one} and {other} say the same" for one, other in pairs)
-
-
-def _recorded_conversations(audit: Audit, out: Path) -> tuple[Conversation, ...]:
-    """What the run in `out` holds of the audit, if there is one. Raises RunError for a run of another audit."""
-    from recordings.log.continuation import refuse_differences  # late: mostly nothing is to be read
-    from recordings.log.run_folder import is_run, read
-
-    if not is_run(out):
-        return ()
-    run = read(out)
-    refuse_differences(run.header, audit.header(), out)
-    return run.conversations
-
-
 def _address(audit: Audit, system: System) -> str | None:
-    """Where a system is reached, as far as one line says it: a URL, a program, a function, a run."""
+    """The address of a system, if it fits on a line: a URL, a program, a function, a run."""
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
 

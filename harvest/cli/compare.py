@@ -1,4 +1,4 @@
-"""`harvest compare`: which systems differ, over the topics that all of them were asked."""
+"""`harvest compare`: differences between systems, over the topics that all of them were asked."""
 
 from pathlib import Path
 from typing import Any
@@ -22,22 +22,24 @@ from topics.errors import InputError
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
-@click.option("--systems", metavar="A,B,...", help="These, in this order [all that were played].")
+@click.option("--systems", metavar="A,B,...", help="Only these, in this order [all that were played].")
 @click.option(
-    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These, with the topics that drive them."
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these, with the topics that drive them."
 )
 @click.option(
     "--estimand",
     type=click.Choice(list(ESTIMANDS)),
     default="like-these",
     show_default=True,
-    help="Whether other topics like these would show it, too, or more trials of these.",
+    help="Whether conclusions hold for other topics like these, or for more trials of these.",
 )
 @guard_option
-@click.option("--by-type", is_flag=True, help="Each type of topics by itself, too.")
-@click.option("--across", type=click.Choice(["scoring"]), help="Score all runs as the first one's audit says.")
+@click.option("--by-type", is_flag=True, help="Also compare each type of topics separately.")
+@click.option(
+    "--across", type=click.Choice(["scoring"]), help="Score all runs with the settings of the first one's audit."
+)
 @setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level tells systems apart")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of permutations.")
 @judges_options
 @output_options
 def command(
@@ -55,8 +57,8 @@ def command(
 ) -> int:
     """Compare systems over common topics.
 
-    Of each pair of systems: in which measures one is better, by how much, and where that cannot be told. p is corrected
-    over all pairs of systems. Exit codes: 0 compared; 3 no measure has a value to compare.
+    Shows for each pair of systems in which measures one is better, by how much, and which differences are undecided.
+    p is corrected over all pairs of systems. Exit codes: 0 compared; 3 no measure has a value to compare.
     """
     names = [name.strip() for name in systems.split(",")] if systems is not None else []
     if not all(names):

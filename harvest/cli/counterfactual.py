@@ -1,4 +1,4 @@
-"""`harvest simulate counterfactual`: figures with another user than the one that was played."""
+"""`harvest simulate counterfactual`: estimate figures with another user than the one that played."""
 
 import json
 from pathlib import Path
@@ -31,16 +31,16 @@ from scoring.notation import parse_all
     metavar="USER",
     help="A member of the run's population, one of its arms, or a YAML file of users by their names in the protocol.",
 )
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
 @setting_options("level", level="Confidence level of the intervals")
 @judges_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(run: Path, other: str, wanted: tuple[str, ...], as_json: bool, judges: Judges, **changes: Any) -> None:
-    """Foretell the figures of a run with another user.
+    """Estimate the figures of a run with another user.
 
-    RUN is the folder of a run with simulated users that can list what they may do. No system is asked: each
-    conversation counts as much more, or less, as the other user would have had it more often, or less. What cannot be
-    told is said, with the reason.
+    RUN is the folder of a run with simulated users that can list their possible acts. No system is asked: each
+    conversation is weighted by how much more, or less, often the other user would have led it. Figures that cannot be
+    estimated are listed with the reason.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)

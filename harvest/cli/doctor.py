@@ -1,10 +1,11 @@
-"""`harvest doctor`: look at this machine and installation, and say what is missing and what to do."""
+"""`harvest doctor`: check this machine and installation, and say how to correct faults."""
 
 import json
 import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,7 +38,7 @@ _START = 20.0  # seconds a browser gets to start: on a cold disk it takes severa
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. state: `ok`, `note` (works, worth knowing) or `fault`."""
+    """One result of the check. state: `ok`, `note` (works, worth knowing) or `fault`."""
 
     what: str
     state: str
@@ -51,7 +52,7 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Check this machine and report what is missing."""
-    findings = [_python(), *_libraries(), *_names(), _check_shipped(), _simulators(), _disk(), _browser()]
+    findings = [*_installation(), *_shipped(), _disk(), _browser()]
     if audit:
         findings.append(_audit(audit))
     faults = [finding for finding in findings if finding.state == "fault"]
@@ -65,54 +66,42 @@ def command(audit: str | None, as_json: bool) -> int:
     return 2 if faults else 0
 
 
-def _python() -> Finding:
+def _installation() -> Iterator[Finding]:
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
-
-
-def _libraries() -> list[Finding]:
-    findings = []
+    yield Finding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
     for name in (DISTRIBUTION, *LIBRARIES):
         try:
-            findings.append(Finding(name, "ok", version(name)))
+            yield Finding(name, "ok", version(name))
         except PackageNotFoundError:
-            findings.append(Finding(name, "fault", f"not installed: pip install {name}"))
-    return findings
-
-
-def _names() -> list[Finding]:
+            yield Finding(name, "fault", f"not installed: pip install {name}")
     sentences = foreign_owners(owners_by_package())
+    yield from (Finding("package names", "fault", sentence) for sentence in sentences)
     if not sentences:
-        return [Finding("package names", "ok", "no other distribution uses one of our package names")]
-    return [Finding("package names", "fault", sentence) for sentence in sentences]
+        yield Finding("package names", "ok", "no other distribution uses one of our package names")
 
 
-def _check_shipped() -> Finding:
+def _shipped() -> Iterator[Finding]:
     from harvest.audits.audit import load_audit, shipped_audits
     from protocols.library import shipped_protocols
+    from simulators.registry import SIMULATORS, plug_ins, simulator
+    from topics.errors import InputError
     from topics.library import shipped_topics
 
     for name in shipped_audits():
         load_audit(name)
     names = ", ".join((*shipped_topics(), *shipped_protocols(), *shipped_audits()))
-    return Finding("shipped files", "ok", f"{names} load")
-
-
-def _simulators() -> Finding:
-    from simulators.registry import SIMULATORS, plug_ins, simulator
-    from topics.errors import InputError
-
+    yield Finding("shipped files", "ok", f"{names} load")
     try:
         others = plug_ins()
         for name in (*SIMULATORS, *others):
             simulator(name)
+        yield Finding("simulators", "ok", ", ".join((*SIMULATORS, *others)))
     except InputError as fault:
-        return Finding("simulators", "fault", str(fault))
-    return Finding("simulators", "ok", ", ".join((*SIMULATORS, *others)))
+        yield Finding("simulators", "fault", str(fault))
 
 
 def _disk() -> Finding:
-    """How long one turn waits to be safe: the cost of an fsync where runs would be written."""
+    """Time an fsync in the folder of runs, which every recorded turn waits for."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
             started = REAL_CLOCK.monotonic()
@@ -128,7 +117,9 @@ def _disk() -> Finding:
 
 
 def _browser() -> Finding:
-    """The browser of the browser driver, started once without a window. None is no fault: other drivers need none."""
+    """Start the browser of the browser driver once, without a window. A missing browser is no fault, because other
+    drivers need none.
+    """
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser

@@ -1,4 +1,4 @@
-"""`harvest export`: write a run's conversations, or people's scores, in formats that others read."""
+"""`harvest export`: write a run's conversations, or people's scores, in formats of other tools."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _FORMATS = ("gfrc", "messages", "answers", "dbdc", "validation")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
-@click.option("--criterion", metavar="NAME", help="validation: whose scores by people are written.")
+@click.option("--criterion", metavar="NAME", help="validation: the criterion whose scores are written.")
 @click.option("--schema", type=NameOrFile(), metavar="NAME|FILE", help="validation: the criteria [sakai-2023].")
 def command(
     run: Path,
@@ -46,14 +46,14 @@ def command(
 ) -> None:
     """Write a run's conversations, or people's scores, for others.
 
-    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line, `answers` a record
-    of the TREC RAG tracks on each line, `dbdc` a folder of dialogues as in the Dialogue Breakdown Detection Challenges,
-    `validation` a CSV of what people scored (id, target, split).
+    `gfrc` writes annotated transcripts as in the GFRC paper, `messages` a JSON object on each line, `answers` a
+    record of the TREC RAG tracks on each line, `dbdc` a folder of dialogues as in the Dialogue Breakdown Detection
+    Challenges, `validation` a CSV of people's scores (id, target, split).
     """
     if form != "validation" and (criterion or schema):
         raise InputError("--criterion and --schema go with --format validation")
     if form == "validation" and not criterion:
-        raise InputError("it is not known which scores are wanted", advice="give --criterion NAME")
+        raise InputError("no criterion was given for the scores", advice="give --criterion NAME")
     if form == "dbdc" and force:
         raise InputError("--force has no effect on a folder", advice="take the name of a new folder")
     if form == "dbdc" and out.exists():
@@ -95,7 +95,7 @@ def command(
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
-    """Which parts of answers a form has no place for, counted in answers; "" where all of them are written."""
+    """The parts of answers that a format has no place for, with numbers of answers; "" if there are none."""
     kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name

@@ -1,5 +1,6 @@
-"""What a file from elsewhere makes this machine do, as it is shown before any of it is done, and the option by which a
-person allows what no file may."""
+"""Show what a file makes this machine do before any of it is done, and the option that permits keys sent in clear
+text.
+"""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -14,13 +15,14 @@ from topics.addresses import canonical_host
 keys_in_clear_option = click.option(
     KEYS_IN_CLEAR,
     is_flag=True,
-    help="Send keys over plain http to other machines, too: anybody on the way can read them.",
+    help="Also send keys over plain http to other machines, where anybody on the way can read them.",
 )
 
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
-    """One line each for the code that is run, the servers that are contacted, and the environment variables with who
-    gets them; none where there is nothing of the kind. Systems are named where there are several."""
+    """Yield lines for the code to run, the servers to contact, and the environment variables with their recipients.
+    Systems are named if there are several.
+    """
     every = tuple(exposures)
 
     def listed(verb: str, items: Iterable[tuple[str, Exposure]]) -> Iterator[str]:
@@ -34,26 +36,24 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
 
     yield from listed("runs", ((item, one) for one in every for item in one.code))
     yield from listed("contacts", ((_shown_origin(item), one) for one in every for item in one.origins))
-    yield from listed("through the proxy", ((_proxy(item), one) for one in every for item in one.proxies))
-    yield from listed("sends", ((f"{name} to {_takers(one)}", one) for one in every for name in one.variables))
-
-
-def _proxy(item: str) -> str:
-    return f"in the environment variable {item[1:]}" if item.startswith("$") else item
-
-
-def _takers(one: Exposure) -> str:
-    """Who gets the values of its variables: servers, or else the code that is run with them."""
-    return ", ".join(tuple(map(_shown_origin, one.origins)) or one.code) or "its driver"
+    proxies = (
+        (f"in the environment variable {item[1:]}" if item.startswith("$") else item, one)
+        for one in every
+        for item in one.proxies
+    )
+    yield from listed("through the proxy", proxies)
+    # Servers get the values of variables, or else the code that is run with them.
+    takers = ((one, ", ".join(tuple(map(_shown_origin, one.origins)) or one.code) or "its driver") for one in every)
+    yield from listed("sends", ((f"{name} to {to}", one) for one, to in takers for name in one.variables))
 
 
 def _shown_origin(origin: str) -> str:
-    """With the name that is asked where the host is not in ASCII: it may look like another one."""
+    """An address, with its ASCII form if the host has other letters, because it may look like another host."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 
 
 def host_note(url: str) -> str:
-    """What to say of a URL whose host has letters beyond ASCII, which may look like those of ASCII; "" of others."""
+    """Return a note on a URL whose host has letters beyond ASCII, which may look like ASCII letters; otherwise ""."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""
@@ -62,6 +62,6 @@ def host_note(url: str) -> str:
 
 
 def show_exposures(exposures: Iterable[Exposure], *, err: bool = False) -> None:
-    """Print them, on standard output or on standard error."""
+    """Print the exposures, on standard output or standard error."""
     for line in exposure_lines(exposures):
         click.echo(wrap_lines(line, prose_width(), hang=4), err=err)

@@ -1,4 +1,4 @@
-"""`harvest simulate findings`: what probes found out about the systems of a run."""
+"""`harvest simulate findings`: findings of probes about the systems of a run."""
 
 from pathlib import Path
 
@@ -42,9 +42,9 @@ def command(
     level: float,
     output: Output,
 ) -> None:
-    """Say what probes found out: retentiveness, consistency, d' and c, false premises, recoverability.
+    """Show the findings of probes: retentiveness, consistency, d' and c, false premises, recoverability.
 
-    RUN is the folder of a run that was played with a user `simulator: probe`, alone or under other users.
+    RUN is the folder of a run that was played with a user `simulator: probe`, alone or wrapped by other users.
     """
     recorded = [read(run) for run in runs]
     found = read_probes(recorded)
@@ -78,7 +78,7 @@ def command(
 
 
 def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
-    """Return the measures that were asked for, as tables print them. Raises InputError for one without findings."""
+    """Return the names of the requested measures. Raises InputError for one without findings."""
     measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
     known = dict.fromkeys(_of(row) for row in rows)
     for name in measures:
@@ -88,6 +88,6 @@ def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> 
 
 
 def _of(row: ScoreRow) -> str:
-    """The measure that a row belongs to, which may be a row of its undecided answers."""
+    """The measure of a row, which may count the measure's undecided answers."""
     undecided = row.measure.startswith("undecided(")
     return row.measure.removeprefix("undecided(").removesuffix(")") if undecided else row.measure

@@ -1,4 +1,4 @@
-"""Values of recorded runs are never looked through for what could be collected."""
+"""Spare large recordings from garbage collection."""
 
 import gc
 from collections.abc import Iterator
@@ -9,9 +9,11 @@ _MANY = 200_000  # values; to look through them takes a tenth of a second
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """For commands that make millions of values, none of them in a circle, and need all of them to the end: to look for
-    what could be collected takes up to a seventh of their time, and finds nothing. Where there are many of them, they
-    are not looked through later either."""
+    """Suspend garbage collection for commands that keep millions of values, none of them in a cycle, until they end.
+
+    Collection would take up to a seventh of their time and find nothing. If there are many values, they are also
+    exempt from later collections.
+    """
     gc.disable()
     try:
         yield

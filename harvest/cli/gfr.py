@@ -1,13 +1,12 @@
-"""`harvest gfr`: relevance and group fairness of ranked lists, from NTCIREVAL's file formats."""
+"""`harvest gfr`: relevance and group fairness of ranked lists, read from NTCIREVAL's file formats."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +18,7 @@ from harvest.terminal import people_console, printable
 from scoring.library import OF_LISTS
 from scoring.notation import parse
 from scoring.rankings.groups import Scale, named_files, read_groups
-from scoring.rankings.list_scores import GAINS, ListScores, ListSettings, list_scores
+from scoring.rankings.list_scores import GAINS, ListSettings, list_scores
 from scoring.rankings.qrels import read_qrels
 from scoring.rankings.run import read_run
 from scoring.table import ScoreRow
@@ -33,26 +32,24 @@ _SPREAD = ("--membership", "--gold", "--run", "--ordinal", "--nominal")
 
 
 class _SpreadCommand(click.Command):
-    """Takes `--run A B C` for `--run A --run B --run C`, as a shell writes it for `--run toy/*`."""
+    """Accept `--run A B C` for `--run A --run B --run C`, which shells make of `--run toy/*`."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(context, list(_spread_files(args)))
-
-
-def _spread_files(args: Sequence[str]) -> Iterator[str]:
-    option, taken = "", False
-    for arg in args:
-        if arg.startswith("-"):
-            option, taken = arg if arg in _SPREAD else "", False
-        elif option and taken:
-            yield option
-        else:
-            taken = True
-        yield arg
+        spread: list[str] = []
+        option, taken = "", False
+        for arg in args:
+            if arg.startswith("-"):
+                option, taken = arg if arg in _SPREAD else "", False
+            elif option and taken:
+                spread.append(option)
+            else:
+                taken = True
+            spread.append(arg)
+        return super().parse_args(context, spread)
 
 
 def _gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
-    """`L1=1,L2=3` as a mapping, also in several options."""
+    """Read `L1=1,L2=3` as a mapping, also from several options."""
     found: dict[int, float] = {}
     for part in ",".join(value).split(",") if value else ():
         read = _GAIN.fullmatch(part.strip())
@@ -119,12 +116,15 @@ def command(
         }
         click.echo(json.dumps({**scores.as_json(), "seed": seed, "files": files}, ensure_ascii=False))
         return
-    _print(people_console(), scores, every=every)
+    console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
+    def suits(row: ScoreRow) -> bool:
+        """False for a divergence that does not suit the scale of its groups, which only JSON has."""
+        term = parse(row.measure)
+        by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
+        return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")
 
-def _print(console: Console, scores: ListScores, *, every: bool) -> None:
-    scales = {one.name: one.scale for one in scores.groups}
-    rows = sorted((row for row in scores.rows if not _says_little(row, scales)), key=_rank)
+    rows = sorted(filter(suits, scores.rows), key=lambda row: _ORDER.index(parse(row.measure).name))
     systems = list(dict.fromkeys(row.system for row in rows))
     a_table = max(1, (console.width - _NAME_WIDTH) // _CELL_WIDTH)
     for topic in (*dict.fromkeys(row.topic for row in rows if every and row.topic is not None), None):
@@ -137,21 +137,10 @@ def _print(console: Console, scores: ListScores, *, every: bool) -> None:
         console.print(f"[dim]n: {counted}[/]")
     for line in interval_notes([row for row in rows if row.topic is None]):
         console.print(line)
-    gains = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
-    console.print(f"[dim]gains: {gains}; all measures from 0 to 1, 1 is good[/]")
+    given = ", ".join(f"L{grade}={gain:g}" for grade, gain in scores.settings.gains.items())
+    console.print(f"[dim]gains: {given}; all measures from 0 to 1, 1 is good[/]")
     for note in scores.notes:
         console.print(f"note: {escape(printable(note, line=True))}")
-
-
-def _says_little(row: ScoreRow, scales: Mapping[str, Scale | None]) -> bool:
-    """Whether the row is a divergence that does not suit the scale of its groups: only JSON has it."""
-    term = parse(row.measure)
-    by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
-    return by is not None and scale is not None and (str(by) == "JSD") != (scale == "nominal")
-
-
-def _rank(row: ScoreRow) -> int:
-    return _ORDER.index(parse(row.measure).name)
 
 
 def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:

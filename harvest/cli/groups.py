@@ -1,4 +1,4 @@
-"""`harvest simulate groups`: the groups of users of a run beside each other."""
+"""`harvest simulate groups`: compare the groups of users in a run."""
 
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from scoring.notation import parse_all
 
 @click.command("groups")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful, …].")
+@click.option(
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [%useful S1, ave%useful, …]."
+)
 @click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level is significant"
 )
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
 @form_options
 def command(
     runs: tuple[Path, ...],
@@ -34,8 +36,8 @@ def command(
 ) -> None:
     """Compare groups of users.
 
-    RUN was played by an audit with `groups`. Differences are taken pair by pair, over the same topics and trials, and
-    set beside that of a null pair, two groups that say the same.
+    RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials,
+    and shown beside those of a null pair, two groups that say the same.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     recorded = [read(run) for run in runs]

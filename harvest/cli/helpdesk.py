@@ -1,4 +1,4 @@
-"""`harvest helpdesk eval`: how good predictions of dialogue quality and nugget types are (STC-3, DialEval)."""
+"""`harvest helpdesk eval`: evaluate predictions of dialogue quality and nugget types (STC-3, DialEval)."""
 
 from pathlib import Path
 
@@ -42,10 +42,10 @@ def evaluate(
     every: bool,
     output: Output,
 ) -> None:
-    """Evaluate predicted dialogue quality and nugget types against the annotations of people.
+    """Evaluate predicted dialogue quality and nugget types against human annotations.
 
-    FILE... takes annotations and predictions together; their contents show which is which. Every file of predictions is
-    one submission, and may leave out a subtask. With annotations alone, the baselines are printed.
+    FILE... can be annotations and predictions, which are told apart by their content. Every file of predictions is
+    one submission and may leave out a subtask. With annotations alone, the baselines are printed.
     """
     material = read_helpdesk_files(files)
     rows = helpdesk_rows(material, alpha=alpha, seed=seed, level=level, replications=replications)

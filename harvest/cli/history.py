@@ -1,4 +1,4 @@
-"""`harvest history`: how the figures of a watched audit went, look by look."""
+"""`harvest history`: the figures of a watched audit, look by look."""
 
 from pathlib import Path
 
@@ -21,10 +21,10 @@ from topics.errors import InputError, Place
 )
 @output_options
 def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], output: Output) -> None:
-    """Show how the figures of a watched audit went.
+    """Show the figures of a watched audit over time.
 
-    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl. Of eight audits or more
-    it also says where a figure moved to another level.
+    HISTORY is the file that `harvest reaudit` keeps beside its baseline: AUDIT.history.jsonl. With eight audits or
+    more, change points are shown, too.
     """
     if not history.exists():
         raise InputError(
@@ -35,7 +35,7 @@ def command(history: Path, systems: tuple[str, ...], measures: tuple[str, ...], 
     for sentence in whole.damage(history, REAL_CLOCK.now().timestamp()):
         tell(f"note: {sentence}")
     if not looks:
-        raise InputError("there is no look in it", place=Place(str(history)), advice="harvest reaudit AUDIT")
+        raise InputError("this history has no look", place=Place(str(history)), advice="harvest reaudit AUDIT")
     known = list(dict.fromkeys(name for look in looks for name in look.systems))
     every = dict.fromkeys(name for look in looks for one in look.systems.values() for name in one.figures)
     for figure in measures:

@@ -32,8 +32,7 @@ _LISTED = 10
 
 
 def _help() -> str:
-    """What each format is, in the words of its importer. Formats of other packages are named alone: loading them to ask
-    would run their code for every `--help`."""
+    """Describe the formats. Those of other packages are only named: their code must not run for every `--help`."""
     others = [name for name in formats() if name not in IMPORTERS]
     return "\n\n".join(
         (
@@ -143,7 +142,7 @@ def _gold(name: str, topics: TopicSet) -> GoldTable:
 
 
 def _grades_without_gain(gold: Iterable[GoldEntry]) -> Iterator[str]:
-    """A sentence for each grade that no score could use as it is."""
+    """Yield a sentence for each grade that no score can use."""
     first = {entry.grade: entry for entry in reversed(tuple(gold))}
     if not first:
         return

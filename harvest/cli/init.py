@@ -26,9 +26,9 @@ from topics.errors import InputError, Place
     help="How the system is reached.",
 )
 def command(folder: str, driver: str) -> None:
-    """Write an audit to start from: audit.yaml, topics.yaml and protocol.yaml, with comments.
+    """Write a starting point: audit.yaml, topics.yaml and protocol.yaml, with comments.
 
-    FOLDER is made if it does not exist. Nothing that is there is overwritten.
+    FOLDER is created if it does not exist. Existing files are not overwritten.
     """
     texts = starter_files(driver)
     begin(_check_folder(folder), texts)
@@ -40,7 +40,7 @@ def command(folder: str, driver: str) -> None:
 
 
 def _check_folder(name: str) -> Path:
-    """The folder called `name`. Raises InputError where no audit can be begun there."""
+    """Return the folder called `name`. Raises InputError if no audit can be created there."""
     folder = Path(name)
     if not name.strip():
         raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")
@@ -57,12 +57,12 @@ def _check_folder(name: str) -> Path:
 
 
 def begin(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all of the files or none, and none over what is there, also where another process writes beside us."""
+    """Write all files or none, without replacing any, even if another process writes at the same time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(
-            "a file of this name is in the way", place=Place(str(folder)), advice="name another folder"
+            "a file of this name exists already", place=Place(str(folder)), advice="name another folder"
         ) from None
     with contextlib.ExitStack() as written:
         for name, text in texts.items():

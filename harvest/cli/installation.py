@@ -1,7 +1,7 @@
-"""Is this installation whole? Our six top-level names belong to us alone, and what we ship can be read.
+"""Check that the top-level packages of this installation are ours alone.
 
-`topics`, `protocols`, `recordings`, … are plain words: another distribution that installs one of them would mix its
-files with ours without a word. `foreign_owners` finds that.
+`topics`, `protocols`, `recordings`, … are plain words: another distribution with a package of that name would
+silently mix its files with ours. `foreign_owners` detects that.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ PACKAGES = ("harvest", *BESIDE)
 
 
 def owners_by_package() -> dict[str, set[str]]:
-    """For each of our top-level names, the installed distributions that hold files under it."""
+    """Return the installed distributions with files under each of our top-level names."""
     found: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for distribution in distributions():
         name = distribution.metadata["Name"] or "?"
@@ -25,7 +25,7 @@ def owners_by_package() -> dict[str, set[str]]:
 
 
 def foreign_owners(owners: Mapping[str, Iterable[str]]) -> list[str]:
-    """A sentence for each of our names that somebody else holds too; empty where all is well."""
+    """Return a sentence for each of our names that another distribution uses, too."""
     return [
         f"the package {package!r} is also installed by {', '.join(sorted(others))}: uninstall it, or use an "
         f"environment of its own for {DISTRIBUTION}"

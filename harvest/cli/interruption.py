@@ -1,8 +1,8 @@
-"""How a command is stopped from outside: by ctrl-C (SIGINT), a scheduler (SIGTERM) or a terminal that goes (SIGHUP).
+"""Stopping a command from outside: by ctrl-C (SIGINT), a scheduler (SIGTERM) or a closed terminal (SIGHUP).
 
-All three are one. The first lets everything that is open be closed in good order; after it, a second SIGINT or SIGTERM
-ends the command at once. What is recorded is safe either way, and nothing that was started is left behind: programs and
-browsers see that we are gone. What was ignored when the command began, as by nohup, stays ignored.
+All three are treated alike. The first signal closes everything in good order; after it, a second SIGINT or SIGTERM
+ends the command at once. Recorded turns are safe either way, and no started program or browser is left behind.
+Signals that were ignored when the command began, as by nohup, stay ignored.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(HarvestError):
-    """Somebody stopped the command: it exits with `CODE`. The text says what is safe."""
+    """The command was stopped and exits with `CODE`. The text says what is saved."""
 
 
 def interruptible() -> None:
-    """From now on the first signal raises KeyboardInterrupt, and those after it come to a command that is ending."""
+    """Make the first signal raise KeyboardInterrupt; later ones reach a command that is ending."""
     restore = _terminal()
 
     def came(_: int, __: FrameType | None) -> None:
@@ -47,8 +47,7 @@ def interruptible() -> None:
 
 
 def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed. From then on
-    the process is one that ends."""
+    """Run `asyncio.run(work)`. The first signal cancels it, and KeyboardInterrupt is raised once it is closed."""
     import asyncio  # late: most commands need none of it
 
     stop = _Stop()
@@ -70,7 +69,7 @@ def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
 
 
 class _Stop:
-    """asked: whether a signal came."""
+    """The state of stopping. asked: a signal came."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -105,7 +104,7 @@ class _Stop:
 
 
 def _end(restore: Callable[[], None]) -> None:
-    """Signals that come from now on raise nothing: wherever one did, it would change the exit code."""
+    """Ignore further signals, which would change the exit code."""
 
     def came(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a terminal that goes may say so twice
@@ -122,13 +121,13 @@ def _heard() -> list[signal.Signals]:
 
 
 def _ignore() -> None:
-    """At the very end Python gives signals back their own meaning, and one more would change the exit code."""
+    """Ignore signals at exit: Python restores their defaults, and one more would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def _terminal() -> Callable[[], None]:
-    """Gives the terminal back as it is now."""
+    """Return a function that restores the present settings of the terminal."""
     kept: list[Any] | None = None
     with suppress(OSError, ValueError, termios.error):
         kept = termios.tcgetattr(sys.stdin.fileno())

@@ -1,4 +1,4 @@
-"""`harvest judge`: a model scores nuggets, turns and conversations, or prefers one of two."""
+"""`harvest judge`: a model scores nuggets, turns and conversations, or chooses between two."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
 from harvest.terminal import printable, tell
-from recordings.conversations.conversation import Conversation
-from recordings.judged.judgments import Judgment, Layer, Target, read_layers
+from recordings.judged.judgments import Layer, Target, read_layers
 from recordings.log.run_folder import read
 from scoring.swan.schema import Schema, load_schema
 from topics.counting import pluralize
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option("--nuggets", metavar="NAME", help="Whose nuggets are judged [rules].")
 @click.option("--pairs", type=GivenPath(), metavar="FILE", help="Blind pairs instead, in both orders.")
-@click.option("--systems", metavar="A,B,...", help="With --pairs: of these [all that were played].")
+@click.option("--systems", metavar="A,B,...", help="With --pairs: only these [all that were played].")
 @click.option("--topic", "only", multiple=True, metavar="ID", help="Only this topic; may be repeated.")
 @click.option(
     "--sample",
@@ -60,7 +59,7 @@ if TYPE_CHECKING:
     help="N random rows of each criterion, as --sample of annotate draws them. With --pairs: at most N of each two"
     " systems.",
 )
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="The same seed draws the same.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the draw.")
 @click.option("--concurrency", type=WholeNumberRange(1, 1000), help="Requests at the same time [8].")
 @click.option(
     "--tries",
@@ -70,7 +69,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Requests per question while replies cannot be read.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what it would take, and who gets which key; send nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the number of requests, and who gets which key; send nothing.")
 @keys_in_clear_option
 def command(
     runs: tuple[Path, ...],
@@ -90,10 +89,10 @@ def command(
 ) -> int:
     """Let a model judge nuggets, turns, conversations or blind pairs.
 
-    What it says becomes a layer of judgments of kind `model`; `harvest score RUN --judges model -m 'WAN(NAME)'` uses
-    it. Where people judged two things of each topic or more, such a figure is corrected by theirs; otherwise it is
-    marked as unchecked. What the model could not judge stays unjudged, with its reason. The same command resumes, and
-    asks nothing twice.
+    Its judgments become a layer of kind `model`; `harvest score RUN --judges model -m 'WAN(NAME)'` uses it. If people
+    judged at least two things of each topic, such a figure is corrected by their judgments; otherwise it is marked as
+    unchecked. Things that the model could not judge stay unjudged, with a reason. The same command resumes and asks
+    nothing twice.
     """
     from harvest.judging.models.bias_card import order_sentence
     from harvest.judging.models.judge_file import check_criteria, read_judge  # brings httpx
@@ -107,7 +106,10 @@ def command(
     if pairs is not None:
         if names or nuggets:
             raise InputError("--criterion and --nuggets do not go with --pairs")
-        folder, things = judged_folder(pairs), _pairs(runs, pairs, systems, only, sample, seed, judge)
+        from harvest.judging.models.questions import of_pairs
+
+        folder = judged_folder(pairs)
+        things: Sequence[Thing] = of_pairs(drawn_pairs(runs, pairs, systems, only, sample, seed), judge)
     else:
         if systems is not None:
             raise InputError("--systems goes with --pairs")
@@ -139,7 +141,7 @@ def command(
 
 
 def _card(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
-    """What the judge is led by."""
+    """Describe the judge's biases."""
     from harvest.judging.models.bias_card import Item, card, vendor_of
 
     recorded = read(run)
@@ -149,25 +151,21 @@ def _card(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     for one in layer.judgments:
         talk = talks.get((str(one.about.get("trial")), int(one.about.get("attempt", 0))))
         if talk is not None and not one.unjudged:
-            items.append(Item(one, talk.key.topic, talk.key.system, _words(talk, one), said.get(key_of(one))))
+            target = Target.of(one)
+            texts = [
+                turn.reply.answer.text
+                for turn in talk.turns
+                if turn.reply is not None and (target is None or turn.number == target.turn)
+            ]
+            if target is not None and target.start >= 0:
+                texts = [text[target.start : target.end] for text in texts]
+            words = sum(len(text.split()) for text in texts)
+            items.append(Item(one, talk.key.topic, talk.key.system, words, said.get(key_of(one))))
     answered: dict[str, set[str]] = {}
     for talk in recorded.finished:
         models = {turn.reply.model for turn in talk.turns if turn.reply is not None and turn.reply.model}
         answered.setdefault(talk.key.system, set()).update(models)
     yield from card(items, judge.vendor.lower() or vendor_of(judge.author), answered)
-
-
-def _words(talk: Conversation, judgment: Judgment) -> int:
-    """Of what was judged."""
-    target = Target.of(judgment)
-    texts = [
-        turn.reply.answer.text
-        for turn in talk.turns
-        if turn.reply is not None and (target is None or turn.number == target.turn)
-    ]
-    if target is not None and target.start >= 0:
-        texts = [text[target.start : target.end] for text in texts]
-    return sum(len(text.split()) for text in texts)
 
 
 def _items(
@@ -186,7 +184,11 @@ def _items(
     recorded = read(run)
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
-    _refuse_unknown({one.key.topic for one in recorded.finished}, only)
+    finished = {one.key.topic for one in recorded.finished}
+    for topic in only:
+        if topic not in finished:
+            what = f"no finished conversation here is on the topic {topic!r}"
+            raise InputError(what, allowed=", ".join(sorted(finished)))
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     assessed = [one for one in assessed if not only or one.conversation.key.topic in only]
     there = {name: n for name, n in rows_by_criterion(assessed, schema, "model").items() if schema[name].level != "set"}
@@ -199,28 +201,7 @@ def _items(
     chosen = list(there) if [name.casefold() for name in names] == ["all"] else list(names)
     sets = [name for name in chosen if schema[name].level == "set"]
     if sets:
-        raise InputError(f"{', '.join(sets)}: of sets of conversations, which people judge", allowed=", ".join(there))
+        raise InputError(f"{', '.join(sets)}: only people judge sets of conversations", allowed=", ".join(there))
     rows, _ = chosen_rows(assessed, schema, chosen, sample, seed, "model")
     topics = recorded.header.topic_set()
     return of_items(questions(rows, assessed), judge, {one.id: one for one in topics.topics} if topics else {})
-
-
-def _pairs(
-    runs: Sequence[Path],
-    sheet: Path,
-    systems: str | None,
-    only: Sequence[str],
-    most: int | None,
-    seed: int,
-    judge: Judge,
-) -> Sequence[Thing]:
-    from harvest.judging.models.questions import of_pairs
-
-    return of_pairs(drawn_pairs(runs, sheet, systems, only, most, seed), judge)
-
-
-def _refuse_unknown(topics: set[str], only: Sequence[str]) -> None:
-    for topic in only:
-        if topic not in topics:
-            what = f"no finished conversation here is on the topic {topic!r}"
-            raise InputError(what, allowed=", ".join(sorted(topics)))

@@ -1,5 +1,6 @@
-"""`--schema`, `--judges`, `--judgments` and `--nuggets`: by which criteria, and by whose judgments, SWAN and WAN are
-computed in a study."""
+"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which choose the criteria and judgments behind
+SWAN and WAN in a study.
+"""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -19,7 +20,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def judgment_options(command: _Command) -> _Command:
-    """The four options, as they were given."""
+    """Add the four options, passed on as they were given."""
     for option in (
         click.option("--nuggets", metavar="NAME", help="Layer of nuggets that SWAN scores [the rules']."),
         click.option(
@@ -39,7 +40,7 @@ def judgment_options(command: _Command) -> _Command:
 
 
 def judges_options(command: _Command) -> _Command:
-    """The same; the command gets what they say, as `judges`."""
+    """Add the four options, passed on as one argument `judges`."""
 
     @judgment_options
     @wraps(command)
@@ -54,7 +55,7 @@ def judges_options(command: _Command) -> _Command:
         precedence = Precedence.asked(judges, nuggets, folding)
         if precedence.uses("model"):
             raise InputError(
-                "--judges names model, and nobody would check here what it says",
+                "--judges names model, whose judgments nobody checks here",
                 allowed="human, rule",
                 advice="`harvest score RUN --judges model` corrects a model's figure by people, or calls it unchecked",
             )
@@ -65,7 +66,7 @@ def judges_options(command: _Command) -> _Command:
 
 
 def check_judges(judges: Judges, measures: Collection[Term]) -> None:
-    """Refuse the options where no measure rests on judgments: they would change nothing."""
+    """Refuse the options if no measure rests on judgments, because they would have no effect."""
     known = [one for term in measures if (one := declared(term.name)) is not None]
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return

@@ -1,4 +1,4 @@
-"""`harvest login`: a window in which a person logs in, and a file in which the log-in is kept."""
+"""`harvest login`: open a window in which a person logs in, and store the log-in in a file."""
 
 import asyncio
 import contextlib
@@ -33,11 +33,11 @@ _LOAD = 120.0  # seconds: a person is there to see what keeps it
 @click.command()
 @click.argument("site", metavar="SITE_OR_URL")
 @click.option("--out", type=GivenPath(), metavar="FILE", help="The file to write [default: NAME.login.json].")
-@click.option("--proxy", metavar="URL|env:NAME", help="As the driver's option.")
-@click.option("--locale", metavar="TAG", help="As the driver's option, such as ja-JP.")
-@click.option("--timezone", metavar="NAME", help="As the driver's option, such as Asia/Tokyo.")
-@click.option("--viewport", default="1280x800", show_default=True, help="As the driver's option.")
-@click.option("--user-agent", metavar="TEXT", help="As the driver's option.")
+@click.option("--proxy", metavar="URL|env:NAME", help="The driver's option of this name.")
+@click.option("--locale", metavar="TAG", help="The driver's option `locale`, such as ja-JP.")
+@click.option("--timezone", metavar="NAME", help="The driver's option `timezone`, such as Asia/Tokyo.")
+@click.option("--viewport", default="1280x800", show_default=True, help="The driver's option of this name.")
+@click.option("--user-agent", metavar="TEXT", help="The driver's option of this name.")
 def command(
     site: str,
     out: Path | None,
@@ -46,18 +46,29 @@ def command(
     """Open a window to log in by hand, and store the log-in in a file.
 
     SITE_OR_URL is the page's address, or a site file that names it. Log in as you would, then press Enter in the
-    terminal or close the window. Cookies and storage go to FILE (mode 600), which the browser driver takes as its
-    option `login`; a log-in that stands there already is taken up and renewed.
+    terminal or close the window. Cookies and storage go to FILE (mode 600), which is the browser driver's option
+    `login`; an existing log-in is loaded and renewed.
 
     Give the options that the audit gives: some sites tie a log-in to them.
     """
-    url, name = _address_and_name(site)
+    url, name = site, ""
+    if not re.match(r"https?://", site):
+        if "://" in site or not Path(site).exists():
+            raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
+        described = load_site(site)
+        if described.url is None:
+            raise InputError("the site file has no url", place=Place(site), advice="give the page's address instead")
+        url, name = described.url, Path(site).stem
     checked = _options(url, options)
     name = name or urlsplit(url).hostname or ""
     given = settings_of(checked, Surroundings(name, Path()))
     target = out or Path(f"{name}.login.json")
     known = _check_target(target)
-    _check_display()
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise InputError(
+            "there is no screen here to open a window on",
+            advice="log in on a machine with a screen and copy the file here (chmod 600), or connect with ssh -X",
+        )
     settings = replace(
         given,
         executable=find_browser(os.environ, own=own_browser).path,
@@ -79,7 +90,9 @@ def command(
 async def logged_in(
     settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
 ) -> dict[str, Any]:
-    """What a browser with these settings holds once the person at it is done. Raises DriverError."""
+    """Return the cookies and storage of a browser with these settings once the person has finished. Raises
+    DriverError.
+    """
     browser = await Browser.launch(settings)
     try:
         window = await browser.open_window(settings)
@@ -91,7 +104,7 @@ async def logged_in(
 
 
 async def _wait_for_enter() -> None:
-    """Returns when Enter is pressed; never where there is nothing to press it on."""
+    """Return when Enter is pressed; never, if there is no terminal."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     keyboard = sys.stdin.fileno()
 
@@ -111,7 +124,7 @@ async def _wait_for_enter() -> None:
 
 
 def _options(url: str, given: dict[str, str | None]) -> Options:
-    """What the browser driver makes of the same options. Raises InputError, in the driver's own words."""
+    """Validate the options as the browser driver does. Raises InputError, in the driver's words."""
     value: dict[str, object] = {"url": url, **{name: text for name, text in given.items() if text is not None}}
     proxy = given.get("proxy")
     if proxy is not None and proxy.startswith("env:"):
@@ -124,20 +137,8 @@ def _options(url: str, given: dict[str, str | None]) -> Options:
         raise InputError(fault.what, allowed=fault.allowed, advice=fault.advice) from None
 
 
-def _address_and_name(site: str) -> tuple[str, str | None]:
-    """The address, and what to call the file; None where only an address is given."""
-    if re.match(r"https?://", site):
-        return site, None
-    if "://" in site or not Path(site).exists():
-        raise InputError(f"{site!r} is neither an address nor a file", allowed="https://…, or a site file")
-    described = load_site(site)
-    if described.url is None:
-        raise InputError("the site file has no url", place=Place(site), advice="give the page's address instead")
-    return described.url, Path(site).stem
-
-
 def _check_target(target: Path) -> bool:
-    """Whether a log-in stands there already. Raises InputError where none may stand there."""
+    """Return True if a log-in exists there. Raises InputError if none may be stored there."""
     folder = Path(os.path.realpath(target)).parent
     run = next((one for one in (folder, *folder.parents) if (one / "run.json").exists()), None)
     if run is not None:
@@ -151,12 +152,3 @@ def _check_target(target: Path) -> bool:
         advice = fault.advice if fault.advice and "chmod" in fault.advice else "choose another file with --out"
         raise InputError(fault.what, place=fault.place, advice=advice) from None
     return True
-
-
-def _check_display() -> None:
-    """Raises InputError where no window can be shown."""
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise InputError(
-            "there is no screen here on which a window could open",
-            advice="log in on a machine with a screen and copy the file here (chmod 600), or connect with ssh -X",
-        )

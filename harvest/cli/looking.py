@@ -1,7 +1,7 @@
-"""Looking at a dated run from the command line: judged against the baseline, and noted in the history.
+"""Judge a dated run against the baseline and add a look to the history.
 
-A re-audit can be stopped at any moment. So each command names what earlier ones left without a look, and every message
-about a run says by which command it is gone on with.
+A re-audit can be stopped at any moment. Each command therefore names the runs that earlier ones left without a look,
+and every message about such a run gives the command that continues it.
 """
 
 import contextlib
@@ -36,9 +36,10 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Reaudit:
-    """A re-audit as it was called. audit: as named. base: the baseline's file, and blessed, what it held. log: the
-    history's file. further: options that every command about it needs. rules: by which to judge; given: names of those
-    that somebody gave."""
+    """The arguments of a re-audit. audit: as given. base: the baseline's file. blessed: its content. log: the
+    history's file. further: options to repeat in every suggested command. given: names of the rules that were given
+    as options.
+    """
 
     audit: str
     base: Path
@@ -49,12 +50,13 @@ class Reaudit:
     given: Collection[str]
 
     def command(self, option: str, run: Path) -> str:
-        """The command that judges a run, or resumes it."""
+        """Return the command that judges a run, or resumes it."""
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
     def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Name the runs that earlier commands left without a look. placebo: the audit has one, so that a run needs more
-        than to be judged. but: the run that is gone on with now."""
+        """Name the runs that earlier commands left without a look. placebo: the audit has one, so that judging a run
+        is not enough. but: the run that is being resumed.
+        """
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
@@ -69,7 +71,7 @@ class Reaudit:
 
     @contextlib.contextmanager
     def playing(self, folder: Path) -> Iterator[None]:
-        """While a dated run is played: whoever stops it hears how to go on with it."""
+        """While a dated run is played, tell whoever stops it how to continue."""
         try:
             yield
         except Interrupted:
@@ -82,7 +84,7 @@ class Reaudit:
                 folder.rmdir()  # which it can be only where nothing at all was begun in it
 
     def tell_replaced(self, run: Path) -> None:
-        """Say so where another baseline was blessed meanwhile."""
+        """Say so if another baseline was blessed in the meantime."""
         with contextlib.suppress(InputError):
             if read_baseline(self.base).identity != self.blessed.identity:
                 _note(
@@ -93,7 +95,7 @@ class Reaudit:
 
 @contextlib.contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Until a run is judged: no other command that begins takes it for one that was left behind."""
+    """Hold a run until it is judged, so that no other command considers it abandoned."""
     lock = None
     with contextlib.suppress(HarvestError):  # somebody else goes on with it already
         lock = Lock(folder)
@@ -105,7 +107,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """The audit with as many trials as the run in `folder` was to have: more may have been added than its file says."""
+    """Return the audit with as many trials as the run in `folder`, which may have more than the audit's file says."""
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit
@@ -116,10 +118,10 @@ def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
 
 
 def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
-    """Hold a run against the baseline, and add a look at it to the history. Nobody else adds to it meanwhile: what a
-    look says rests on those before it.
+    """Judge a run against the baseline and add a look to the history, which is locked because looks depend on earlier
+    ones.
 
-    Returns what was found, and the faults of the harness, with those of the time when the run was judged before.
+    Returns the result, and the faults of the harness, including those found when the run was judged before.
     """
     try:
         with open_history(this.log) as file:
@@ -140,7 +142,12 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 _note("this run is in the baseline, so it is no evidence, and the history gets no look at it")
                 return found, harness
             if rules != this.rules:
-                options = shlex.join(_as_options(rules))
+                options = shlex.join(
+                    word
+                    for name, option in OPTIONS.items()
+                    if (value := getattr(rules, name)) is not False
+                    for word in ([option] if value is True else [option, f"{value:g}"])
+                )
                 _note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
             if before is not None and added is not before:
@@ -156,14 +163,5 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
 
 
 def _note(text: str) -> None:
-    """Say it on one line of standard error, also on a narrow terminal: a command in it is to be copied."""
+    """Print a note on one line of standard error, even on a narrow terminal, so that its command can be copied."""
     click.echo(printable(f"note: {text}", line=True), err=True)
-
-
-def _as_options(rules: WatchRules) -> Iterator[str]:
-    for name, option in OPTIONS.items():
-        value = getattr(rules, name)
-        if isinstance(value, bool):
-            yield from [option] * value
-        else:
-            yield from (option, f"{value:g}")

@@ -34,7 +34,7 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thresh
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """module: with a `command`; or, of a study of recorded runs alone, with a function `study_form`."""
+    """A command's entry. module: has a `command`; or, for a study of recorded runs, a function `study_form`."""
 
     module: str
     summary: str
@@ -112,7 +112,7 @@ _READER_GONE = 128 + signal.SIGPIPE  # as a shell has it of a program that SIGPI
 
 
 class _LateCommands(click.Group):
-    """Knows its commands by name and imports one only when it is called: `--help` must be quick."""
+    """A group that knows its commands by name and imports one only when it is called, so that `--help` is quick."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -141,7 +141,7 @@ class _LateCommands(click.Group):
         return super().resolve_command(context, arguments)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Click's own would import every command for its help."""
+        """Complete names of commands. Click's own method would import every command for its help."""
         found = [
             CompletionItem(name, help=one.summary) for name, one in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -164,7 +164,9 @@ def _print_version(context: click.Context, _: click.Parameter, asked: bool) -> N
 
 
 @click.group(cls=_LateCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 def _harvest() -> None:
     """Harvest conversations from chat systems, many times over, and score them.
 
@@ -175,7 +177,7 @@ def _harvest() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. Exits; a user's mistake is one message without a traceback."""
+    """Run the command line and exit. A user's mistake is one message without a traceback."""
     # Put something in the place of what was closed before we started. What is printed there goes nowhere, and no file
     # that is opened later takes its number and gets what was meant for it: the lowest free one is taken.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -201,7 +203,13 @@ def _run(arguments: list[str] | None) -> NoReturn:
             # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        code = _call_command(sys.argv[1:] if arguments is None else arguments)
+        # Click's own `main` would turn a reader that goes away into an exit code.
+        try:
+            words = list(sys.argv[1:] if arguments is None else arguments)
+            with _harvest.make_context("harvest", words) as context:
+                code: object = _harvest.invoke(context)
+        except click.exceptions.Exit as end:
+            code = end.exit_code
     except click.ClickException as fault:
         _tell(fault.show)
         code = 2
@@ -234,18 +242,10 @@ def _run(arguments: list[str] | None) -> NoReturn:
     sys.exit(code if isinstance(code, int) and code else unwritten)
 
 
-def _call_command(arguments: list[str]) -> object:
-    """What the command returns. Click's own `main` would make a code of a reader that goes away."""
-    try:
-        with _harvest.make_context("harvest", list(arguments)) as context:
-            return _harvest.invoke(context)
-    except click.exceptions.Exit as end:
-        return end.exit_code
-
-
 def _flush() -> int:
-    """2 where the output has found no room on its disk, else 0: what the end of the process could not write, to a
-    terminal that is gone, would change its exit code."""
+    """Flush the output; return 2 if its disk is full, else 0. Unflushed output to a closed terminal would change the
+    exit code.
+    """
     code = 0
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -260,7 +260,7 @@ def _flush() -> int:
 
 
 def _tell(message: str | Callable[..., None]) -> None:
-    """Say it on standard error, if that is still there: the exit code must come through without it."""
+    """Print on standard error if it is still open: the exit code must not depend on it."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):
             click.echo(printable(message), err=True)

@@ -1,4 +1,4 @@
-"""`harvest measures`: every measure there is, or what one of them says, needs and takes."""
+"""`harvest measures`: list all measures, or explain one."""
 
 import json
 
@@ -17,8 +17,8 @@ from topics.suggestions import nearest
 def command(name: str | None, as_json: bool) -> None:
     """List all measures, or explain one.
 
-    NAME is that of a measure, as tables print it: R, GF(RATINGS), CVaR. Where several measures have one name, as GF of
-    conversations and of ranked lists, each is explained.
+    NAME is a measure as tables print it: R, GF(RATINGS), CVaR. If several measures share a name, such as GF of
+    conversations and GF of ranked lists, each is explained.
     """
     known = every_measure()
     wanted = known

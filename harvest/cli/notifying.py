@@ -1,6 +1,6 @@
-"""What a command tells machines, besides its exit code: options, and where each form goes.
+"""Options for other programs: verdicts as JUnit XML, metrics, a webhook and GitHub annotations.
 
-The verdict is what counts: where a form cannot be written or sent, that is said, and the exit code stays.
+The verdict has priority: if a form cannot be written or sent, a message says so and the exit code stays.
 """
 
 import contextlib
@@ -29,8 +29,9 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """make: a file of a bulletin and of the file before it. ours: whether bytes are an earlier file, which is replaced.
-    said: a few words."""
+    """A form that is a file. make: its content, from a bulletin and the earlier file. ours: True for bytes of an
+    earlier file, which may be replaced. said: the help text.
+    """
 
     make: Callable[[Bulletin, str], bytes]
     ours: Callable[[bytes], bool]
@@ -49,7 +50,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def notice_options(command: Callable[..., int]) -> Callable[..., int]:
-    """--junit, --prometheus, --webhook-env and --github, which the command gets as `channels`."""
+    """Add --junit, --prometheus, --webhook-env and --github, passed on as `channels`."""
 
     @functools.wraps(command)
     def guarded(*, webhook_env: str | None, github: bool, **own: Any) -> int:
@@ -71,8 +72,7 @@ def notice_options(command: Callable[..., int]) -> Callable[..., int]:
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """What was asked for. files: by the name of the form. told: the real standard output, on which annotations are
-    printed."""
+    """The requested forms. files: by name of the form. told: the real standard output, for annotations."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     webhook_env: str | None = None
@@ -99,7 +99,7 @@ class Channels:
 
     @contextlib.contextmanager
     def guarded(self) -> Iterator[None]:
-        """Within, nothing that is printed can be a command to GitHub's runner."""
+        """Within the block, disarm printed text that GitHub's runner would execute as a command."""
         with contextlib.ExitStack() as stack:
             if self.github:
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, Disarmed(sys.stdout))))
@@ -107,7 +107,7 @@ class Channels:
             yield
 
     def tell(self, bulletin: Bulletin) -> None:
-        """Write and send all that was asked for. What fails is said on standard error."""
+        """Write and send all requested forms. Failures are reported on standard error."""
         for name, path in self.files.items():
             with _told(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
@@ -138,7 +138,7 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _summarize(bulletin: Bulletin) -> None:
-    """Append to the summary of the step, in which earlier commands may have written."""
+    """Append to the step summary, which earlier commands may have begun."""
     named = os.environ.get(_SUMMARY)
     if not named:
         click.echo(f"{_SUMMARY} is not set, so no summary is written", err=True)

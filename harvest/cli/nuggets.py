@@ -1,4 +1,4 @@
-"""`harvest nuggets`: what topics want, which answers hold it, and how much of it that is."""
+"""`harvest nuggets`: exchange nuggets with `nuggetizer`, and compute nugget recall."""
 
 from pathlib import Path
 from typing import Literal
@@ -22,13 +22,15 @@ from topics.errors import InputError
 
 @click.command()
 @click.argument("run", type=GivenPath())
-@click.option("--import", "given", type=GivenPath(), metavar="FILE", help="Take in created or assigned nuggets.")
-@click.option("--export", "out", type=GivenPath(), metavar="FILE", help="Write them for nuggetizer.")
-@click.option("--form", type=click.Choice(("created", "assigned")), help="With --export: what is written [created].")
-@click.option("--author", metavar="NAME", help="With --import: who made it. Else: whose assignments count.")
+@click.option("--import", "given", type=GivenPath(), metavar="FILE", help="Import created or assigned nuggets.")
+@click.option("--export", "out", type=GivenPath(), metavar="FILE", help="Export nuggets for nuggetizer.")
+@click.option(
+    "--form", type=click.Choice(("created", "assigned")), help="With --export: the nuggets to write [created]."
+)
+@click.option("--author", metavar="NAME", help="With --import: the author. Otherwise: whose assignments count.")
 @click.option("--people", is_flag=True, help="With --import: people made it, not a model.")
 @click.option("--force", is_flag=True, help="With --export: overwrite an existing file.")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the bootstrap.")
 @form_options
 def command(
     run: Path,
@@ -41,11 +43,11 @@ def command(
     seed: int,
     output: Output,
 ) -> None:
-    """Say how much of what topics want the answers hold.
+    """Show how many of the topics' nuggets the answers hold.
 
-    Nuggets of topics, and which of them each conversation supports, come from files as `nuggetizer` writes them.
-    Without --import and --export: the share of nuggets that each system's conversations hold, strict and partial, of
-    all and of the vital ones.
+    Nuggets of topics, and which of them each conversation supports, come from files in the format of `nuggetizer`.
+    Without --import and --export, print the share of nuggets that each system's conversations hold, strict and
+    partial, of all and of the vital ones.
     """
     if given is not None and out is not None:
         raise InputError("--import and --export were given together", advice="do one after the other")
@@ -64,7 +66,7 @@ def command(
     layers = read_layers(run)
     wanted = wanted_of(layers)
     if not wanted:
-        raise InputError("it is not known what the topics of this run want", advice="--import FILE of created nuggets")
+        raise InputError("this run has no nuggets", advice="--import FILE of created nuggets")
     if out is not None:
         check_output_file(out, replace=force, other="take another name, or --force")
     known = recorded.header.topic_set()
@@ -92,7 +94,7 @@ def command(
 
 def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> None:
     if not author:
-        raise InputError("it is not known who made these nuggets", advice="give --author NAME")
+        raise InputError("the author of these nuggets is missing", advice="give --author NAME")
     layers = read_layers(run)
     topics = dict.fromkeys(one.key.topic for one in recorded.finished)
     found = read_wanted(given, topics, recorded.finished, wanted_of(layers))

@@ -1,4 +1,4 @@
-"""A number as an option of a command."""
+"""Numbers as options of commands."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import click
 
 
 class NumberRange(click.FloatRange):
-    """As click's, which lets NaN through, because it is not outside any range, and infinities."""
+    """As in click, but NaN and infinities are refused: NaN is not outside any range."""
 
     name = "number"  # "float range" is no word for people
 
@@ -21,6 +21,6 @@ class NumberRange(click.FloatRange):
 
 
 class WholeNumberRange(click.IntRange):
-    """As click's, which says "integer range" to people."""
+    """As in click, but described as a whole number."""
 
     name = "integer"

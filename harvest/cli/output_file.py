@@ -1,4 +1,4 @@
-"""Where a file is to be written: what cannot or must not be is refused before anything is played or computed."""
+"""Check where a file is to be written before anything is played or computed."""
 
 import os
 import stat
@@ -12,10 +12,10 @@ from topics.errors import InputError, Place
 def check_output_file(
     path: Path, *, replace: bool = False, ours: Callable[[bytes], bool] | None = None, other: str = "take another name"
 ) -> None:
-    """Refuse a path at which no file can be written, and one at which there is a file that must stay.
+    """Refuse a path at which no file can be written, or at which an existing file must stay.
 
-    replace: what is there may be replaced. ours: tells from its bytes whether it is an earlier file of the same kind;
-    then only such a file, or an empty one, may be. other: what to do where a file must stay. Temporary files of earlier
+    replace: an existing file may be replaced. ours: True for the bytes of an earlier file of the same kind; then only
+    such a file, or an empty one, may be replaced. other: advice if a file must stay. Temporary files of earlier
     commands that were killed while they wrote there are removed. Raises InputError.
     """
     place, folder = Place(str(path)), path.absolute().parent
@@ -34,7 +34,9 @@ def check_output_file(
     if mode is not None and not stat.S_ISREG(mode):
         raise InputError("this is a device or pipe, not a file", place=place, advice="take the name of a file")
     if mode is not None and ours is not None and not _ours(path, ours):
-        raise InputError("this file is something else, and would be replaced", place=place, advice="take another name")
+        raise InputError(
+            "refusing to overwrite a file that Harvest did not write", place=place, advice="take another name"
+        )
     if not os.access(folder, os.W_OK | os.X_OK):  # a file is replaced as a whole, for which its folder counts
         raise InputError(
             f"cannot be written: there is no permission to write in the folder {path.parent}", place=place, advice=other

@@ -1,4 +1,4 @@
-"""Paths as arguments and options of commands: an empty one is what an unset variable of the shell leaves."""
+"""Paths as arguments and options of commands. An empty one comes from an unset variable of the shell."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,9 @@ _ADDRESS = (
 
 
 class GivenPath(click.Path):
-    """As click's, which takes an empty path for the current folder, and an address for a path. kind: of the values."""
+    """As in click, but empty paths, which click reads as the current folder, and addresses are refused. kind: of the
+    values.
+    """
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)
@@ -30,7 +32,7 @@ class GivenPath(click.Path):
 
 
 class NameOrFile(click.types.StringParamType):
-    """The name of what comes with Harvest, or the path of a file."""
+    """The name of a shipped file, or the path of a file."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:

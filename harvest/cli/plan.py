@@ -30,7 +30,7 @@ from topics.errors import InputError
     "--detect",
     type=NumberRange(0, min_open=True),
     metavar="SIZE",
-    help="The true difference to be found: in points for percentages, else in the measure's units.",
+    help="The true difference to detect: in points for percentages, otherwise in the measure's units.",
 )
 @click.option(
     "--allocate", is_flag=True, help="Instead, propose trials of each topic for the next run, from the pilot."
@@ -39,11 +39,13 @@ from topics.errors import InputError
     "--total", type=WholeNumberRange(1), metavar="N", help="With --allocate: trials of each system [the audit's]."
 )
 @click.option(
-    "--node", metavar="PATH", help='Of one turn instead, with --from: how often compare names "U ask → S o" (or ->).'
+    "--node",
+    metavar="PATH",
+    help='Plan for one turn instead, with --from: its path as compare names it, "U ask → S o" (or ->).',
 )
-@click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Of which measure [%useful S1].")
-@click.option("--from", "pilot", metavar="RUN", type=GivenPath(), help="Take means and spreads from this run.")
-@click.option("--mean", type=float, metavar="VALUE", help="Of both systems, in percent for percentages.")
+@click.option("--measure", "-m", "wanted", metavar="MEASURE", help="Plan for this measure [%useful S1].")
+@click.option("--from", "pilot", metavar="RUN", type=GivenPath(), help="Use the means and variances of this run.")
+@click.option("--mean", type=float, metavar="VALUE", help="The mean of both systems, in percent for percentages.")
 @click.option(
     "--between",
     type=NumberRange(0),
@@ -64,7 +66,7 @@ from topics.errors import InputError
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
 @setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
 @guard_option
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of the simulation.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the simulation.")
 @output_options
 def command(
     audit: str,
@@ -88,10 +90,10 @@ def command(
 ) -> None:
     """Plan how many topics and trials a comparison needs.
 
-    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these topics;
-    with --node, its test of one turn of the conversation tree; of a tail such as CVaR(R), the interval of `harvest
-    score`; or, with --allocate, says which topics to give more trials. Sends nothing. AUDIT is a file, or a shipped
-    name such as `demo`.
+    Simulates the test of `harvest compare` over a grid of topics × trials, for topics like these and for these
+    topics; with --node, its test of one turn of the conversation tree; for a tail such as CVaR(R), the interval of
+    `harvest score`; or, with --allocate, says which topics need more trials. Sends nothing. AUDIT is a file, or a
+    shipped name such as `demo`.
     """
     stated = {"mean": mean, "between": between, "interaction": interaction, "within": within, "failing": failing}
     spreads = {f"--{name}": value for name, value in stated.items()}
@@ -118,7 +120,10 @@ def command(
         output.show(spending_form(spending))
         return
     if detect is None:
-        raise InputError("which difference is to be found?", advice="give --detect SIZE, or --allocate with --from RUN")
+        raise InputError(
+            "the size of the difference to detect is missing",
+            advice="give --detect SIZE, or --allocate with --from RUN",
+        )
     _refuse_beside("a plan without --allocate", {"--total": total})
     if node is not None:
         _refuse_beside("--node", {"--measure": wanted, **spreads, "--figure": output.figures or None})

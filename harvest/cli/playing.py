@@ -1,4 +1,4 @@
-"""Playing an audit from the command line: what is shown before and while it is played."""
+"""Play an audit from the command line, with messages before and during play."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,13 +24,16 @@ NOTHING_YET = "interrupted; nothing was recorded, and the same command starts ag
 
 
 def introduce(console: Console, audit: Audit) -> None:
-    """What is going to be played, for somebody who has not read the audit."""
+    """Describe the audit to somebody who has not read its file."""
     console.print(
         f"[bold]{audit.name}[/]: protocol {audit.protocol.name}, {pluralize(len(audit.topics.topics), 'topic')} of "
         f"{audit.topics.name}, {audit.trials_in_words} {plural('trial') if audit.trial_range[1] > 1 else 'trial'}"
     )
     if audit.shard:
-        console.print(_of_shard(audit))
+        limits = [one.limits for one in audit.systems]
+        pace = f"1/{audit.shard.of} of each system's pace" if any(one.spacing for one in limits) else "no pace is set"
+        most = pluralize(max(one.concurrency for one in limits) * audit.shard.of, "session")
+        console.print(f"  {audit.shard}: {pace}; together, the machines open up to {most} with a system at a time")
     if audit.about:
         console.print(escape(printable(audit.about.strip())))
     for system in audit.systems:
@@ -49,22 +52,12 @@ def introduce(console: Console, audit: Audit) -> None:
         )
 
 
-def _of_shard(audit: Audit) -> str:
-    """What this machine does of the audit, and how fast."""
-    shard = audit.shard
-    assert shard is not None
-    limits = [one.limits for one in audit.systems]
-    pace = f"1/{shard.of} of each system's pace" if any(one.spacing for one in limits) else "no pace is set"
-    most = max(one.concurrency for one in limits) * shard.of
-    return f"  {shard}: {pace}; together, the machines open up to {pluralize(most, 'session')} with a system at a time"
-
-
 def play_to_folder(
     audit: Audit, folder: Path, worker: str, console: Console, stored: StoredRun | None = None
 ) -> tuple[Path | None, set[str]]:
-    """Play what is still to be played. stored: where a copy of the run goes, and what others played comes from.
+    """Play the remaining trials. stored: the address of a copy, from which trials of other machines are fetched.
 
-    Returns the file that its events stand in, None where nothing was to be played, and the systems left alone.
+    Returns the file of events (None if nothing was played) and the systems that were given up.
     """
     left: set[str] = set()
 
@@ -91,11 +84,5 @@ def play_to_folder(
     except* HarvestError as group:
         raise first_of(group) from None
     except* KeyboardInterrupt:
-        raise Interrupted(_interruption_note(folder)) from None
-
-
-def _interruption_note(folder: Path) -> str:
-    """What of a run is safe, for the person who stopped it."""
-    if begun_files(folder):
-        return "interrupted; every finished turn is saved, and the same command resumes the run"
-    return NOTHING_YET
+        saved = "interrupted; every finished turn is saved, and the same command resumes the run"
+        raise Interrupted(saved if begun_files(folder) else NOTHING_YET) from None

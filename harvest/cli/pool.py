@@ -1,6 +1,5 @@
-"""`harvest pool`: what runs hold to be judged, each thing once, and how much of it is judged."""
+"""`harvest pool`: list the things to judge in several runs, each once, and how many are judged."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -9,7 +8,7 @@ from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
-from harvest.judging.pool import Entity, PooledRun, Words, asked_in_words, pooled_entities, pooled_words, spread
+from harvest.judging.pool import PooledRun, asked_in_words, pooled_entities, pooled_words, spread
 from harvest.judging.sheets.asked_rows import assess_run
 from harvest.judging.sheets.sheet_file import sheet_ending, write_rows
 from harvest.studies.pool.figures import COLUMNS, pool_form, pool_rows
@@ -44,7 +43,7 @@ from topics.errors import InputError
     help="Add the entities that are not judged yet to this gold table.",
 )
 @click.option(
-    "--spread", "everywhere", is_flag=True, help="Let people's judgments hold wherever the same words stand in RUNs."
+    "--spread", "everywhere", is_flag=True, help="Apply people's judgments to the same words everywhere in RUNs."
 )
 @form_options
 def command(
@@ -61,8 +60,8 @@ def command(
     """List what there is to judge in RUNs, each thing once.
 
     That is every entity that a system named on a topic, and all words that a criterion asks people about, over all
-    systems, trials and runs. What is judged once counts everywhere: entities by a gold table (--gold), words by
-    --spread, and in one run also by `harvest annotate --serve --once`.
+    systems, trials and runs. One judgment counts everywhere: of entities by a gold table (--gold), of words by
+    --spread, and within one run also by `harvest annotate --serve --once`.
     """
     if force and out is None:
         raise InputError("--force goes with --out")
@@ -82,7 +81,18 @@ def command(
     pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     refuse_twice([one.recorded for one in pooled])
     if everywhere:
-        _spread_judgments(pooled, pooled_words(pooled, criteria), chosen)
+        known = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
+        layers, differing = spread(known, stamp(utc_now()))
+        for number, judged in enumerate(pooled):
+            for layer in layers.get(number, ()):
+                path = keep_layer(judged.path, layer)
+                place = f"written to {path}" if path else f"in {judged.path} already"
+                count = pluralize(len(layer.judgments), "adjudication" if layer.adjudicates else "judgment")
+                tell(f"{layer.author}: {count} of the same words, {place}")
+        if not layers:
+            tell("nothing to spread: nobody judged words that also occur elsewhere")
+        if differing:
+            tell(f"{differing} left as they are: the same person judged the same words differently in different places")
         pooled = [_pool_run(run, criteria, nuggets) for run in runs]
     table, added = add_entities(pooled, gold) if gold is not None else (None, 0)
     if gold is not None:
@@ -90,7 +100,8 @@ def command(
     entities = pooled_entities(pooled, table)
     words = [one for one in pooled_words(pooled, criteria) if not chosen or one.criterion in chosen]
     if out is not None:
-        _write(out, pooled, entities, words)
+        written = write_rows(pool_rows(pooled, entities, words), COLUMNS, out)
+        tell(f"{pluralize(written, 'row')} written to {out}")
     output.show(pool_form(pooled, entities, words))
 
 
@@ -100,22 +111,3 @@ def _pool_run(run: Path, criteria: Schema, nuggets: str) -> PooledRun:
         tell(printable(f"damage: {sentence}", line=True))
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     return PooledRun(run, recorded, assess_run(run, recorded, criteria, nuggets=nuggets), people)
-
-
-def _spread_judgments(runs: Sequence[PooledRun], words: Sequence[Words], chosen: set[str]) -> None:
-    layers, differing = spread([one for one in words if not chosen or one.criterion in chosen], stamp(utc_now()))
-    for number, run in enumerate(runs):
-        for layer in layers.get(number, ()):
-            path = keep_layer(run.path, layer)
-            place = f"written to {path}" if path else f"in {run.path} already"
-            count = pluralize(len(layer.judgments), "adjudication" if layer.adjudicates else "judgment")
-            tell(f"{layer.author}: {count} of the same words, {place}")
-    if not layers:
-        tell("nothing to spread: nobody judged words that also stand elsewhere")
-    if differing:
-        tell(f"{differing} left as they are: the same person judged the same words differently in different places")
-
-
-def _write(out: Path, runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> None:
-    count = write_rows(pool_rows(runs, entities, words), COLUMNS, out)
-    tell(f"{pluralize(count, 'row')} written to {out}")

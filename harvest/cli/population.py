@@ -1,4 +1,4 @@
-"""`harvest simulate population`: figures of users that were drawn from a population."""
+"""`harvest simulate population`: figures of users drawn from a population."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from scoring.notation import parse_all
 
 
 def _weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
-    """`patient=.5,hasty=.5` as a mapping; None where it is not given."""
+    """Read `patient=.5,hasty=.5` as a mapping; None if not given."""
     if value is None:
         return None
     found: dict[str, float] = {}
@@ -37,15 +37,15 @@ def _weights(context: click.Context, parameter: click.Parameter, value: str | No
 
 @click.command("population")
 @click.argument("run", type=GivenPath())
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
 @click.option(
     "--weights",
     callback=_weights,
     metavar="MEMBER=W,...",
-    help="Also the figures of a population with these weights; members that are not named have none.",
+    help="Add the figures of a population with these weights; members that are not named have weight 0.",
 )
 @setting_options("level", "replications", level="Confidence level of the intervals")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
 @judges_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
@@ -57,10 +57,11 @@ def command(
     judges: Judges,
     **changes: Any,
 ) -> None:
-    """Figures of a population of users, by user and re-weighted.
+    """Show figures of a population of users, by user and re-weighted.
 
-    RUN was played by an audit with a `population`: which user a trial met was drawn. Figures of the population and of
-    each user in it, and with --weights those of a population that has the same users in other shares.
+    RUN was played by an audit with a `population`, from which the user of each trial was drawn. Figures of the
+    population and of each user in it are shown, and with --weights those of a population that has the same users in
+    other shares.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)

@@ -1,4 +1,4 @@
-"""`harvest preferences`: what people chose in sheets of blind pairs."""
+"""`harvest preferences`: people's choices in sheets of blind pairs."""
 
 from pathlib import Path
 
@@ -19,22 +19,24 @@ from topics.regular_file import missing_advice
 
 @click.command()
 @click.argument("sheets", nargs=-1, required=True, metavar="SHEET...", type=GivenPath())
-@click.option("--key", "kept", required=True, metavar="FILE", type=GivenPath(), help="Written with it.")
+@click.option(
+    "--key", "kept", required=True, metavar="FILE", type=GivenPath(), help="The key that was written with the sheet."
+)
 @click.option(
     "--level",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Confidence level of the intervals; a p of at most 1 - level tells systems apart.",
+    help="Confidence level of the intervals; a p of at most 1 - level is significant.",
 )
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of permutations.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of permutations.")
 @form_options
 def command(sheets: tuple[Path, ...], kept: Path, level: float, seed: int, output: Output) -> None:
-    """Say which systems people prefer.
+    """Show which systems people prefer.
 
-    SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person; or the folder of what was
-    judged with --serve. Shows how often each system
-    is preferred over another, whether people agree, and whether the side that a conversation stood on led them.
+    SHEETs were written by `harvest annotate RUN --pairs` and filled in, one by each person; or give the folder of
+    judgments made with --serve. Shows how often each system is preferred over another, whether people agree, and
+    whether the side on which a conversation was shown influenced them.
     """
     key = read_key(kept)
     for sheet in sheets:

@@ -1,4 +1,4 @@
-"""`harvest probe`: look at a chat page, say one harmless thing, and draft a site file."""
+"""`harvest probe`: examine a chat page, send one harmless message, and draft a site file."""
 
 from __future__ import annotations
 
@@ -115,21 +115,21 @@ async def _probe_page(url: str, message: str, login: Path | None, seconds: float
     found = find_browser(os.environ, own=own_browser)
     click.echo(f"starting {found.path.name} …", err=True)
     settings = BrowserSettings(executable=found.path, headless=not headed, storage_state=login)
+
+    def show(line: str) -> None:
+        click.echo(printable(line, line=True), err=True)
+
     browser = await Browser.launch(settings)
     try:
         with catch_unforeseen():
             manners = Manners(open_seconds=60.0, answer_seconds=seconds)
-            return await probe(browser, settings, url, message, manners, tell=_told)
+            return await probe(browser, settings, url, message, manners, tell=show)
     finally:
         await browser.close()
 
 
-def _told(line: str) -> None:
-    click.echo(printable(line, line=True), err=True)
-
-
 def _tell(found: Probed, useful: bool) -> None:
-    """What was found, for people, on standard error. useful: the draft says where to type, or what to fill in first."""
+    """Print the findings on standard error. useful: the draft says where to type, or what to fill in first."""
     from rich.text import Text
 
     console = people_console(stderr=True)
@@ -141,7 +141,9 @@ def _tell(found: Probed, useful: bool) -> None:
         console.print()
     if found.said is not None:
         last = f"{found.said.last:.1f} s" if found.said.last is not None else "?"
-        told = f"answer, whole after {last} (told by {found.said.finish}):\n  {_short(found.said.answer.text)}"
+        answer = " ".join(printable(found.said.answer.text).split())
+        answer = answer if len(answer) <= 200 else answer[:199] + "…"
+        told = f"answer, whole after {last} (told by {found.said.finish}):\n  {answer}"
         console.print(Text(wrap_lines(told, console.width)))
     if found.fault is not None:
         console.print(Text(f"no answer: {printable(str(found.fault))}"))
@@ -154,7 +156,7 @@ def _tell(found: Probed, useful: bool) -> None:
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:
-    """A line for each, its signs under it; what is long goes on under its own beginning."""
+    """Return a table with a line for each finding and its signs below it; long texts are indented."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
@@ -173,8 +175,3 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
         for sign in signs:
             table.add_row("", "", Padding(Text(printable(sign, line=True), style="dim"), (0, 0, 0, 2)))
     return table
-
-
-def _short(text: str) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= 200 else line[:199] + "…"

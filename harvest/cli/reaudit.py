@@ -1,4 +1,4 @@
-"""`harvest reaudit`: play an audit anew, and hold it against its blessed baseline."""
+"""`harvest reaudit`: play an audit again, and compare it with its blessed baseline."""
 
 import contextlib
 import sys
@@ -38,9 +38,9 @@ from topics.errors import InputError, Place
 @click.argument("audit", type=GivenPath(str))
 @click.option("--baseline", type=GivenPath(), metavar="FILE", help="[AUDIT.baseline.json beside it]")
 @click.option("--history", type=GivenPath(), metavar="FILE", help="[beside the baseline]")
-@click.option("--out", type=GivenPath(), metavar="FOLDER", help="Where dated runs are put [runs/NAME].")
-@click.option("--run", "recorded", type=GivenPath(), metavar="RUN", help="Judge this run; play none.")
-@click.option("--resume", "stopped", type=GivenPath(), metavar="RUN", help="Play what is left of this dated run.")
+@click.option("--out", type=GivenPath(), metavar="FOLDER", help="The folder of dated runs [runs/NAME].")
+@click.option("--run", "recorded", type=GivenPath(), metavar="RUN", help="Judge this run instead of playing one.")
+@click.option("--resume", "stopped", type=GivenPath(), metavar="RUN", help="Play the rest of this dated run.")
 @click.option("--extend", type=WholeNumberRange(1), metavar="N", help="Play N more trials in the last run.")
 @click.option(
     "--matters",
@@ -54,18 +54,18 @@ from topics.errors import InputError, Place
     type=WholeNumberRange(1),
     default=LOOKS,
     show_default=True,
-    help="Audits that share a chance of 5% of a false alarm.",
+    help="Audits that share a 5% false-alarm probability.",
 )
 @click.option(
     "--confirm-after",
     type=NumberRange(0),
     default=APART,
     show_default=True,
-    help="Seconds before an audit confirms.",
+    help="Seconds before another audit can confirm an alarm.",
 )
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
 @click.option("--if-alarm", is_flag=True, help="Play only where an alarm waits for another audit to confirm it.")
-@click.option("--strict", is_flag=True, help="Exit with 3 also where it cannot be told whether anything changed.")
+@click.option("--strict", is_flag=True, help="Exit with 3 also if it is undecided whether anything changed.")
 @form_options
 @keys_in_clear_option
 @notice_options
@@ -87,16 +87,16 @@ def command(
     keys_in_clear: bool,
     channels: Channels,
 ) -> int:
-    """Play an audit again, and tell whether it changed.
+    """Play an audit again, and say whether it changed.
 
-    Each call plays a dated run of its own, and holds it against the baseline that somebody blessed. Exit codes: 0 the
-    same, or nothing shown; 1 changed; 3 could not be measured.
+    Each call plays a new dated run and compares it with the blessed baseline. Exit codes: 0 the same, or no change
+    shown; 1 changed; 3 could not be measured.
     """
     chosen = [name for name, one in (("--run", recorded), ("--resume", stopped), ("--extend", extend)) if one]
     if len(chosen) > 1:
         raise InputError(
             f"{chosen[0]} and {chosen[1]} exclude each other",
-            advice="--run judges a run, --resume plays what is left of one, --extend more trials of the last one",
+            advice="--run judges a run, --resume plays the rest of one, --extend more trials of the last one",
         )
     if if_alarm and (chosen or output.form):
         raise InputError("--if-alarm plays a new run or none", advice="leave out --run, --resume, --extend and --json")
@@ -120,6 +120,7 @@ def command(
     for sentence in past.damage(log, now):
         tell(f"note: {sentence}")
     mine = [one for one in past.until(now).looks if one.baseline == blessed.identity]
+    from_where = click.get_current_context().get_parameter_source
     this = Reaudit(
         audit=audit,
         base=base,
@@ -127,7 +128,11 @@ def command(
         log=log,
         further=[str(word) for one in (("--baseline", baseline), ("--history", history)) if one[1] for word in one],
         rules=WatchRules(matters=matters, looks=looks, apart=confirm_after, enforce=enforce),
-        given={rule for rule, option in OPTIONS.items() if _is_given(option)},
+        given={
+            rule
+            for rule, option in OPTIONS.items()
+            if from_where(option.removeprefix("--").replace("-", "_")) is not ParameterSource.DEFAULT
+        },
     )
     with contextlib.ExitStack() as stack:
         folder, harness = recorded, None
@@ -177,24 +182,20 @@ def command(
     return code
 
 
-def _is_given(option: str) -> bool:
-    name = option.removeprefix("--").replace("-", "_")
-    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-
-
 def baseline_beside(audit: str) -> Path:
-    """Where the baseline of an audit is, unless somebody says otherwise."""
+    """Return the default path of an audit's baseline."""
     return Path(f"{Path(audit).with_suffix('')}.baseline.json")
 
 
 def history_beside(baseline: Path) -> Path:
-    """Where the history is, likewise."""
+    """Return the default path of the history beside a baseline."""
     return baseline.with_name(f"{baseline.name.removesuffix('.json').removesuffix('.baseline')}.history.jsonl")
 
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
-    """Play the placebo of an audit into a new run beside that of the audit, `folder`. One that was stopped is not gone
-    on with: what its page was sent is not known any more."""
+    """Play the audit's placebo into a new run beside `folder`, the run of the audit. A placebo that was stopped
+    cannot be resumed, because the messages that its page received are lost.
+    """
     with placebo_server() as placebo:
         made = placebo_audit(audit, placebo.url)
         beside = free_name(folder.with_name(f"{folder.name}.placebo"))

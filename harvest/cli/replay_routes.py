@@ -1,4 +1,4 @@
-"""`harvest replay-routes`: would today's rules have taken the recorded paths?"""
+"""`harvest replay-routes`: check whether today's rules would take the recorded paths."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The first turn of a conversation at which today's decision is not the recorded one."""
+    """The first turn of a conversation at which today's decision differs from the recorded one."""
 
     system: str
     topic: str
@@ -62,7 +62,14 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     for conversation in recorded.finished:
         reworded = conversation.user in REWORDING
         now = retrace(chosen, topics[conversation.key.topic], conversation.exchanges, reworded=reworded)
-        versions += _other_versions(conversation, now)
+        # Decisions that stand, by a rule whose code is not the recorded one.
+        versions += sum(
+            turn.route is not None
+            and action.route is not None
+            and (turn.route.rule, turn.route.target) == (action.route.rule, action.route.target)
+            and turn.route.version != action.route.version
+            for turn, action in zip(conversation.turns, now[1:], strict=False)
+        )
         change = _first_change(conversation, now)
         if change is not None:
             changes.append(change)
@@ -111,15 +118,3 @@ def _first_change(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -
 
 def _told(route: Route) -> str:
     return f"{route.label} by {route.rule} to {route.target}"
-
-
-def _other_versions(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -> int:
-    """Decisions that stand, by a rule whose code is not the recorded one."""
-    return sum(
-        1
-        for turn, action in zip(conversation.turns, now[1:], strict=False)
-        if turn.route is not None
-        and action.route is not None
-        and (turn.route.rule, turn.route.target) == (action.route.rule, action.route.target)
-        and turn.route.version != action.route.version
-    )

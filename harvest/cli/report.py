@@ -1,4 +1,4 @@
-"""`harvest report`: one HTML page about recorded runs, to be opened by a double click."""
+"""`harvest report`: write an HTML page about recorded runs."""
 
 import re
 import sys
@@ -45,8 +45,10 @@ _CHUNK = re.compile(r"\d{4,}\.js")
     "--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023]."
 )
 @click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling and permutations.")
-@click.option("--force", is_flag=True, help="Write over an older report.")
+@click.option(
+    "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling and permutations."
+)
+@click.option("--force", is_flag=True, help="Overwrite an earlier report.")
 def command(
     runs: tuple[Path, ...],
     out: Path,
@@ -60,11 +62,12 @@ def command(
 ) -> None:
     """Write one HTML page about recorded runs.
 
-    It opens by a double click, without a network: what was found, what drives it and what to do next; figures, grid,
-    trees, comparison, variance; and every conversation. Conversations of more than 8 MB lie in a folder beside it.
+    It opens by a double click, without a network, and shows the result, its causes and what to do next; figures,
+    grid, trees, comparison, variance; and every conversation. Conversations of more than 8 MB are in a folder beside
+    it.
     """
     if out.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"--out {out}: a report is a page", allowed="FILE.html")
+        raise InputError(f"--out {out}: a report is an HTML page", allowed="FILE.html")
     check_output_file(out, replace=force, ours=is_report, other="take another name, or --force")
     files = _beside(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
@@ -108,8 +111,9 @@ def write_report(
     judges: str | None = None,
     seed: int = 0,
 ) -> tuple[str, str]:
-    """Write the page to `out`, and what has to stand beside it. command_line: what makes it again. Returns what was
-    written, and the first sentence of the page."""
+    """Write the page to `out`, and files beside it if needed. command_line: recorded, so that the page can be made
+    again. Returns a sentence on what was written, and the first sentence of the page.
+    """
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,

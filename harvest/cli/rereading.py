@@ -1,4 +1,4 @@
-"""`harvest reread`: read the kept pages and replies of a run again with today's code, and say what changed."""
+"""`harvest reread`: read the stored pages and replies of a run with today's code, and show the differences."""
 
 import difflib
 import json
@@ -35,7 +35,7 @@ _LONGEST_LINE = 300  # characters of a difference
 
 @dataclass(frozen=True, slots=True)
 class _Revised:
-    """A conversation with at least one answer that is another one now, or is taken for a fault."""
+    """A conversation with an answer that is read differently today, or as a fault."""
 
     conversation: Conversation
     answers: tuple[Reread, ...]
@@ -44,14 +44,14 @@ class _Revised:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What it is in the new run; None: as recorded."""
+        """The outcome in the new run; None for the recorded one."""
         if self.refused is not None and self.conversation.valid:
             said = f"turn {self.refused.turn.number} was no answer: {self.refused.excerpt}"
             return Outcome(INVALID, self.refused.refused, said)
         return self.path.outcome
 
     def label(self, turn: int) -> tuple[str, str]:
-        """The label of a turn as recorded, and now; "-" for none."""
+        """The recorded label of a turn, and today's; "-" for none."""
         was = self.conversation.label(turn)
         now = self.path.routes.get(turn)
         return was, now.label if now is not None else was
@@ -69,9 +69,9 @@ class _Revised:
 def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> None:
     """Read stored pages again with today's code, and show what changed.
 
-    Contacts no system, and changes nothing in RUN. Every answer whose page (or own HTML) was kept is read from it; its
-    label is decided again by the protocol of the run. A conversation whose user turns would have been different is
-    marked as invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
+    Contacts no system, and changes nothing in RUN. Every answer whose page (or own HTML) was stored is read from it,
+    and its label is decided again by the protocol of the run. A conversation whose user turns would have been
+    different is marked as invalid in RUN2: `harvest run` with the same audit and `--out RUN2` plays it again.
     """
     recorded = read(run, keep_rows=True)
     if system is not None and system not in recorded.header.systems:
@@ -98,8 +98,9 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
-    """The answer as today's code reads the reply that was kept of an API or a program, or else its recorded text; as
-    it is where there is neither."""
+    """Read the answer from the stored reply of an API or a program, or else from its recorded text; an answer without
+    either is returned unchanged.
+    """
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer
@@ -175,7 +176,7 @@ def _count_changes(answers: Sequence[Reread], found: Sequence[Found], revised: S
 
 
 def _changed_parts(answer: Reread) -> list[str]:
-    """What an answer is made of that is different now, by names of fields."""
+    """Names of the fields in which an answer differs today."""
     names = ("text", "links", *PARTS)
     return [name for name in names if getattr(answer.now, name) != getattr(answer.was, name)]
 
@@ -187,7 +188,7 @@ def _name(conversation: Conversation, turn: int) -> str:
 
 
 def _lines(one: _Revised) -> Iterator[str]:
-    """What is different about a conversation, turn by turn."""
+    """Yield the differences of a conversation, turn by turn."""
     told: set[int] = set()
     for answer in one.answers:
         number = answer.turn.number

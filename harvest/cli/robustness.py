@@ -1,4 +1,4 @@
-"""`harvest robustness`: what the arms of an audit change, beside their control."""
+"""`harvest robustness`: compare the arms of an audit with their control."""
 
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from scoring.notation import parse_all
 
 @click.command()
 @click.argument("run", type=GivenPath())
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [ave%useful].")
+@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"
 )
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling and permutations.")
+@click.option(
+    "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling and permutations."
+)
 @judges_options
 @output_options
 def command(
@@ -39,10 +41,10 @@ def command(
 ) -> None:
     """Compare the arms of an audit with their control.
 
-    RUN was played by an audit with `arms`: the same needs and draws, asked for in several ways. Of each system: by how
-    much each arm differs, how far arms spread, the worst of them, and which topics turn round. Of every two systems:
-    by how much one is better in each arm, and whether which one is depends on the user. Of `factors`, and of groups
-    beside arms: main effects and interactions.
+    RUN was played by an audit with `arms`: the same needs and draws, expressed in several ways. For each system: the
+    difference of each arm, the spread of the arms, the worst arm, and the topics that change sides. For every two
+    systems: by how much one is better in each arm, and whether the better one depends on the user. For `factors`, and
+    for groups beside arms: main effects and interactions.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)

@@ -1,4 +1,4 @@
-"""`harvest run`: play an audit (or go on with it), then score it."""
+"""`harvest run`: play an audit, or resume it, and score it."""
 
 import shlex
 import sys
@@ -64,7 +64,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
     " reaches it runs code on all of them.",
 )
 @click.option("--store", metavar="URL", help="With --shard or --dask: share the run through this object store.")
-@click.option("--strict", is_flag=True, help="End with 3 where a threshold cannot be told.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a threshold is undecided.")
 @click.option("--json", "as_json", is_flag=True, help="The scores as one JSON document on standard output.")
 @keys_in_clear_option
 @notice_options
@@ -87,15 +87,15 @@ def command(
 
     AUDIT is a file, or a shipped name such as `demo`.
 
-    The same command goes on where it stopped: finished trials are skipped, invalid and interrupted ones are tried
-    again, a changed protocol, topic or system is refused.
+    The same command continues where it stopped: finished trials are skipped, and invalid and interrupted ones are
+    tried again. A changed protocol, topic or system is refused.
     """
     if shard is not None and as_json:
         raise InputError("a shard alone is not scored, so --json has nothing to print", advice="leave --json out")
     if shard is not None and channels.any:
-        raise InputError("a shard alone is not scored, so there is nothing to tell machines", advice="merge them first")
+        raise InputError("a shard alone is not scored, so there are no verdicts to write", advice="merge them first")
     if dask is not None and (shard is not None or worker):
-        raise InputError("--dask deals out shards and names workers itself", advice="leave --shard and --worker out")
+        raise InputError("--dask assigns shards and names workers itself", advice="leave --shard and --worker out")
     if store is not None and shard is None and dask is None:
         raise InputError("--store is for what several machines play", advice="add --dask, or --shard 1/1 for one alone")
     shared = open_store(store) if store is not None else None
@@ -150,7 +150,7 @@ def command(
 
 
 def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
-    """Play on a cluster; the systems that were left alone."""
+    """Play on a cluster, and return the systems that were given up."""
     from harvest.cluster.spreading import spread  # late: no other run needs it
 
     def tell(sentence: str) -> None:
@@ -180,7 +180,7 @@ def _score_and_tell(
     look: bool,
     channels: Channels,
 ) -> int:
-    """Score what was played, tell people and machines, and give the exit code. named: the run as a person names it."""
+    """Score the run, report to people and programs, and return the exit code. named: the run as a person names it."""
     # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
@@ -233,8 +233,9 @@ def _score_and_tell(
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Say what has no valid attempt, and what a failure of its user cut short; whether that is more than the audit
-    allows."""
+    """Report trials without a valid attempt, and those that a failing user cut short; return True if they exceed the
+    audit's limit.
+    """
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
@@ -256,7 +257,7 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
 
 
 def _open_by_system(plan: Plan, run: Run) -> str:
-    """Of which systems trials are left to play, and how many attempts at them came to nothing."""
+    """Count the remaining trials of each system, and its failed attempts."""
     lost = Counter(one.key.system for one in run.conversations if one.outcome is None or not one.outcome.valid)
     trials = {name: sum(len(one.works) for one in sittings) for name, sittings in plan.sittings.items()}
     return "; ".join(
@@ -267,7 +268,7 @@ def _open_by_system(plan: Plan, run: Run) -> str:
 
 
 def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
-    """A shard is recorded and not scored: its figures would be taken for those of the audit."""
+    """Report on a shard, which is not scored, because its figures would be mistaken for the audit's."""
     shard = resolved.shard
     assert shard is not None
     open_ = _too_much_open(resolved, run, left, console)
@@ -292,7 +293,7 @@ def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, conso
 
 
 def _look_around(people: Console, named: Path, folder: Path) -> None:
-    """Write a report of the demo into its run, and say what to do with it. named: the run as a person names it."""
+    """Write a report of the demo into its run, and suggest next steps. named: the run as a person names it."""
     from harvest.cli.report import write_report  # late: no other run needs it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]

@@ -1,4 +1,4 @@
-"""`harvest schedule`: print what makes cron, systemd or GitHub Actions play an audit again."""
+"""`harvest schedule`: print a configuration with which cron, systemd or GitHub Actions repeat an audit."""
 
 import shutil
 import sys
@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Print a schedule for cron, systemd or GitHub Actions.
 
-    It plays the audit again with `harvest reaudit`, from the folder where this command is given. Every option of
+    It plays the audit again with `harvest reaudit`, from the folder in which this command is run. Every option of
     `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
     """
     if cron + as_units + github != 1:
@@ -97,30 +97,30 @@ def command(
 
 
 def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
-    """The options for `harvest reaudit`, as it understands them: what it would refuse at night is refused now."""
+    """Parse options with `harvest reaudit`, so that it refuses them now rather than at night."""
     given = reaudit.make_context("harvest reaudit", [audit, *further]).params
     for name, option in (("recorded", "--run"), ("stopped", "--resume"), ("extend", "--extend")):
         if given[name] is not None:
-            raise InputError(f"{option} is for a run that is there; a schedule plays new ones", advice="leave it out")
+            raise InputError(f"{option} is for an existing run; a schedule plays new ones", advice="leave it out")
     return given
 
 
 def _harvest() -> tuple[str, ...]:
-    """How this very installation is called from anywhere."""
+    """The command that calls this installation from anywhere."""
     beside = Path(sys.executable).with_name("harvest")
     return (str(beside),) if beside.is_file() else (sys.executable, "-m", "harvest")
 
 
 def _repository(folder: Path) -> Path:
-    """The root of the repository that `folder` is in; `folder` itself where there is none."""
+    """The root of the repository around `folder`; `folder` itself if there is none."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def _within(path: str | Path) -> PurePosixPath:
-    """A path that is also right in a copy of this folder on another machine."""
+    """A path that is also valid in a copy of this folder on another machine."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
-            f"{path} is not below this folder, and GitHub's runner has nothing else",
+            f"{path} is not below this folder, which is all that GitHub's runner has",
             advice="give this command in the repository, with paths that begin here",
         )
     return PurePosixPath(path)

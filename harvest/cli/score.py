@@ -1,4 +1,4 @@
-"""`harvest score`: score recorded runs, offline, as often as you like."""
+"""`harvest score`: score recorded runs offline."""
 
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ _NO_THRESHOLDS = "give the audit thresholds; those of several runs are not check
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 @click.option("--csv", "as_csv", is_flag=True, help="Every figure as a row of CSV on standard output.")
-@click.option("--strict", is_flag=True, help="End with 3 where a threshold of the audit cannot be told.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a threshold of the audit is undecided.")
 @click.option("--latex", "as_latex", is_flag=True, help="The table of figures in LaTeX on standard output.")
 @notice_options
 def command(
@@ -113,10 +113,10 @@ def command(
         beside, material = gathered.beside, gathered.material
         thresholds = material.thresholds
         if strict and not thresholds:
-            raise InputError("--strict is of thresholds, and there are none here", advice=_NO_THRESHOLDS)
+            raise InputError("--strict applies to thresholds, and there are none here", advice=_NO_THRESHOLDS)
         if channels.any and not thresholds:
             raise InputError(
-                "--junit, --prometheus, --webhook-env and --github tell of thresholds, and there are none here",
+                "--junit, --prometheus, --webhook-env and --github report thresholds, and there are none here",
                 advice=_NO_THRESHOLDS,
             )
         scored = request.scored(material)
@@ -149,7 +149,7 @@ def command(
 
 
 def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
-    """Score each run by itself on a cluster, and say of each what became of it."""
+    """Score each run separately on a cluster, and report on each."""
     from harvest.cluster.scoring import score_apart  # late: no other run needs it
 
     people = people_console()

@@ -1,4 +1,4 @@
-"""`harvest annotate --serve`: the local page on which people judge, until it is stopped."""
+"""`harvest annotate --serve`: serve the local page on which people judge, until it is stopped."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCALE = "0,0.5,1"
 
 
 def read_scale(text: str) -> tuple[float, ...]:
-    """Raises InputError for what is no scale."""
+    """Parse a scale. Raises InputError."""
     try:
         found = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -64,8 +64,9 @@ def serve_page(
     same: Same,
     adjudicate: bool = False,
 ) -> None:
-    """names: of criteria. people: who judges, each with a link. adjudicate: only what people judged differently, with
-    what they said."""
+    """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: only things that people
+    judged differently, with their judgments.
+    """
     people = check_people(people)
     from harvest.judging.serving.choices import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
@@ -101,7 +102,9 @@ def serve_page(
 
 
 def check_people(people: Sequence[str]) -> list[str]:
-    """The names of those who judge. Raises InputError where they or what serves the page are missing."""
+    """Return the names of the people who judge. Raises InputError without names, or without the packages that serve
+    the page.
+    """
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -110,9 +113,9 @@ def check_people(people: Sequence[str]) -> list[str]:
             )
     found = [check_author(name) for name in people]
     if not found or not all(found):
-        raise InputError("it is not known who judges", advice="give --author NAME for each person")
+        raise InputError("the names of those who judge are missing", advice="give --author NAME for each person")
     if len(set(found)) < len(found):
-        raise InputError("--author: one person was named twice")
+        raise InputError("--author names one person twice")
     return found
 
 
@@ -130,7 +133,9 @@ def serve_questions(
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
-    """Until it is stopped. folder: where decisions are kept. told: what else there is to say of their number."""
+    """Serve questions until stopped. folder: where decisions are stored. told: a sentence to print after their
+    number.
+    """
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 

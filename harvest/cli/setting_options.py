@@ -1,6 +1,7 @@
-"""Options for scoring settings, made from their declarations: the same names, ranges and defaults in every command.
+"""Options for scoring settings, made from their declarations, with the same names, ranges and defaults in every
+command.
 
-The guard of intervals, which is a choice of some studies, is here too.
+The guard of intervals, a choice of some studies, is here, too.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,9 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """Takes earlier words too, without showing them, and suggests the nearest word for one it does not know."""
+    """A choice that also accepts former values, which it does not show, and suggests the nearest value for an unknown
+    one.
+    """
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -32,7 +35,7 @@ class _Choice(click.Choice[str]):
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
-    """`L1=0.5` and `RATINGS=2` as a mapping; None where none is given."""
+    """Read `L1=0.5` and `RATINGS=2` as a mapping; None if none is given."""
     found: dict[str, float] = {}
     for value in values:
         name, _, number = value.partition("=")
@@ -73,8 +76,8 @@ def _option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Comma
 
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
-    """An option for each of these settings, or for all. What is not given is None: the audit's setting holds, and where
-    it has none the default. words: help of its own, by name.
+    """Add an option for each of these settings, or for all. Options that are not given are None: the audit's setting
+    holds, or else the default. words: help texts by name.
     """
 
     def with_options(command: _Command) -> _Command:
@@ -87,12 +90,12 @@ def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]
 
 
 def setting_option(name: str) -> Callable[[_Command], _Command]:
-    """The option of a command that has no audit: where it is not given, its value is the default."""
+    """Add an option with a default, for commands without an audit."""
     return _option(SETTINGS[name], SETTINGS[name].help, audited=False)
 
 
 def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command], _Command]:
-    """--level, --replications and --seed, of a command that has no audit. seed: what else it draws."""
+    """Add --level, --replications and --seed, for commands without an audit. seed: help text of --seed."""
 
     def with_options(command: _Command) -> _Command:
         command = click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help=seed)(command)

@@ -51,7 +51,7 @@ _LONGEST_PART = 300  # characters of thoughts and the like; --json has them whol
     help="Only this attempt, even if it is invalid or interrupted.",
 )
 @click.option("--all", "every", is_flag=True, help="All attempts, including invalid and interrupted ones.")
-@click.option("--beside", metavar="A,B", help="Two systems beside each other; of several RUNS, SYSTEM@RUN.")
+@click.option("--beside", metavar="A,B", help="Two systems side by side; with several RUNS, SYSTEM@RUN.")
 @click.option("--flipped", is_flag=True, help="With --beside: only trials in which the label of a turn differs.")
 @click.option("--text", "as_text", is_flag=True, help="Print the conversations even if there are several.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
@@ -69,10 +69,10 @@ def command(
 ) -> None:
     """List a run's trials, or print one conversation (with --system, --topic and --trial).
 
-    With --all too, every attempt at that trial is printed; --attempt chooses one of them.
+    With --all, every attempt at that trial is printed; --attempt chooses one of them.
 
-    --beside prints the conversations of two systems beside each other, with the words that differ marked: all trials
-    on a topic with --topic, a list of trials without it. With several RUNS the two may be recordings of one system.
+    --beside prints the conversations of two systems side by side, with differing words marked: all trials on a topic
+    with --topic, otherwise a list of trials. With several RUNS the two may be recordings of one system.
     """
     if beside is not None:
         if system is not None or attempt is not None or every:
@@ -132,7 +132,7 @@ def command(
 
 
 def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
-    """The turns of these conversations that a model was to word."""
+    """The turns of these conversations that a model was asked to word."""
     from harvest.studies.validity.worded_turns import models_of, worded_turns  # late: only some runs have any
 
     topics = run.header.topic_set()
@@ -149,7 +149,7 @@ def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
 
 
 def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) -> None:
-    """Refuse a trial that was neither recorded nor planned where it was looked for."""
+    """Refuse a trial that was neither recorded nor planned."""
     keys = [*(one.key for one in run.conversations), *planned_trials(run.header)]
     there = {one.trial for one in keys if system in (None, one.system) and topic in (None, one.topic)}
     if trial not in there:
@@ -175,7 +175,7 @@ def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str,
 
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
-    """asked: every attempt at the trials that were asked for, those of `chosen` among them."""
+    """Print a line for each conversation. asked: every attempt at the requested trials, including those of `chosen`."""
     names = list(map(_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
@@ -204,8 +204,9 @@ def _print_conversation(
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
 ) -> None:
-    """of_failure: what was kept of a failure of this attempt, by name. verdicts: on its turns, of the wire. faults: by
-    turn, what is wrong with what a model said for the user."""
+    """Print a conversation. of_failure: files kept of a failure of this attempt, by name. verdicts: on its turns,
+    from the wire. faults: by turn, faults in a model's words for the user.
+    """
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""

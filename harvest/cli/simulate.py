@@ -1,4 +1,4 @@
-"""`harvest simulate`: fit simulated users to recordings, and hold simulated users against real ones."""
+"""`harvest simulate`: fit simulated users to recordings, and compare simulated users with real ones."""
 
 import json
 import sys
@@ -63,7 +63,7 @@ command.add_command(population_command)
     type=click.Choice(["nothing", "labels"]),
     default="nothing",
     show_default=True,
-    help="What is used of the last answer.",
+    help="Which part of the last answer is used.",
 )
 @click.option(
     "--smoothing",
@@ -87,10 +87,14 @@ command.add_command(population_command)
     help="What is played: rows by turn and last act, rows over all turns, these with a stop model, hidden states, or "
     "what foresees people best that it was not fitted on.",
 )
-@click.option("--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option(
+    "--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Folds of cross-validation."
+)
 @setting_option("level")
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of folds and resampling.")
-@click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
+@click.option(
+    "--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Level of IARD's intents."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def fit_command(
     data: tuple[Path, ...],
@@ -107,11 +111,11 @@ def fit_command(
     intents: Level,
     as_json: bool,
 ) -> None:
-    """Fit a simulated user to what users did.
+    """Fit a simulated user to recorded users.
 
-    RUN is the folder of a run: an act is what a simulated user did with a turn, else the protocol's state. FILE is a
+    RUN is the folder of a run: an act is the simulated user's act in a turn, or else the protocol's state. FILE is a
     harvest-acts/1 file (.jsonl), the IARD file as its authors publish it, or search sessions as in Sim4IA. The fitted
-    user is written as a harvest-user/2 file, or harvest-user/3 with hidden states; its words are for you to add.
+    user is written as a harvest-user/2 file, or harvest-user/3 with hidden states; you add its words.
     """
     check_name(name)
     if out is not None and out.exists():
@@ -200,13 +204,17 @@ def fit_command(
     "--measure", metavar="NAME", help="Scores: this measure of the runs' scores.json [share of o among labels]."
 )
 @click.option("--splits", type=WholeNumberRange(20, 10**5), default=200, show_default=True, help="Random halves.")
-@click.option("--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Of cross-validation.")
+@click.option(
+    "--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Folds of cross-validation."
+)
 @setting_option("level")
 @setting_option("replications")
 @click.option(
     "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of halves, folds and resampling."
 )
-@click.option("--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Of IARD.")
+@click.option(
+    "--intents", type=click.Choice(["top", "sub"]), default="top", show_default=True, help="Level of IARD's intents."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def check_command(
     real: Path,
@@ -221,10 +229,10 @@ def check_command(
     intents: Level,
     as_json: bool,
 ) -> None:
-    """Hold simulated users against real ones.
+    """Compare simulated users with real ones.
 
-    REAL and SIMULATED are what `fit` takes. Every distance is tested with whole users, and set beside that of random
-    halves of the real dialogues; so is the order of systems, which comes first.
+    REAL and SIMULATED are files or folders that `fit` accepts. Every distance is tested with whole users, beside that
+    of random halves of the real dialogues; so is the order of systems, which comes first.
     """
     people = people_console(stderr=as_json)
     sides = [_read([path], intents, people) for path in (real, simulated)]

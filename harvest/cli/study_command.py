@@ -1,4 +1,4 @@
-"""The command of a study that is made from recorded runs and nothing else: it needs no module here."""
+"""The command of a study that needs nothing but recorded runs, and therefore no module here."""
 
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
@@ -13,7 +13,7 @@ from recordings.log.run_folder import Run, read
 
 
 def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
-    """`harvest NAME RUN…` with every form of output. study: its docstring is the help of the command."""
+    """Return `harvest NAME RUN…` with every form of output. study: its docstring is the help of the command."""
 
     @click.command(help=cleandoc(study.__doc__ or ""))
     @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())

@@ -1,4 +1,4 @@
-"""In which form a command prints a study, and the pictures that it writes."""
+"""Options for the form in which a study is printed, and for its pictures."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ _KINDS = (".svg", ".png")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a study goes. form: a name in `harvest.tables.study_form.FORMS`, "" for people. figures: files to draw."""
+    """The form of a study. form: a name in `harvest.tables.study_form.FORMS`; "" for people. figures: files to draw."""
 
     form: str = ""
     figures: tuple[Path, ...] = ()
@@ -32,8 +32,8 @@ class Output:
     def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
         """Print the study on standard output, then write its pictures.
 
-        beside: where to print what people read if standard output has another form; None to leave it out. Raises
-        InputError if the browser fails, or if the study has no picture.
+        beside: a stream for the tables if standard output has another form; None for no tables. Raises InputError if
+        the browser fails, or if the study has no picture.
         """
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
@@ -49,12 +49,12 @@ class Output:
 
 
 def output_options(command: _Command) -> _Command:
-    """An option for each form of output, and --figure; the command gets what they say, as `output`."""
+    """Add an option for each form of output and --figure, passed on as `output`."""
     return figure_option(form_options(command))
 
 
 def form_options(command: _Command) -> _Command:
-    """The same for a study that is not drawn, or with `figure_option`."""
+    """Add an option for each form of output, passed on as `output`, together with `figure_option` if that is used."""
 
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
@@ -74,12 +74,14 @@ def figure_option(command: _Command) -> _Command:
         multiple=True,
         metavar="FILE.svg|FILE.png",
         type=GivenPath(),
-        help="Draw it. A PNG takes a browser.",
+        help="Draw the study. A PNG needs a browser.",
     )(command)
 
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
-    """Refuse what cannot be printed or written, before anything is computed. forms: of output; at most one is true."""
+    """Refuse forms that exclude each other and pictures that cannot be written, before anything is computed. forms:
+    whether each form is requested.
+    """
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")
@@ -87,7 +89,7 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
         raise InputError("--figure names one file twice", advice="choose two names")
     for path in figures:
         if path.suffix.lower() not in _KINDS:
-            raise InputError(f"--figure {path}: not a kind of picture that is drawn", allowed="FILE.svg, FILE.png")
+            raise InputError(f"--figure {path}: unknown kind of picture", allowed="FILE.svg, FILE.png")
         check_output_file(path, other="take another name, or remove it")
     if any(path.suffix.lower() == ".png" for path in figures):
         _browser()
@@ -101,13 +103,13 @@ def _browser() -> Path:
         return find_browser(os.environ, own=own_browser).path
     except InputError as none:
         raise InputError(
-            "no browser was found, and a PNG is made by one",
-            advice=f"write --figure FILE.svg, which takes none; or {none.advice}",
+            "a PNG needs a browser, and none was found",
+            advice=f"write --figure FILE.svg, which needs none; or {none.advice}",
         ) from None
 
 
 def write_figures(figures: Sequence[Path], draw: Callable[[], str]) -> None:
-    """Write the picture that `draw` makes into each file. Raises InputError where the browser fails."""
+    """Write the picture that `draw` returns to each file. Raises InputError if the browser fails."""
     if not figures:
         return
     svg = draw()
@@ -125,5 +127,5 @@ def _png(svg: str) -> bytes:
     except DriverError as fault:
         raise InputError(
             f"the browser did not draw the picture: {fault}",
-            advice="write --figure FILE.svg, which takes no browser; harvest doctor looks into it",
+            advice="write --figure FILE.svg, which needs no browser; harvest doctor shows the cause",
         ) from None

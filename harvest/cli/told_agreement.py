@@ -1,4 +1,4 @@
-"""How far people agree, in sentences for those who asked them."""
+"""Sentences on the agreement between people."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ _FEW = 10
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    """Nothing where no two people judged the same thing. people: their layers, the oldest first."""
+    """Print how far people agree, if two of them judged the same thing. people: their layers, the oldest first."""
     found = agreements(people, criteria)
     if not found:
         return

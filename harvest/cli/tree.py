@@ -37,9 +37,15 @@ _FORMATS = ("terminal", "text", "json", "csv", "latex", "graphml", "dot", "merma
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option("--topic", metavar="ID", help="Only this topic.")
 @click.option("--merge", metavar="KEY", help="exact, label, act, entities, or user=KEY,system=KEY [see below].")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="terminal", show_default=True, help="Of output.")
 @click.option(
-    "--interval", type=click.Choice(["wilson", "jeffreys"]), default="wilson", show_default=True, help="Kind."
+    "--format", "form", type=click.Choice(_FORMATS), default="terminal", show_default=True, help="Form of output."
+)
+@click.option(
+    "--interval",
+    type=click.Choice(["wilson", "jeffreys"]),
+    default="wilson",
+    show_default=True,
+    help="Kind of intervals.",
 )
 @setting_option("level")
 @click.option("--score", "measure", metavar="MEASURE", help="Add a score to the tree: R, GF(SET), SWAN, …")
@@ -96,13 +102,12 @@ def command(
 ) -> None:
     """Fold a run's repeated trials into conversation trees.
 
-    One tree for each system and topic. Two turns are one branch where their merge key is the same, never because
-    their texts are alike: `exact` (the default for one topic) goes by their words, `act` by what they do, `entities`
-    by what they name, `label` by o or x. At `label` (the default for several topics, where replies are labelled) topics
-    are pooled.
+    There is a tree for each system and topic. Two turns are one branch if their merge keys are equal, never because
+    their texts are similar: `exact` (the default for one topic) compares words, `act` acts, `entities` the named
+    entities, and `label` o or x. `label`, the default for several topics with labelled replies, pools topics.
 
-    With --score each branch shows the mean score of the trials that take it, and below the tree stands which turn
-    settles how much of the score's variance.
+    With --score each branch shows the mean score of the trials that take it, and below the tree are the shares of the
+    score's variance that each turn settles.
     """
     check_output(figures)
     if form != "svg" and not figures and (least is not None or most is not None):
@@ -159,7 +164,7 @@ def command(
 
 
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
-    """Return the trees in GraphML, or in the language of Graphviz or Mermaid."""
+    """Return the trees as GraphML, DOT or Mermaid."""
     from harvest.tables.drawing.diagrams import dot, mermaid
     from recordings.trees.graph import graphml
 

@@ -21,7 +21,9 @@ from scoring.notation import parse_all
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="These [%useful S1, ave%useful].")
+@click.option(
+    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [%useful S1, ave%useful]."
+)
 @click.option(
     "-k",
     "ks",
@@ -31,7 +33,7 @@ from scoring.notation import parse_all
     help="pass^K, the chance that K trials all pass [2, and as many as every topic has].",
 )
 @setting_options("level", "replications")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of resampling.")
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
 @judges_options
 @output_options
 def command(
@@ -44,11 +46,11 @@ def command(
     judges: Judges,
     **changes: Any,
 ) -> None:
-    """Say how much trials vary, and why.
+    """Show how much trials vary, and why.
 
-    Splits the spread of each measure into what lies between topics, between trials of one topic and between systems;
-    counts how often trials disagree and how often all of K pass; and tests whether whole trials lie apart, and whether
-    answers depend on what came before them in a continued session.
+    Splits the variance of each measure into parts between topics, between trials of a topic and between systems;
+    counts how often trials disagree and how often all of K pass; and tests whether whole trials differ, and whether
+    answers depend on earlier topics of a continued session.
     """
     measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)

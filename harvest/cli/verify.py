@@ -1,4 +1,4 @@
-"""`harvest verify`: is a recording as it was written, and do its figures and reports follow from it?"""
+"""`harvest verify`: check that a recording is as it was written, and that its figures and reports follow from it."""
 
 import json
 import re
@@ -32,8 +32,9 @@ _PROVES = (
 
 @dataclass(slots=True)
 class _Found:
-    """faults: what is not as it was written or does not follow. gaps: why it could not be verified (open). notes: what
-    cannot be told. partly: something of it is outside of what is promised."""
+    """The result of a check. faults: changed files, and figures that do not follow. gaps: why something could not be
+    verified. notes: what remains uncertain. partly: some of it is not covered by any promise.
+    """
 
     what: str
     said: list[str] = field(default_factory=list)
@@ -54,20 +55,20 @@ class _Found:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="RUN|REPORT...", type=GivenPath())
 @click.option("--hash", "wanted", metavar="HASH", help="The hash that the recording of RUN must have.")
-@click.option("--json", "as_json", is_flag=True, help="What was found, as one JSON document on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="The findings as one JSON document on standard output.")
 def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     """Verify recorded runs and reports, offline.
 
-    Of a RUN, every file is held against its chain of hashes, its name or the inventory, and every figure in
-    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. Ends with 1 where
-    something differs, and says where; with 3 where it could not be verified, as where a chain or a layer is gone. What
-    nothing promises to cover, such as the last lines of a process that was killed, is "verified in part", with 0.
+    For a RUN, every file is checked against its chain of hashes, its name or the inventory, and every figure in
+    `scores.json` is computed again. A REPORT is made again from its runs and compared byte by byte. The exit code is
+    1 if something differs, with its place; 3 if something could not be verified, such as a missing chain or layer.
+    Parts that nothing promises to cover, such as the last lines of a killed process, are "verified in part", with 0.
     """
     if wanted is not None and (len(paths) > 1 or not is_run(paths[0])):
-        raise InputError("--hash is of one run", advice="verify the runs one by one")
+        raise InputError("--hash is for a single run", advice="verify the runs one by one")
     if wanted is not None and not re.fullmatch(r"[0-9a-f]{32}", wanted.strip().lower()):
         raise InputError(
-            f"--hash {wanted!r} is no hash", allowed="32 of 0 to 9 and a to f, as harvest verify RUN prints it"
+            f"--hash {wanted!r} is not a hash", allowed="32 of 0 to 9 and a to f, as harvest verify RUN prints it"
         )
     found = [_run(path, wanted) if path.is_dir() else _report(path) for path in paths]
     if as_json:
@@ -179,7 +180,7 @@ def _report(path: Path) -> _Found:
 
 
 def _judged_since(run: Path, report: Path) -> bool:
-    """Whether judgments came into a run after the report was written, as far as the files' times tell."""
+    """Return True if judgments were added to a run after the report was written, by the times of the files."""
     made = report.stat().st_mtime
     files = entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl")
     return any(file.stat().st_mtime > made for file in files)

@@ -1,1 +1,1 @@
-"""What people see of figures: grids and tables for the terminal, with their legends."""
+"""Tables, rows and charts of figures, with their legends."""

@@ -1,4 +1,4 @@
-"""The figures of scored runs for people: systems side by side, each value with its interval and its n."""
+"""Tables of scored runs: systems side by side, each value with its interval and n."""
 
 import math
 import re
@@ -32,12 +32,13 @@ def figures(
     last: int | None = None,
     bounded: Collection[str] = (),
 ) -> Iterator[RenderableType]:
-    """Tables of the overall rows (no single topic, type, trial or entity), as many systems a table as fit `width`.
+    """Yield tables of the overall rows (not of a single topic, type, trial or entity), with as many systems each as
+    fit `width`.
 
-    every: also the variants, GF by the other divergence and GF of cumulative distributions. asked: the names of
-    the rows, where somebody asked for them: every one is shown, in the order of the names, with the notes that explain
-    it. last: the last turn that anybody was asked; None: not known, and nothing is said of turns without figures.
-    bounded: systems that have bounds below in which their invalid trials are counted too.
+    every: include variants, GF by the other divergence and GF of cumulative distributions. asked: names of requested
+    rows, which are all shown, in this order, with explanatory notes. last: the last turn that anybody was asked; None
+    if unknown, in which case turns without figures are not mentioned. bounded: systems with bounds below the table,
+    which count their invalid trials, too.
     """
     overall = ordered_rows(rows, every=every, asked=asked)
     variants = dict.fromkeys(row.measure for row in printed_rows(rows, every=True))
@@ -48,7 +49,10 @@ def figures(
     overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
     # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
-    names = _row_names(overall)
+    labels: dict[tuple[str, int | None], dict[str, None]] = {}
+    for row in overall:
+        labels.setdefault((row.measure, row.turn), {})[row.label] = None
+    names = {of: " | ".join(each) for of, each in labels.items()}
     longest = max([_NAME_WIDTH, *(len(name) + 2 for name in names.values())])
     widest = max([_VALUE_WIDTH, *(len(shown_with_interval(row)) for row in overall)])  # of tokens, say
     cell = widest + _CELL_WIDTH - _VALUE_WIDTH
@@ -74,39 +78,40 @@ def figures(
             if said:
                 yield Text(f"{row.label}, {printable(row.system, line=True)}: {said}", style="dim")
     if variants:
+        bare = {name.partition("(")[0] for name in variants}
+        aside = dict.fromkeys(one.aside_words or one.name for one in measures() if one.name in bare)
         hidden = pluralize(len(variants), "variant")
-        yield Text(f"not shown: {hidden} ({_aside(variants)}); score --all, or --json", style="dim")
+        yield Text(f"not shown: {hidden} ({', '.join(aside)}); score --all, or --json", style="dim")
 
 
 def printed_rows(rows: Sequence[ScoreRow], *, every: bool) -> list[ScoreRow]:
-    """The rows of no single topic, type, trial or entity. every: also the variants."""
+    """Return the overall rows. every: include variants."""
     overall = [row for row in rows if row.topic is None and row.trial is None and row.topic_type is None]
-    return overall if every else [row for row in overall if not _stands_aside(row.measure)]
+    if every:
+        return overall
+    found = ((row, declared(row.measure)) for row in overall)
+    return [row for row, measure in found if measure is None or not measure.stands_aside(parse(row.measure))]
 
 
 def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequence[str] = ()) -> list[ScoreRow]:
-    """The same in the order of tables: that of the names that were asked for, or of all measures."""
+    """Return the overall rows in the order of the requested names, or of all measures."""
     overall = printed_rows(rows, every=every or bool(asked))
     if asked:
         place = {name: i for i, name in enumerate(asked)}
         return sorted(overall, key=lambda row: min(place.get(name, len(place)) for name in (row.measure, row.label)))
     order = [one.name for one in measures() if one.shown == "always"]
-    return sorted(overall, key=lambda row: _rank(row, order))
 
+    def rank(row: ScoreRow) -> tuple[int, bool]:
+        """Values of a set or a turn come after those of the whole, and variants last."""
+        name, one = row.measure.partition("(")[0], declared(row.measure)
+        first = name in order and not parse(row.measure).arguments
+        return (order.index(name) if first else len(order), one is not None and one.shown == "all")
 
-def _stands_aside(measure: str) -> bool:
-    found = declared(measure)
-    return found is not None and found.stands_aside(parse(measure))
-
-
-def _aside(hidden: Iterable[str]) -> str:
-    """What the measures that are not shown are called, in the order of all measures."""
-    names = {name.partition("(")[0] for name in hidden}
-    return ", ".join(dict.fromkeys(one.aside_words or one.name for one in measures() if one.name in names))
+    return sorted(overall, key=rank)
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Why turns that were asked have no share in any system: of an import, maybe nobody labelled them."""
+    """Say why turns that were asked have no share in any system; turns of an import may have no labels."""
     turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
     labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
     bare = sorted(turns - labelled)
@@ -122,7 +127,7 @@ def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _legend(rows: Sequence[ScoreRow]) -> str:
-    """What the names mean, and which end is good: 1 is of a score, and not of a failure."""
+    """Explain the names, and which end is good: 1 for a score, 0 for a failure."""
     found = {name: one for name in dict.fromkeys(row.measure for row in rows) if (one := declared(name)) is not None}
     there = [one for one in measures() if one in found.values()]
     said = [f"{one.name}: {one.legend}" for one in there if one.legend and one.good != "neither"]
@@ -147,22 +152,6 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     return "; ".join(said)
 
 
-def _rank(row: ScoreRow, order: Sequence[str]) -> tuple[int, bool]:
-    """In the order of all measures, of one set or turn behind those of the whole, and what stands aside last."""
-    name, one = row.measure.partition("(")[0], declared(row.measure)
-    term = parse(row.measure)
-    first = name in order and not term.arguments
-    return (order.index(name) if first else len(order), one is not None and one.shown == "all")
-
-
-def _row_names(rows: Sequence[ScoreRow]) -> dict[tuple[str, int | None], str]:
-    """What stands before each line of a table: the name of a measure, or the names by which systems differ in it."""
-    names: dict[tuple[str, int | None], dict[str, None]] = {}
-    for row in rows:
-        names.setdefault((row.measure, row.turn), {})[row.label] = None
-    return {of: " | ".join(labels) for of, labels in names.items()}
-
-
 def _table(
     rows: Sequence[ScoreRow],
     named: Mapping[tuple[str, int | None], str],
@@ -171,8 +160,9 @@ def _table(
     *,
     whole: bool,
 ) -> Table:
-    """widest: characters of the longest value with its interval, which is never cut. whole: there is room for the
-    longest name. Otherwise it is folded, and pushes no figure off the screen."""
+    """Return a table. widest: characters of the longest value with its interval, which is never cut. whole: the
+    longest name fits; otherwise names are folded, so that no figure is pushed off the screen.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
@@ -198,7 +188,7 @@ def _table(
 
 
 def shown_with_interval(row: ScoreRow) -> str:
-    """A value and its interval, `0.5000 [.4321, .5678]`, in the one form that every table has."""
+    """Format a value and its interval as in every table: `0.5000 [.4321, .5678]`."""
     value = row.shown(row.value)
     if row.low != row.low:
         return value
@@ -222,14 +212,15 @@ _OF = {
 
 
 def estimand_of(resampled: Iterable[str | None]) -> str:
-    """Of what all these intervals speak, `topics like these`; "" where there are none, or they speak of several. What a
-    formula makes of such intervals (d') speaks of the same."""
+    """Return the common estimand of these intervals, such as `topics like these`; "" if there is none, or several.
+    Figures computed from such intervals (d') share it.
+    """
     found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
 
 
 def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """How the intervals were made: a figure is not understood without what was resampled for it."""
+    """Describe the methods of the intervals, and which units were resampled."""
     made: dict[tuple[str, str, float], list[ScoreRow]] = {}
     for row in rows:
         if row.low == row.low and row.interval and row.level is not None:
@@ -244,7 +235,7 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Why figures have no interval."""
+    """Say why figures have no interval."""
     reasons: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if row.value == row.value and row.low != row.low and row.note:
@@ -255,8 +246,9 @@ def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], str]:
-    """What to call a row: by its label; with its system too where the label stands in several of the groups, since
-    what is said of each group would then hold of none by name."""
+    """Return a function that names rows by label, and by system too if the label occurs in several groups and would
+    be ambiguous.
+    """
     labels = Counter(name for found in groups for name in {row.label for row in found})
     return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 
@@ -266,7 +258,9 @@ def _short(row: ScoreRow) -> str:
 
 
 def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """What entities of unknown group could change: they count as evenly spread over the groups, which can look fair."""
+    """Say what entities of unknown group could change: they count as evenly spread over the groups, which can look
+    fair.
+    """
     for row in rows:
         if row.unknown and row.measure == FAIRNESS.name:
             yield Text(
@@ -278,8 +272,8 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
-    """What invalid trials could change: the bounds of the shares, had they all failed or all gone well. The bounds of
-    `bounded` systems count their invalid trials too, so that one figure has one pair of bounds.
+    """Give the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
+    out, because their bounds already count invalid trials.
     """
     for system in dict.fromkeys(row.system for row in rows if row.invalid):
         shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]

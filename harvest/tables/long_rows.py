@@ -1,7 +1,7 @@
-"""The figures of studies in one long form: one figure a row, with the same columns whatever study made it.
+"""The figures of all studies in one long form: a figure in each row, with the same columns for every study.
 
-So that rows of a comparison, a study of variance, a plan and a tree can stand in one data frame, and so that one
-table of LaTeX serves them all. Values are as they were computed: shares from 0 to 1, variances with their sign.
+Rows of different studies can be combined in one data frame, and one LaTeX table serves all. Values are unformatted:
+shares from 0 to 1, variances with their sign.
 """
 
 import math
@@ -78,7 +78,7 @@ class LongRow:
     note: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value with every key; what is undefined or does not apply is null."""
+        """Return a JSON object with every key; undefined and inapplicable values are null."""
         return {name: _plain(getattr(self, name)) for name in _NAMES}
 
 
@@ -121,7 +121,7 @@ def score_cells(row: ScoreRow) -> dict[str, Any]:
 
 
 def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
-    """The cells of a row that an interval fills: low, high, its level, method and units, and the note on it."""
+    """Return the cells that an interval fills: ends, level, method, units and note."""
     return {
         "low": interval.low,
         "high": interval.high,
@@ -133,13 +133,14 @@ def interval_cells(interval: Interval, level: float) -> dict[str, Any]:
 
 
 def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """The cells `lowest` and `highest`; none of them if losses do not matter."""
+    """Return the cells `lowest` and `highest`; none if no loss matters."""
     return dict(zip(("lowest", "highest"), sorted(bounds or ()), strict=False))
 
 
 def difference_cells(one: Difference, level: float) -> dict[str, Any]:
-    """The cells of a row that a difference over matched trials fills: the estimate, its interval, p, bounds, verdict
-    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts."""
+    """Return the cells that a difference over matched trials fills: the estimate, its interval, p, bounds, verdict
+    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts.
+    """
     tested = one.n > 0 and not math.isnan(one.adjusted)
     return {
         "estimand": "like-these",
@@ -162,9 +163,9 @@ _VERDICTS = {True: "found", False: "not found", None: "cannot tell"}
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:
-    """A `tabular` (with the rules of the package booktabs): a line for each row, in their order, a rule between
-    measures. Columns in which no row has anything are left out. Comments below it name methods, and the runs with their
-    dates and hashes.
+    """Return a `tabular` with the rules of the package booktabs: a line for each row and a rule between measures.
+
+    Empty columns are left out. Comments below it name the methods, and the runs with their dates and hashes.
     """
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
@@ -193,68 +194,71 @@ def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = 
     return "\n".join(lines) + "\n"
 
 
-def _of(row: LongRow) -> str:
-    turn = f" S{row.turn}" if row.turn else ""
-    kind = f" [{row.topic_type}]" if row.topic_type else ""
-    return latex_text(f"{row.measure}{turn}{kind}")
+class _Cells:
+    """The cells of a row in a LaTeX table; "" if inapplicable."""
 
+    @staticmethod
+    def measure(row: LongRow) -> str:
+        turn = f" S{row.turn}" if row.turn else ""
+        kind = f" [{row.topic_type}]" if row.topic_type else ""
+        return latex_text(f"{row.measure}{turn}{kind}")
 
-def _systems(row: LongRow) -> str:
-    return latex_text(row.system) + (f" $-$ {latex_text(row.other)}" if row.other else "")
+    @staticmethod
+    def system(row: LongRow) -> str:
+        return latex_text(row.system) + (f" $-$ {latex_text(row.other)}" if row.other else "")
 
+    @staticmethod
+    def with_signs(words: str) -> str:
+        """Write signs that LaTeX has no letter for as mathematics; any others need XeLaTeX or LuaLaTeX."""
+        text = latex_text(words)
+        for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
+            text = text.replace(sign, command)
+        return text
 
-def _signs(text: str) -> str:
-    """With signs that LaTeX has no letter for as mathematics; one that is left is for XeLaTeX and LuaLaTeX."""
-    for sign, command in (("→", r"$\rightarrow$"), ("×", r"$\times$"), ("■", r"$\bullet$")):
-        text = text.replace(sign, command)
-    return text
+    @staticmethod
+    def to_be_found(row: LongRow) -> str:
+        if math.isnan(row.detect):
+            return ""
+        points = row.node or is_percentage(row.measure)  # a turn's branches have shares
+        return f"{round(100 * row.detect, 9):g} points" if points else f"{row.detect:g}"
 
+    @staticmethod
+    def number(row: LongRow, value: float) -> str:
+        if math.isnan(value):
+            return ""
+        digits, scale = {"share": (1, 100), "count": (0, 1), "hours": (1, 1), "ratio": (2, 1)}.get(row.unit, (4, 1))
+        text = decimal(value * scale, digits)
+        return f"${text}$" if text.startswith("-") else text
 
-def _number(row: LongRow, value: float) -> str:
-    if math.isnan(value):
-        return ""
-    digits, scale = {"share": (1, 100), "count": (0, 1), "hours": (1, 1), "ratio": (2, 1)}.get(row.unit, (4, 1))
-    text = decimal(value * scale, digits)
-    return f"${text}$" if text.startswith("-") else text
+    @classmethod
+    def estimate(cls, row: LongRow) -> str:
+        value = cls.number(row, row.estimate)
+        if not value or row.unit != "share":
+            return value or "n/a"
+        return f"{value} points" if row.other else rf"{value}\%"
 
+    @classmethod
+    def interval(cls, row: LongRow) -> str:
+        return "" if math.isnan(row.low) else f"[{cls.number(row, row.low)}, {cls.number(row, row.high)}]"
 
-def _estimate(row: LongRow) -> str:
-    value = _number(row, row.estimate)
-    if not value:
-        return "n/a"
-    if row.unit != "share":
-        return value
-    return f"{value} points" if row.other else rf"{value}\%"
-
-
-def _detect(row: LongRow) -> str:
-    if math.isnan(row.detect):
-        return ""
-    points = row.node or is_percentage(row.measure)  # a turn's branches have shares
-    return f"{round(100 * row.detect, 9):g} points" if points else f"{row.detect:g}"
-
-
-def _interval(row: LongRow) -> str:
-    return "" if math.isnan(row.low) else f"[{_number(row, row.low)}, {_number(row, row.high)}]"
-
-
-def _p(row: LongRow) -> str:
-    p = row.p if math.isnan(row.p_corrected) else row.p_corrected
-    return "" if math.isnan(p) else "$<$.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
+    @staticmethod
+    def p(row: LongRow) -> str:
+        p = row.p if math.isnan(row.p_corrected) else row.p_corrected
+        return "" if math.isnan(p) else "$<$.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
 
 
 _COLUMNS = (
-    ("measure", _of),
-    ("system", _systems),
+    ("measure", _Cells.measure),
+    ("system", _Cells.system),
     ("topic", lambda row: latex_text(row.topic)),
-    ("turn", lambda row: _signs(latex_text(row.node))),
+    ("turn", lambda row: _Cells.with_signs(row.node)),
     ("of", lambda row: latex_text(row.entity)),
-    ("to be found", _detect),
-    ("figure", lambda row: _signs(latex_text(row.figure))),
+    ("to be found", _Cells.to_be_found),
+    ("figure", lambda row: _Cells.with_signs(row.figure)),
     ("speaks of", lambda row: ESTIMANDS[row.estimand] if row.estimand else ""),
-    ("estimate", _estimate),
-    ("interval", _interval),
-    ("$p$", _p),
+    ("estimate", _Cells.estimate),
+    ("interval", _Cells.interval),
+    ("$p$", _Cells.p),
     ("topics", lambda row: "" if row.topics is None else str(row.topics)),
     ("trials", lambda row: "" if row.trials is None else str(row.trials)),
 )

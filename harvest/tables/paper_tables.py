@@ -1,4 +1,4 @@
-"""The figures of scored runs for spreadsheets and papers: CSV with every row, and a table in LaTeX."""
+"""Rows as CSV for spreadsheets, and scores as a LaTeX table."""
 
 import csv
 import io
@@ -20,14 +20,15 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")  # also the wide on
 
 
 class Tabled(Protocol):
-    """A row of a table: of one kind, all have the same keys."""
+    """A row of a table; all rows of a table have the same keys."""
 
     def as_json(self) -> dict[str, object]: ...
 
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
-    """A heading and a line for each row, with the keys of JSON; what is undefined or does not apply is empty. A text
-    that begins as a formula does has an apostrophe before it."""
+    """Return rows as CSV with a heading, under the keys of JSON; undefined and inapplicable values are empty. A text
+    that looks like a formula is prefixed with an apostrophe.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -41,16 +42,18 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
 
 
 def _cell_of(value: object) -> object:
-    """A system's name in a log may be a formula, which a spreadsheet would run: an apostrophe keeps it text."""
+    """A cell of CSV. A system's name in a log may look like a formula, which spreadsheets would run; an apostrophe
+    prevents it.
+    """
     if isinstance(value, str) and _FORMULA.match(value):
         return f"'{value}"
     return "" if value is None else value
 
 
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
-    """A `tabular` (with the rules of the package booktabs): a line for each measure, and for each system the value, its
-    interval and its n. rows: of no single topic or trial, in the order of the lines. It names below, as comments, how
-    the intervals were made.
+    """Return a `tabular` with the rules of the package booktabs: a line for each measure, and for each system the
+    value, its interval and its n. rows: overall rows, in the order of the lines. Comments below it name the methods
+    of the intervals.
     """
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
@@ -77,7 +80,7 @@ def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """`text` on one line with what LaTeX would take for commands escaped."""
+    """Return `text` on one line, escaped for LaTeX."""
     return re.sub(r"[\\~^&%$#_{}]", lambda found: _SPECIAL[found[0]], " ".join(text.split()))
 
 

@@ -1,7 +1,7 @@
-"""The one form in which every study is printed: for programs, for papers and for people.
+"""The common form in which studies are printed: for programs, for papers and for people.
 
-A study builds its `StudyForm`; `FORMS` writes it. One more form of output is one more entry there, and every command
-that prints a study then has an option for it.
+A study builds its `StudyForm`, and `FORMS` writes it. A new form of output needs one more entry there, and every
+command that prints a study then has an option for it.
 """
 
 import json
@@ -22,10 +22,10 @@ from recordings.log.provenance import software
 class StudyForm:
     """A study, ready to be printed.
 
-    head: what is not a figure, as JSON: `format` first, then settings, notes, verdicts. rows: the figures, each once.
-    tables: what people read, given the columns of their terminal; a string, or a text that does not wrap, is printed as
-    one line. sources: the runs that it is made from, as `harvest.studies.runs.sources` describes them. chart: an SVG
-    file; None if the study has no picture. details: figures that a table in a paper leaves out.
+    head: everything that is not a figure, as JSON: `format` first, then settings, notes, verdicts. rows: the figures,
+    each once. tables: what people read, given the columns of their terminal; a string, or a text with `no_wrap`, is
+    printed as one line. sources: the runs behind the study, as `harvest.studies.runs.sources` describes them. chart:
+    an SVG file; None if the study has no picture. details: kinds of figures that a LaTeX table leaves out.
     """
 
     head: Mapping[str, Any]
@@ -36,8 +36,7 @@ class StudyForm:
     details: Collection[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """The head, the runs and the software behind the figures, then `long`: the figures as rows. Undefined is
-        null."""
+        """Return the head, the runs and software behind the figures, and under `long` the figures as rows."""
         return {
             **self.head,
             "sources": [dict(one) for one in self.sources],
@@ -48,7 +47,7 @@ class StudyForm:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of output: what the help says about its option, and the text that it prints of a study."""
+    """A form of output: the help text of its option, and the text that it prints of a study."""
 
     words: str
     write: Callable[[StudyForm], str]

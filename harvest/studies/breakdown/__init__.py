@@ -1,1 +1,1 @@
-"""Detection of breakdowns, compared with what people annotated."""
+"""Detection of breakdowns, compared with human annotations."""

@@ -1,6 +1,6 @@
-"""The detector of breakdown on annotated dialogues: trained on them, held out of them, and how far it can be relied on.
+"""Train the breakdown detector on annotated dialogues, cross-validate it, and measure its reliability.
 
-Cross-validation holds out whole dialogues, or whole systems: nothing of what is predicted was seen in training.
+Cross-validation holds out whole dialogues or whole systems, so that no predicted turn was seen in training.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ FOLDS = 10  # by convention
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Turns whose predicted probability of a breakdown is in [low, low + .1). predicted, observed: their means."""
+    """Turns with a predicted breakdown probability in [low, low + 0.1). predicted, observed: means over these turns."""
 
     low: float
     n: int
@@ -36,7 +36,7 @@ class Bin:
 
 
 def dialogue_files(paths: Sequence[Path]) -> list[Path]:
-    """Every JSON file that the paths stand for, folders with all below them. Raises InputError for an empty folder."""
+    """Return all JSON files at these paths and below folders. Raises InputError for a folder without any."""
     found: list[Path] = []
     for path in paths:
         inside = sorted(file for file in path.rglob("*.json") if file.is_file()) if path.is_dir() else [path]
@@ -47,9 +47,9 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
-    """The dialogues in the files in which somebody annotated a turn; none where the files have counts without words.
+    """Return the dialogues with annotated turns; empty if the files have counts without words.
 
-    A system that answers with nothing is annotated, too, so a dialogue may lack words where its file does not.
+    Empty answers are annotated, too, so a single dialogue may lack words in a file that has them.
     """
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
@@ -58,12 +58,12 @@ def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[Spoken
 
 
 def utterances(dialogue: SpokenDialogue) -> tuple[Utterance, ...]:
-    """Its turns as the detector looks at them."""
+    """Return the turns of a dialogue in the form that the detector reads."""
     return tuple(Utterance("S" if turn.speaker == "S" else "U", turn.text) for turn in dialogue.turns)
 
 
 def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
-    """The annotated turns as numbers."""
+    """Return features and label shares of the annotated turns."""
     return examples_of(
         [
             Annotated(
@@ -78,7 +78,7 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
 
 
 def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: str = "detector") -> Submission:
-    """What the detector says of every annotated turn; its label is the most probable one."""
+    """Return the detector's predictions for every annotated turn; the label is the most probable one."""
     turns = {}
     for dialogue in dialogues:
         at = [place for place, turn in enumerate(dialogue.turns) if turn.counts]
@@ -91,7 +91,7 @@ def submission(detector: Detector, dialogues: Sequence[SpokenDialogue], name: st
 def held_out_submission(
     dialogues: Sequence[SpokenDialogue], by: Literal["dialogue", "system"], seed: int = 0
 ) -> Submission:
-    """What detectors say that were trained without the dialogue (in ten parts), or without its system."""
+    """Return predictions by detectors that were trained without the dialogue (ten folds), or without its system."""
     examples = training_examples(dialogues)
     named = {dialogue.name: dialogue for dialogue in dialogues}
     if by == "system":
@@ -107,7 +107,9 @@ def held_out_submission(
 
 
 def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
-    """Ten bins of the predicted probability of a breakdown. predicted, observed: (n,) of 0 to 1; NaN in empty bins."""
+    """Return ten bins of the predicted breakdown probability. predicted, observed: (n,) in [0, 1]. Empty bins have
+    NaN.
+    """
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []
     for number in range(10):

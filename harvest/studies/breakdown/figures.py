@@ -1,4 +1,4 @@
-"""Figures of predictors for people: under each measure a line for each predictor, with its interval and its n."""
+"""Tables of predictors: below each measure, a line for each predictor with its interval and n."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,9 +18,9 @@ _VALUE_WIDTH = 25  # columns
 
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
-    """`measures` for every predictor that `rows` (all of one scope) name, in the order of both; fits 80 columns.
+    """Return a table of `measures` for every predictor in `rows`, in the order of both; it fits 80 columns.
 
-    A predictor without a row for a measure is left out there; an undefined value is `n/a`, with its n.
+    rows: all of one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`.
     """
     table = Table(
         box=box.SIMPLE_HEAD,

@@ -1,1 +1,1 @@
-"""Nuggets pooled for people to judge, and what was held back."""
+"""Things for people to judge, pooled over runs, and nuggets that answers hold."""

@@ -1,4 +1,4 @@
-"""What there is to judge in several runs, and how much of it is judged, as a study and as rows of a sheet."""
+"""The number of things to judge in several runs and how many are judged, as a study and as rows of a sheet."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _MOST = 20
 
 
 def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[tuple[str, int, int, int, int]]:
-    """(what, distinct, judged of these, occurrences, judged of these)."""
+    """Yield the criterion ("" for entities), distinct things, how many are judged, occurrences, how many are judged."""
     judged = [one for one in entities if one.judged]
     yield (
         "",
@@ -46,7 +46,7 @@ def _count_rows(entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[
 
 
 def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
-    """A line for entities, and one for each criterion."""
+    """Return a table with a line for entities and one for each criterion."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("to judge")
     for heading in ("distinct", "judged", "occurrences", "judged"):
@@ -63,7 +63,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> StudyForm:
-    """Return how much there is to judge, and how much of it is judged; a share of nothing is undefined."""
+    """Return the number of things to judge and judged as a study; a share of nothing is undefined."""
     recorded = [run.recorded for run in runs]
     names = run_names(recorded)
 
@@ -85,8 +85,9 @@ def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
 
 
 def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
-    """A row for each thing, with at most 20 of its places, as `SYSTEM TOPIC TRIAL:TURN`, of several runs with the name
-    of the run before it."""
+    """Yield a row for each thing with at most 20 of its places, written as `SYSTEM TOPIC TRIAL:TURN`, after the name
+    of the run if there are several.
+    """
     names = run_names([run.recorded for run in runs])
     names = names if len(names) > 1 else ("",)
     for entity in entities:

@@ -1,9 +1,9 @@
-"""How much of what topics want the conversations hold: recall of nuggets, as AutoNuggetizer scores it.
+"""Nugget recall of conversations, as AutoNuggetizer computes it.
 
-strict    a nugget counts where it is supported
-partial   one that is partly supported counts half (arXiv 2504.15068 names the four)
+strict    a nugget counts if it is supported
+partial   a partially supported nugget counts half (arXiv 2504.15068 defines all four readings)
 all       over every nugget of the topic
-vital     over the vital ones alone: undefined, not 0, where the topic has none
+vital     over vital nuggets only; undefined, not 0, if the topic has none
 """
 
 import math
@@ -35,10 +35,10 @@ _WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_suppo
 
 @dataclass(frozen=True, slots=True)
 class HeldFigure:
-    """The mean over topics of the mean over a topic's conversations, in [0, 1]; NaN where none has a value.
+    """The mean over topics of the mean over a topic's conversations, in [0, 1]; NaN if no conversation has a value.
 
-    n: conversations with a value. topics: that these are on. unassigned: valid conversations on topics that want
-    something, whose nuggets nobody assigned, or others than the topic has now.
+    n: conversations with a value, on `topics` topics. unassigned: valid conversations on topics with nuggets to which
+    nobody assigned the topic's present nuggets.
     """
 
     system: str
@@ -51,9 +51,9 @@ class HeldFigure:
 
 
 def recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
-    """Of one conversation, in [0, 1]; NaN where no nugget is of the kind that counts.
+    """Return the recall of one conversation, in [0, 1]; NaN if there is no nugget of the kind that counts.
 
-    wanted: importance by nugget. said: assignment by nugget, of each.
+    wanted: importance of each nugget. said: the assignment of each nugget.
     """
     how, which = reading.split()
     counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
@@ -69,7 +69,9 @@ def held_figures(
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[HeldFigure, ...]:
-    """By system, each of `READINGS`. conversations: valid ones. Intervals are over topics, by bootstrap."""
+    """Return the figures of each system for each of `READINGS`. conversations: valid ones. Intervals: bootstrap over
+    topics.
+    """
     found = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]

@@ -1,4 +1,4 @@
-"""What probes found out, for people: a table for each system, and every answer that counts with the words in it."""
+"""The findings of probes as a study: tables for each system, and every answer with the words that decided it."""
 
 import math
 import re
@@ -29,7 +29,7 @@ _LONGEST = 240  # characters of an answer that are shown, around the words that 
 
 
 def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()) -> Iterator[RenderableType]:
-    """A table for each system with what the measures mean under it. wanted: these measures alone."""
+    """Yield a table for each system, then the meaning of each measure. wanted: only these measures."""
     whole = [row for row in rows if row.topic is None and row.entity is None]
     measures: list[str] = []
     for system, found in probed.sides():
@@ -81,7 +81,11 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
         unclear = rows.get(undecided_measure(name))
         count = "" if unclear is None else str(round(unclear.value * unclear.n) if unclear.n else 0)
         topics = "" if row.topics is None else str(row.topics)
-        table.add_row(Text(name), _value(name, row.value), interval, str(row.n), _effective(row), topics, count)
+        effective = ""
+        if name not in (D_PRIME, CRITERION) and row.n:
+            found = re.search(r"effective n = ([\d.]+)", row.note)
+            effective = found[1] if found else str(row.n)
+        table.add_row(Text(name), _value(name, row.value), interval, str(row.n), effective, topics, count)
     return table
 
 
@@ -97,15 +101,8 @@ def _end(measure: str, value: float) -> str:
     return _value(measure, value).removesuffix("%")
 
 
-def _effective(row: ScoreRow) -> str:
-    if row.measure in (D_PRIME, CRITERION) or not row.n:
-        return ""
-    found = re.search(r"effective n = ([\d.]+)", row.note)
-    return found[1] if found else str(row.n)
-
-
 def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
-    """Every answer that counts: what the user said, what was answered, what decided, and what for."""
+    """Yield lines for every answer that counts: the user's turn, the answer, the deciding words and the verdict."""
     for key, of_one in groupby(noted, key=lambda one: one.key):
         yield Text(
             f"\n{printable(key.system, line=True)}, {printable(key.topic, line=True)}, trial {key.trial}", style="bold"
@@ -119,27 +116,21 @@ def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
             yield Text(f"  user: {_cut(first.said, ())}")
             if turn != asked:
                 yield Text(f"  reply: {_cut(first.reply, ())}")
-            yield Text(
-                f"  {'answer' if turn == asked else f'turn {turn}, answer'}: {_cut(first.answer, _words(first))}"
-            )
+            answer = "answer" if turn == asked else f"turn {turn}, answer"
+            yield Text(f"  {answer}: {_cut(first.answer, (*first.right, *first.wrong))}")
             if first.act != "justify":  # phrases say nothing of reasons
                 yield Text(f"  {_decided_cell(first)}", style="cyan")
             for one in same:
                 yield Text(f"  {one.case.measure}: {_yes(one)}", style="green" if one.case.yes else "yellow")
 
 
-def _words(one: Noted) -> tuple[str, ...]:
-    return (*one.right, *one.wrong)
-
-
 def _decided_cell(one: Noted) -> str:
     nothing = "it is no refusal" if (one.act, one.verdict) == ("harmless", "right") else "nothing in it decides"
-    said = [f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in _kinds(one)]
+    kinds = (("right", one.right), ("wrong", one.wrong))
+    said = [
+        f"{name}: {', '.join(f'“{printable(word, line=True)}”' for word in words)}" for name, words in kinds if words
+    ]
     return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")
-
-
-def _kinds(one: Noted) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield from ((name, words) for name, words in (("right", one.right), ("wrong", one.wrong)) if words)
 
 
 def _yes(one: Noted) -> str:
@@ -149,7 +140,7 @@ def _yes(one: Noted) -> str:
 
 
 def _cut(text: str, words: Sequence[str]) -> str:
-    """The text on one line; of a long one the piece around the first of `words`, or its beginning."""
+    """The text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST:
         return printable(line, line=True)
@@ -181,7 +172,7 @@ def findings_form(
 
 
 def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> StudyForm:
-    """Return the study with every answer that counts: in its head, and for people instead of the tables."""
+    """Return the study with every answer that counts in its head, listed for people in place of the tables."""
 
     def lines(width: int) -> Iterator[Text]:
         for line in case_lines(noted):
@@ -190,17 +181,14 @@ def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> St
             yield Text("no answer counts for what was asked")
         yield from note_lines(probed)
 
-    return replace(study, head={**study.head, "turns": [_answer_head(one) for one in noted]}, tables=lines)
+    answers = []
+    for one in noted:
+        case = {name: getattr(one.case, name) for name in ("measure", "fact", "yes", "undecided")}
+        words = {name: value for name, value in asdict(one).items() if name not in ("key", "case")}
+        answers.append({**asdict(one.key), **case, **words})
+    return replace(study, head={**study.head, "turns": answers}, tables=lines)
 
 
 def note_lines(probed: Probed) -> Iterator[Text]:
     """Yield the notes on the findings."""
     return (Text(f"note: {printable(note, line=True)}") for note in notes_of(probed))
-
-
-def _answer_head(one: Noted) -> dict[str, object]:
-    """An answer that counts, with all of its words."""
-    key, case = one.key, one.case
-    parts = {name: value for name, value in asdict(one).items() if name not in ("key", "case")}
-    of = {"system": key.system, "topic": key.topic, "trial": key.trial}
-    return {**of, "measure": case.measure, "fact": case.fact, "yes": case.yes, "undecided": case.undecided, **parts}

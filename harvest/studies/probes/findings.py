@@ -1,4 +1,4 @@
-"""What probes found out in recorded runs: every answer that counts, and every step that came to nothing."""
+"""Findings of probes in recorded runs: answers that count, and steps that were skipped or not reached."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A case with where it stands and by which words it was decided.
+    """A case, its place in the conversation, and the words that decided it.
 
-    user: the probe's name in the protocol. act, said: the turn that made the case. asked, turn: numbers of user turns
-    in the conversation: of that turn, and of the one whose answer settles it. reply: the answer to the first, answer:
-    to the second. before, verdict: on the answer before (of a consistency case: on the reply), and on this one. right,
-    wrong: its words that said so.
+    user: the probe's name in the protocol. act, said: of the turn that made the case. asked, turn: numbers of that
+    user turn, and of the one whose answer settles the case. reply, answer: the answers to these two turns. before,
+    verdict: the verdict on the earlier answer (in a consistency case, on the reply) and on this one. right, wrong:
+    the words that decided it.
     """
 
     key: TrialKey
@@ -43,8 +43,9 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One conversation. steps: by what came to nothing (`skipped`, `not reached`), the steps. unread: turns after a
-    wrapper began again. fault: why it could not be read; "" where it was."""
+    """The findings in one conversation. skipped, unreached: names of steps. unread: turns after a wrapper's restart.
+    fault: why the conversation could not be read; "" if it could.
+    """
 
     key: TrialKey
     noted: tuple[Noted, ...] = ()
@@ -56,15 +57,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What probes found in runs. material: the runs. found: a conversation each, those with a valid attempt. plans: of
-    the probes, by run and user."""
+    """The findings in runs. found: one entry for each conversation with a valid attempt. plans: of the probes, by run
+    and user.
+    """
 
     material: Material
     found: tuple[Found, ...]
     plans: Mapping[str, Options] = field(default_factory=dict)
 
     def sides(self) -> Iterator[tuple[str, tuple[Found, ...]]]:
-        """By system, in the order of the runs."""
+        """Yield each system with its conversations, in the order of the runs."""
         for system in self.material.systems:
             here = tuple(one for one in self.found if one.key.system == system)
             if here or any(key.system == system for key in self.material.invalid):
@@ -72,7 +74,7 @@ class Probed:
 
 
 def read_probes(runs: Sequence[Run]) -> Probed:
-    """Read what the probes of these runs found out. Raises InputError for a run that no probe has played."""
+    """Read the findings of the probes in these runs. Raises InputError for a run without a probe."""
     by_run = [_probes(run) for run in runs]
     material = gather_runs(runs, whole=True).material
     renamed = iter(material.conversations)
@@ -84,7 +86,13 @@ def read_probes(runs: Sequence[Run]) -> Probed:
     found = []
     for conversation in first_valid(material.conversations):
         place = source[conversation.key, conversation.attempt, conversation.trial_id]
-        key, traits = conversation.key, _traits(runs[place])
+        key = conversation.key
+        # The users of a system that was played for a group have its traits.
+        traits = {
+            name: {"group": definition["group"]}
+            for name, definition in runs[place].header.systems.items()
+            if isinstance(definition, dict) and "group" in definition
+        }
         # A system of several runs is called SYSTEM@RUN here, and SYSTEM in its header.
         known = traits.get(key.system) or traits.get(key.system.rpartition("@")[0])
         found.append(found_in(conversation, by_run[place], material.topics[key.topic], known))
@@ -109,19 +117,10 @@ def _probes(run: Run) -> tuple[Probe, ...]:
     return found
 
 
-def _traits(run: Run) -> Mapping[str, Mapping[str, object]]:
-    """The traits of the users of each system that was played for a group."""
-    found: dict[str, Mapping[str, object]] = {}
-    for name, definition in run.header.systems.items():
-        if isinstance(definition, dict) and "group" in definition:
-            found[name] = {"group": definition["group"]}
-    return found
-
-
 def found_in(
     conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
 ) -> Found:
-    """What the probes of its run found out in one valid conversation. traits: of the scenario of its users."""
+    """Return the findings of the run's probes in one valid conversation. traits: of the scenario of its users."""
     key = conversation.key
     noted: list[Noted] = []
     skipped: list[str] = []
@@ -180,20 +179,28 @@ def _step_name(step: Step) -> str:
 
 
 def steps_of(found: Sequence[Found]) -> tuple[Counter[str], Counter[str]]:
-    """Steps that were left out, and steps that were not reached, counted over conversations."""
+    """Return how often each step was skipped, and how often it was not reached."""
     skipped = Counter(name for one in found for name in one.skipped)
     return skipped, Counter(name for one in found for name in one.unreached)
 
 
 def notes_of(probed: Probed) -> tuple[str, ...]:
-    """What was left out of all figures or limits them, in sentences."""
+    """Return sentences on what the figures leave out and what limits them."""
     found = probed.found
     invalid = len(probed.material.invalid)
     missing = len(probed.material.planned - {one.key for one in found} - probed.material.invalid)
     faults = [one for one in found if one.fault]
     unread = [one.unread for one in found if one.unread]
     several = len({one.key.system for one in found}) > 1
-    skipped, unreached = (_steps_said(part, named=several) for part in _steps_by_system(found))
+
+    def counts(steps: Mapping[str, Counter[str]]) -> str:
+        return "; ".join(
+            (f"{system}: " if several else "")
+            + ", ".join(f"{name} x {n}" for name, n in sorted(count.items(), key=lambda one: (-one[1], one[0])))
+            for system, count in steps.items()
+        )
+
+    skipped, unreached = map(counts, _steps_by_system(found))
     compared = {
         (note.user, note.case.fact) for one in found for note in one.noted if note.case.measure == "consistency"
     }
@@ -233,7 +240,7 @@ def notes_of(probed: Probed) -> tuple[str, ...]:
 
 
 def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """Steps that were left out, and steps that were not reached, of each system that has such steps."""
+    """The steps that were skipped, and those that were not reached, by system."""
     skipped: dict[str, Counter[str]] = {}
     unreached: dict[str, Counter[str]] = {}
     for system in dict.fromkeys(one.key.system for one in found):
@@ -243,11 +250,3 @@ def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], d
         if not_reached:
             unreached[system] = not_reached
     return skipped, unreached
-
-
-def _steps_said(steps: Mapping[str, Counter[str]], *, named: bool) -> str:
-    return "; ".join((f"{system}: " if named else "") + _count_steps(count) for system, count in steps.items())
-
-
-def _count_steps(steps: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} x {count}" for name, count in sorted(steps.items(), key=lambda one: (-one[1], one[0])))

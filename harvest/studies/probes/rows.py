@@ -1,7 +1,8 @@
-"""The figures of probes in long form: shares over topics, d' and c, and how many answers were undecided."""
+"""Figures of probes: shares over topics, d' and c, and the number of undecided answers."""
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,7 +53,7 @@ _NEVER_UNDECIDED = ("answered(justify)",)
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """(topics, trials) of one measure: yes of asked, NaN where the trial was not valid; undecided of all cases."""
+    """Counts (topics, trials) of one measure: yes of asked, and undecided of all cases. NaN for invalid trials."""
 
     yes: Floats
     asked: Floats
@@ -62,7 +63,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What rows are of. rows: places of topics."""
+    """The part of a system's conversations that rows are computed from. rows: indices of topics."""
 
     rows: Sequence[int]
     topic: Topic | None = None
@@ -70,31 +71,36 @@ class _Part:
 
 
 def undecided_measure(measure: str) -> str:
-    """The measure of how many of its answers were undecided."""
+    """Return the name of the measure that counts a measure's undecided answers."""
     return f"undecided({measure})"
 
 
 def meaning(measure: str) -> str:
-    """What a measure says, in words."""
+    """Explain a measure in a phrase."""
     return MEANINGS[family(measure)]
 
 
 def family(measure: str) -> str:
-    """The measure with `k` in the place of its number: `retentiveness(distance=k)`."""
+    """Return the measure with `k` in place of its number: `retentiveness(distance=k)`."""
     return _NUMBER.sub("=k)", measure)
 
 
 def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
-    """For each system every measure that any system has: over everything, by fact (as `entity`), and by topic.
+    """Return the rows of every system: overall, by fact (as `entity`), and by topic.
 
-    level: of the intervals, in (0, 1). whole: only those over everything.
+    All systems have the same measures. level: of the intervals, in (0, 1). whole: only the overall rows.
     """
     measures = _measures(probed)
-    most = {measure: _most(probed, measure) for measure in measures}
+    most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
+    for one in probed.found:
+        counts = Counter(note.case.measure for note in one.noted if note.case.yes is not None)
+        most.update({measure: max(most[measure], float(counts[measure])) for measure in measures})
     rows: list[ScoreRow] = []
     for system, found in probed.sides():
-        topics = _topics_of(probed, system)
-        trials = sorted({key.trial for key in (*(one.key for one in found), *_lost(probed, system))})
+        keys = [*(one.key for one in found), *_lost(probed, system)]
+        used = {key.topic for key in keys}
+        topics = [topic for topic in probed.material.topics.topics if topic.id in used]
+        trials = sorted({key.trial for key in keys})
         if not trials:
             continue
         place = {topic.id: row for row, topic in enumerate(topics)}
@@ -113,7 +119,7 @@ def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> t
 
 
 def _measures(probed: Probed) -> tuple[str, ...]:
-    """In the order of the tables, by number where they have one; d' and c where anything was challenged."""
+    """The measures in the order of the tables, then by number; d' and c only if an answer was challenged."""
     seen = {note.case.measure for one in probed.found for note in one.noted}
     if seen & {"kept(right)", "kept(wrong)"}:
         seen |= {D_PRIME, CRITERION}
@@ -124,20 +130,6 @@ def _measures(probed: Probed) -> tuple[str, ...]:
         return order.index(family(measure)), int(number[1]) if number else 0
 
     return tuple(sorted(seen, key=place))
-
-
-def _most(probed: Probed, measure: str) -> float:
-    """Most answers in one conversation: what an invalid trial may have lost."""
-    counts = [
-        sum(note.case.measure == measure and note.case.yes is not None for note in one.noted) for one in probed.found
-    ]
-    return float(max(counts, default=0))
-
-
-def _topics_of(probed: Probed, system: str) -> list[Topic]:
-    used = {one.key.topic for one in probed.found if one.key.system == system}
-    used |= {key.topic for key in _lost(probed, system)}
-    return [topic for topic in probed.material.topics.topics if topic.id in used]
 
 
 def _lost(probed: Probed, system: str) -> list[TrialKey]:
@@ -174,7 +166,7 @@ class _Grid:
                 cells[(slice(None), *at)] += (case.yes is True, known, case.undecided, known or case.undecided)
 
     def rows(self, part: _Part, measures: Sequence[str], most: Mapping[str, float]) -> Iterator[ScoreRow]:
-        """Every measure of one part; of a fact or a topic those that it has."""
+        """Yield every measure of a part; for a fact or a topic, only those with cases."""
         counts = {measure: self._counts(part, measure) for measure in measures}
         whole = part.topic is None and part.fact is None
         for measure in measures:
@@ -198,7 +190,7 @@ class _Grid:
 
     @staticmethod
     def _said(counts: _Counts) -> str:
-        """What the undecided answers could change."""
+        """Say how far the undecided answers could move the share."""
         unclear, yes, asked = (float(np.nansum(part)) for part in (counts.undecided, counts.yes, counts.asked))
         cases = float(np.nansum(counts.cases))
         if not unclear:
@@ -210,7 +202,7 @@ class _Grid:
         return f"undecided: {unclear:.0f}, which {where}; all taken as no or as yes: {low:.4f} to {high:.4f}"
 
     def _units(self, part: _Part) -> tuple[list[str], bool]:
-        """Names of the units, and whether they are trials: within one topic there is nothing else to be one."""
+        """The names of the units, and True if they are trials: a single topic has no other units."""
         if len(part.rows) == 1:
             return [str(trial) for trial in self._trials], True
         return [self._topics[row].id for row in part.rows], False

@@ -1,4 +1,4 @@
-"""Draws that do not depend on each other, made on several cores at once."""
+"""A pool of threads for independent random draws."""
 
 import os
 from collections.abc import Iterator
@@ -10,8 +10,10 @@ _MOST = 4  # each draw holds some tens of megabytes
 
 @contextmanager
 def cores() -> Iterator[ThreadPoolExecutor]:
-    """Threads for work that numpy does, which runs beside Python. What is submitted must have random numbers of its
-    own, so that nothing depends on what comes first. Work that was not begun is dropped where the block is left early.
+    """Return an executor with a thread for each core, for work in numpy, which releases Python's lock.
+
+    Each task must bring its own random numbers, so that results do not depend on the order of completion. If the
+    block ends early, tasks that have not begun are cancelled.
     """
     known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")

@@ -1,4 +1,4 @@
-"""What is known of each branch of a tree, as columns for files and as words for people."""
+"""Statistics of the branches of a tree, as columns for files and as words for people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +28,12 @@ _LONGEST_END = 80  # columns: an import may give any reason
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFigures:
-    """A tree and its transitions; paths: the mass of whole conversations that no trial took. scores: laid over it.
-    named: how often each way of ending was seen; None where it is not known of every trial how it ended. note: what
-    hangs together in it, and why shares have no interval, if so."""
+    """A tree with its transition probabilities.
+
+    paths: the probability of conversations that no trial took. scores: scores of the trials, if any were asked for.
+    named: how often each kind of end was seen; None unless the end of every trial is known. note: dependence between
+    the trials, and why shares have no interval, if so; else "".
+    """
 
     tree: ConversationTree
     found: Transitions
@@ -40,19 +43,19 @@ class TreeFigures:
     note: str = ""
 
     def branches(self) -> tuple[str, ...]:
-        """(N,) `12/20  60% [39, 78]` of the branch that leads to a node, and the mean score there."""
+        """(N,) `12/20 60% [39, 78]`: the share of the branch into each node, and the mean score there."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
         return tuple(f"{share}{mean}" for share, mean in zip(shares, self._laid(), strict=True))
 
     def stops(self) -> tuple[str, ...]:
-        """(N,) the same of ending at a node."""
+        """(N,) The share of conversations that end at each node, as in `branches`."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
         return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._laid(), strict=True))
 
     def _laid(self) -> tuple[str, ...]:
-        """(N,) ` .4721 n=75`: the mean score at a node as columns, all of one width; "" without a score."""
+        """(N,) ` .4721 n=75`: the mean score at each node in columns of equal width; "" without scores."""
         if self.scores is None:
             return ("",) * len(self.tree)
         columns = [column for column in (self.scores.means(), self.scores.partial()) if any(column)]
@@ -63,24 +66,25 @@ class TreeFigures:
         )
 
     def words(self) -> tuple[tuple[str, str, str], ...]:
-        """(N,) share, `12/20` and interval of the branch that leads to a node, apart."""
+        """(N,) Share, `12/20` and interval of the branch into each node, as separate texts."""
         tree, found = self.tree, self.found
         return _apart(tree.visits, found.n, found.probability, found.low, found.high)
 
     def stop_words(self) -> tuple[tuple[str, str, str], ...]:
-        """(N,) the same of ending at a node."""
+        """(N,) Share, `12/20` and interval of ending at each node, as separate texts."""
         tree, found = self.tree, self.found
         return _apart(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
 
     def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
         width = 2 * len(str(self.tree.n)) + 1
-        return tuple(
-            f"{f'{count}/{total}':>{width}} {percent(value):>4} {_interval(bottom, top)}"
-            for count, total, value, bottom, top in zip(k, n, share, low, high)
-        )
+        found = []
+        for count, total, value, bottom, top in zip(k, n, share, low, high):
+            interval = f"[{100 * bottom:3.0f},{100 * top:4.0f}]" if not isnan(bottom) else ""
+            found.append(f"{f'{count}/{total}':>{width}} {percent(value):>4} {interval}")
+        return tuple(found)
 
     def captions(self) -> tuple[str, ...]:
-        """(N,) short words for the edges of a diagram; a score by its name."""
+        """(N,) Short labels for the edges of a diagram, with the mean score under its name."""
         measure = self.scores.measure if self.scores is not None else ""
         laid = (" ".join(one.split()) for one in self._laid())
         return tuple(
@@ -89,15 +93,16 @@ class TreeFigures:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """(N,) `mean .4721 n=75` for a box; "" where there is nothing to say, () without a score."""
+        """(N,) `mean .4721 n=75` for the box of a node; () without scores."""
         if self.scores is None:
             return ()
         pairs = zip(self.scores.means(), self.scores.partial(), strict=True)
         return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
 
     def ends(self) -> dict[int, list[tuple[str, Words]]]:
-        """By node, the name of each way in which conversations end there, with its share, `12/20` and interval apart;
-        empty where it is not known of every trial how it ended."""
+        """Return, for each node, the kinds of end there with their share, `12/20` and interval as separate texts.
+        Empty unless the end of every trial is known.
+        """
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
@@ -107,7 +112,7 @@ class TreeFigures:
         return found
 
     def end_lines(self) -> dict[int, list[tuple[str, str]]]:
-        """The same, each with its figures as `stops` writes them."""
+        """Return the kinds of end at each node, with figures in the form of `stops`."""
         found = dict[int, list[tuple[str, str]]]()
         if self.named is not None:
             one, blank = self.named, " " * max(map(len, self._laid()), default=0)
@@ -117,9 +122,11 @@ class TreeFigures:
         return found
 
     def unseen(self) -> tuple[str, ...]:
-        """(N,) what the next trial may do there that none did, where trials parted: where they took several branches,
-        or some ended and others went on. "" where all took one branch, whose interval says as much; at a leaf; and
-        after a single trial, from which nothing follows."""
+        """(N,) The estimated probability that the next trial does something new at a node, in words.
+
+        Only nodes where trials diverged have one: those with several branches, or with one branch and an end. It is
+        "" at other nodes (the interval of a single branch says as much), at leaves, and after a single trial.
+        """
         mass = self.found.unseen
         said = []
         for node in range(len(self.tree)):
@@ -129,11 +136,11 @@ class TreeFigures:
         return tuple(said)
 
     def unseen_paths(self) -> str:
-        """The same for whole conversations."""
+        """Return the estimated probability of a new conversation, in words; "" if it is undefined."""
         return _unseen_words(self.paths, (), "another conversation", self.found.over_topics)
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """Columns (N,) for the edges of a graph."""
+        """Return columns (N,) for the edges of a graph."""
         found = self.found
         return {
             "low": found.low.tolist(),
@@ -158,8 +165,9 @@ def tree_figures(
     scores: TreeScores | None = None,
     design: Design = INDEPENDENT,
 ) -> TreeFigures:
-    """The figures of a tree. design: what hangs together in its trials. Raises InputError as
-    `scoring.stochastic.transitions.transitions` does."""
+    """Return the figures of a tree. design: how its trials depend on each other. Raises InputError as
+    `scoring.stochastic.transitions.transitions` does.
+    """
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
     place = dict(zip(names, of.tolist(), strict=True))
@@ -185,7 +193,9 @@ def tree_figures(
 
 
 def _session(key: TrialKey) -> tuple[str, int]:
-    """The session of a trial where they go on from topic to topic: the i-th trial of each topic is of the i-th."""
+    """The session of a trial if sessions continue from topic to topic: the i-th trial of each topic is part of the
+    i-th.
+    """
     return key.system, key.trial
 
 
@@ -194,10 +204,6 @@ def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, 
         (percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
         for count, total, value, bottom, top in zip(k, n, share, low, high, strict=True)
     )
-
-
-def _interval(low: float, high: float) -> str:
-    return f"[{100 * low:3.0f},{100 * high:4.0f}]" if not isnan(low) else ""
 
 
 def _unseen_words(mass: Unseen, at: Any, what: str, over_topics: bool) -> str:

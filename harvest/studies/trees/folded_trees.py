@@ -1,4 +1,4 @@
-"""Repeated trials of a run, folded into conversation trees: one for each system, or each system and topic."""
+"""Fold the repeated trials of a run into conversation trees, one for each system or for each system and topic."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,20 +14,21 @@ from topics.errors import InputError, Place
 
 
 def folds_spoken(merge: str | None) -> bool:
-    """Whether `fold_trees` by these keys looks at nothing but what was spoken, for which a run is read in less time.
-    merge: as there. Raises InputError for keys that there are not."""
+    """Return True if `fold_trees` with these merge keys needs only the spoken words, which are faster to read. Raises
+    InputError for unknown keys.
+    """
     return merge is None or merging_named(merge) in SPOKEN
 
 
 def fold_trees(
     run: Run, *, system: str | None = None, topic: str | None = None, merge: str | None = None
 ) -> tuple[list[ConversationTree], list[str]]:
-    """The trees of a run, and sentences about what has none. run: may hold what was spoken alone, if `folds_spoken`.
+    """Return the trees of a run, and sentences about trials that are in none.
 
-    merge: as `harvest.studies.trees.merge_keys` has it; None: `exact` if one topic is asked for or recorded, or no
-    reply has a label, else `label`.
-    Of each trial the first valid attempt is folded; a trial without one is counted by its last. Raises InputError for
-    names that the run has not, and where no trial is whole.
+    run: may hold only the spoken words if `folds_spoken`. merge: a name that `merging_named` accepts; None stands for
+    `exact` if one topic is asked for or recorded, or if no reply has a label, and for `label` otherwise. The first
+    valid attempt of each trial is folded; a trial without one is counted under its last attempt. Raises InputError
+    for unknown names, and if no trial has a valid attempt.
     """
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
@@ -80,7 +81,7 @@ def _key(attempt: Attempt) -> TrialKey:
 
 
 def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
-    """By its id, the last attempt of each trial that has no valid one."""
+    """The last attempt of each trial without a valid one, by the trial's id."""
     valid = {_key(one) for one in attempts if one.valid}
     lost = [one for one in attempts if _key(one) not in valid]
     last = {_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}
@@ -88,7 +89,7 @@ def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
 
 
 def _tried_words(attempts: Sequence[Attempt]) -> str:
-    """`3 trials recorded: 2 invalid, 1 interrupted`: of each trial its last attempt, none of them valid."""
+    """`3 trials recorded: 2 invalid, 1 interrupted`, by the last attempt of each trial."""
     if not attempts:
         return "nothing recorded"
     lost = _without_valid(attempts).values()
@@ -99,7 +100,7 @@ def _tried_words(attempts: Sequence[Attempt]) -> str:
 
 
 def _acts(conversations: Iterable[Conversation], merge: str) -> list[str]:
-    """Which user turns were merged by acts that users recorded, and which by rules, where there are both."""
+    """Say which user turns were merged by recorded acts and which by rules, if there are both."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":
         return []

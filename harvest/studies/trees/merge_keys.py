@@ -1,8 +1,8 @@
-"""The merge keys an audit's reader can name: those of recordings, and those that need scoring or the topics.
+"""Merge keys that can be named in commands and audits, including those that need scoring or topics.
 
 exact                       both sides by their words
 label                       user turns by protocol state, answers by label; topics are pooled
-act                         both sides by what they do: acts that users recorded, else dialogue acts by rules
+act                         both sides by their acts: recorded acts of users, otherwise dialogue acts by rules
 entities                    user turns by protocol state, answers by the set of entities they name
 user=KEY,system=KEY         one key for each side: exact, state, act, entities; label for the system
 """
@@ -25,9 +25,8 @@ _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, st
 
 
 def merging_named(name: str, topic: Topic | None = None) -> Merging:
-    """The merging that is written `name`. topic: whose kind of URL says what an entity is; None: every address is one.
-
-    Raises InputError for a name that there is not.
+    """Return the merging called `name`. topic: its kind of URL decides what counts as an entity; None counts every
+    address. Raises InputError for an unknown name.
     """
     name = "".join(name.split())
     if name == "exact":
@@ -42,7 +41,12 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
     if set(parts) != {"user", "system"} or name.count("=") != 2:
         raise InputError(f"there is no merge key {name!r}", allowed=_ALLOWED)
     user, system = parts["user"], parts["system"]
-    users = {"exact": EXACT_SAID, "state": STATE, "act": _ACT_SAID, "entities": _entities(topic, _said)}
+    users = {
+        "exact": EXACT_SAID,
+        "state": STATE,
+        "act": _ACT_SAID,
+        "entities": _entities(topic, lambda turn: Answer.of(turn.said)),
+    }
     systems = {"exact": EXACT_TEXT, "label": LABEL_KEY, "act": _ACT, "entities": _entities(topic, _answer_of)}
     if user not in users:
         raise InputError(f"user turns have no merge key {user!r}", allowed=", ".join(users))
@@ -50,10 +54,6 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
         raise InputError(f"system turns have no merge key {system!r}", allowed=", ".join(systems))
     # By state and label nothing of a topic's words is left, however the pair is written.
     return merging(users[user], systems[system], pools=(user, system) == ("state", "label"))
-
-
-def _said(turn: Turn) -> Answer:
-    return Answer.of(turn.said)
 
 
 def _answer_of(turn: Turn) -> Answer:

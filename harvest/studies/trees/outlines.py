@@ -1,4 +1,4 @@
-"""Trees as outlines of text: lines for a terminal, with colours, or for a file of text."""
+"""Trees as indented text, with colours for a terminal."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -54,7 +54,7 @@ def _line(words: str, style: str = "") -> Text:
 
 
 def _outline_line(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
-    """A line in colours, which only repeat what its letters say."""
+    """A line in colours, which only repeat its letters."""
     if line.kind != "turn":
         parts = [(line.rails, "dim"), (line.mark + line.words + line.figures, "dim")]
     else:

@@ -1,4 +1,4 @@
-"""Where the conversations of two systems part, from recorded conversations: what `harvest compare` says of it."""
+"""Find the turns at which the recorded conversations of two systems diverge."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,11 +31,12 @@ _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell li
 
 @dataclass(frozen=True, slots=True)
 class PartingTurn:
-    """A node at which two sides part, first and second. turns: the way there. branch: what differs most, an end as
-    `■ breakdown` (`end_title`); named as in trees. came, took: trials. portion: of those that came, topics counting
-    alike.
+    """A node at which the first and the second system diverge.
 
-    share: of the whole difference. p: corrected for all nodes tested, NaN where not tested. pairs: what shows it.
+    turns: the path to the node. branch: the branch, or end such as `■ breakdown`, that differs most. came, took:
+    trials of each side that reached the node, and that took the branch. portion: took as a share of came, with equal
+    weight for each topic. share: part of the whole divergence. p: corrected for all nodes tested; NaN if the node was
+    not tested. pairs: pairs of trials that show the difference.
     """
 
     turns: tuple[str, ...]
@@ -50,15 +51,14 @@ class PartingTurn:
 
 @dataclass(frozen=True, slots=True)
 class PartedSystems:
-    """Two systems, over the topics that both have. n: trials. divergence, by_chance: bits; p: of the whole.
+    """The divergence of two systems over the topics that both have.
 
-    by_chance and every p are NaN where a side has sessions that go on from topic to topic; all but that of texts where
-    the sides were played with other states.
-
-    turns: those that have a share, named ones first and then by share. tested, out: nodes tested, and nodes that could
-    not have been significant. refused: why there is no p of nodes; "". texts: of first answers, at
-    most 10 of a topic and a side. tells_ends: whether ends of different kinds are different ways, because it is known
-    of every conversation how it ended.
+    n: trials of each. divergence, by_chance: in bits. p: of the whole divergence. by_chance and every p are NaN if a
+    side has sessions that continue from topic to topic; if the sides were played with different states, all but the p
+    of texts are. turns: nodes with a share, significant ones first and then by share. tested, out: nodes tested, and
+    nodes that could not have become significant. refused: why nodes have no p; else "". texts: the test of first
+    answers, at most 10 for each topic and side. tells_ends: True if kinds of end count as different paths, because
+    all of them are known.
     """
 
     first: str
@@ -88,14 +88,13 @@ def parted_systems(
     continued: Collection[str] = (),
     states: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[PartedSystems, ...]:
-    """Each pair of `systems`, in their order.
+    """Compare each pair of `systems`, in their order.
 
-    conversations: of each trial the first valid attempt, of these systems and others. merge: a key that holds for all
-    topics. level: confidence; a p of at most 1 - level names a turn. seed: of the draws. continued: systems whose
-    sessions go on from topic to topic: what they have a part in is described, and not tested. states: by system, those
-    of the protocol that it was played with, where that is known: nor are the trees of two that have others.
-
-    Raises InputError for a key that does not, and where two systems have no topic in common.
+    conversations: the first valid attempt of each trial, possibly of other systems, too. merge: a key that pools
+    topics. level: confidence level; a p of at most 1 - level is significant. seed: of the random draws. continued:
+    systems whose sessions continue from topic to topic; their pairs are described but not tested. states: the
+    protocol states that each system was played with, if known; pairs with different states are not tested either.
+    Raises InputError for a key that does not pool topics, and for a pair without a common topic.
     """
     merging = merging_named(merge)
     own = [one for one in conversations if one.key.system in systems]
@@ -126,7 +125,7 @@ def parted_systems(
 
 
 def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
-    """The way of a conversation, with its texts only where nodes are named by them."""
+    """The path of a conversation, with its texts only if nodes are named by them."""
     path = path_of(conversation, merging)
     return ((speaker, key, None) for speaker, key, _ in path) if merging is LABEL else path
 
@@ -134,7 +133,7 @@ def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
 def _texts(
     told: Mapping[tuple[str, str], Sequence[str]], systems: Sequence[str], seed: int
 ) -> dict[tuple[str, str], SameSource]:
-    """Of each pair whether first answers could come from one system. told: as `_first_answers` gives them."""
+    """Test for each pair whether the first answers could come from one system."""
     topics = sorted({topic for _, topic in told})
     sides = [[told.get((name, topic), ()) for topic in topics] for name in systems]
     rngs = {
@@ -149,24 +148,24 @@ def _have_others(states: Mapping[str, Collection[str]], one: str, other: str) ->
 
 
 def _describe(found: PartedSystems, why: str) -> PartedSystems:
-    """The shares of turns alone. why: what the tests of trees would take for a difference of the systems."""
+    """Return the shares of turns without tests. why: what would make tests of the trees misleading."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
 
 def _unlike(found: PartedSystems) -> PartedSystems:
-    """Without tests of trees: what first answers say is tested without them."""
+    """Leave out the tests of trees; first answers are tested without them."""
     return _describe(found, "their protocols have other states, so that trees differ whatever the systems answer")
 
 
 def _without_tests(found: PartedSystems) -> PartedSystems:
-    """The description alone: every test here deals conversations of a topic anew, as if sessions did not bind them."""
+    """Leave out all tests: each deals the conversations of a topic anew, as if sessions did not bind them together."""
     why = "sessions go on from topic to topic, so their conversations depend on each other"
     return _describe(replace(found, texts=replace(found.texts, p=math.nan)), why)
 
 
 def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
-    """The tests of the whole and of the nodes, and why nodes are not tested."""
+    """Return the tests of the whole and of the nodes, and why nodes are not tested."""
     names, merge = both.names, both.tree.merge
     whole = whole_p(both, generator(seed, "parting", merge, *names))
     try:
@@ -199,7 +198,7 @@ def _part_both(
 
 
 def _order(found: Parting, tests: NodeTests, alpha: float) -> list[int]:
-    """The nodes with a share: those with a p of at most alpha, the largest z first, then by share."""
+    """Sort the nodes with a share: those with a p of at most alpha by descending z, then the others by share."""
     nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
     named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])
     return [*named, *sorted({*nodes} - {*named}, key=lambda node: (-found.term[node], node))]
@@ -222,7 +221,7 @@ def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> Parti
 
 
 def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
-    """By trial, the name of its end; those of which the recording does not say how they ended are left out."""
+    """Return the name of the end of each trial; trials with an unknown end are left out."""
     return {
         FoldedTrial(one.key, one.attempt): end_name(one.outcome)
         for one in conversations
@@ -231,18 +230,19 @@ def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
 
 
 def end_title(name: str) -> str:
-    """`■ breakdown`: what an end is called where ways are listed. name: of the end; "" where it is not known."""
+    """Return `■ breakdown`, the title of an end in lists of paths. name: "" if it is unknown."""
     return f"{END[0]} {one_line(name)}" if name else END
 
 
 def turn_name(tree: ConversationTree, node: int) -> str:
-    """`U ask`, `S o`: who speaks at a node, and what it is called."""
+    """Return the speaker and title of a node: `U ask`, `S o`."""
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
 
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    """By system and topic, the texts of first answers, in the order of the conversations; none where no answer of
-    anybody has a word, as in data that are shared without texts."""
+    """The texts of first answers by system and topic, in the order of the conversations. Empty if no answer has a
+    word, as in data that are shared without texts.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:

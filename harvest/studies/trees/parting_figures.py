@@ -1,4 +1,4 @@
-"""Where two systems part, for people: a line for each turn, with commands that show conversations behind it."""
+"""Sentences on where two systems diverge, with commands that show the conversations."""
 
 import math
 import shlex
@@ -22,7 +22,9 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
-    """Sentences, then turns. shown: by system, the run that recorded it and its name there, for `harvest show`."""
+    """Yield sentences, then a line for each turn. shown: by system, the run that recorded it and its name there, for
+    `harvest show`.
+    """
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
     if not found.turns:
@@ -82,7 +84,7 @@ def _same(found: PartedSystems) -> str:
 
 
 def parting_document(found: PartedSystems) -> dict[str, Any]:
-    """The same for programs. Undefined is null."""
+    """Return the divergence as a JSON value; undefined figures are null."""
     return {
         "first": found.first,
         "second": found.second,

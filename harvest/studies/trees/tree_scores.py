@@ -1,4 +1,4 @@
-"""A score laid over a tree: what each branch is worth, and at which turn the spread of the score is settled."""
+"""Scores of a tree's trials: the mean on each branch, and the turn at which the variance of the score is settled."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,11 @@ from topics.identity import generator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScores:
-    """measure: as asked for. n: trials with a value, of `trials` folded. parts: by node. over: by turn.
-    counts: (N,) the trials with a value that come through a node. interval: of the mean over all trials; its units are
-    topics, or trials where there is one topic.
+    """The scores of the trials of a tree.
+
+    n: trials with a value, out of `trials`. parts: contributions of the nodes. over: the variance, settled turn by
+    turn. counts: (N,) trials with a value that pass through each node. interval: of the mean over all trials; its
+    units are topics, or trials if there is one topic.
     """
 
     measure: str
@@ -47,16 +49,16 @@ class TreeScores:
     level: float
 
     def means(self) -> tuple[str, ...]:
-        """(N,) the mean score of the trials that come through a node; "" where none of them has a value."""
+        """(N,) The mean score of the trials that pass through each node; "" if none has a value."""
         return tuple("" if math.isnan(mean) else f"{mean:.4f}".removeprefix("0") for mean in self.parts.mean.tolist())
 
     def partial(self) -> tuple[str, ...]:
-        """(N,) `n=75`, how many trials a mean is taken over, where not all that come through have a value; else ""."""
+        """(N,) `n=75`, the number of trials behind a mean, if others at the node have no value; else ""."""
         pairs = zip(self.counts.tolist(), self.tree.visits.tolist(), strict=True)
         return tuple(f"n={count}" if count != visits else "" for count, visits in pairs)
 
     def columns(self) -> dict[str, Sequence[object]]:
-        """Columns (N,) for the edges of a graph; NaN where no trial with a value comes through."""
+        """Return columns (N,) for the edges of a graph; NaN if no trial with a value passes through."""
         parts = self.parts
         return {
             "score_n": self.counts.tolist(),
@@ -66,7 +68,7 @@ class TreeScores:
         }
 
     def sentences(self) -> tuple[str, ...]:
-        """What there is to say of the score and its spread, for people."""
+        """Describe the score and its variance."""
         if not self.n:
             return (f"{self.measure}: none of {pluralize(self.trials, 'trial')} has a value",)
         left = self.trials - self.n
@@ -89,7 +91,7 @@ class TreeScores:
         return tuple(said)
 
     def _interval(self) -> str:
-        """` [.4321, .5678] over 75 trials (95% …)`, or why there is none."""
+        """` [.4321, .5678] over 75 trials (95% …)`, or the reason for having no interval."""
         found, over = self.interval, f"over {pluralize(self.n, 'trial')}"
         if math.isnan(found.low):
             return f" {over} (no interval: {found.note.removeprefix('no interval: ')})"
@@ -97,7 +99,7 @@ class TreeScores:
         return f" [{ends}] {over} ({100 * self.level:g}% {found.method})"
 
     def _settling_turns(self) -> list[tuple[str, str]]:
-        """(turn such as `U1` or `S1`, share of the variance) for turns that settle any."""
+        """The turns that settle part of the variance, such as `U1` or `S1`, each with its share."""
         depth = depths(self.tree.parent)
         counts = {"user": 0, "system": 0}
         found = []
@@ -117,8 +119,8 @@ def tree_scores(
     level: float = 0.95,
     design: Design = INDEPENDENT,
 ) -> TreeScores:
-    """Lay a score over a tree. values: by trial; trials without one, or with NaN, are counted and left out. level: of
-    the interval of the mean. design: what hangs together in the trials.
+    """Attach scores to a tree. values: by trial; trials without a value, or with NaN, are counted and left out.
+    level: of the interval of the mean. design: how the trials depend on each other.
     """
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
@@ -132,7 +134,7 @@ def tree_scores(
 def _interval(
     trials: Sequence[TrialKey], values: Sequence[float], measure: Term, level: float, design: Design
 ) -> Interval:
-    """Of the mean over trials: a ratio of sums over topics, so that a topic with more trials weighs more."""
+    """The interval of the mean over trials, a ratio of sums over topics: topics with more trials weigh more."""
     topics = list(dict.fromkeys(key.topic for key in trials))
     unit = "topic" if len(topics) != 1 else "trial"
     names = topics if unit == "topic" else [str(key.trial) for key in trials]
@@ -154,7 +156,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True)
 class TrialScores:
-    """values: of a measure, by trial; NaN where it is undefined. notes: who scored what they rest on, sentences."""
+    """The values of a measure by trial, NaN if undefined. notes: sentences on whose judgments they rest on."""
 
     values: Mapping[TrialKey, float]
     notes: tuple[str, ...] = ()
@@ -163,16 +165,15 @@ class TrialScores:
 def trial_values(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> Mapping[TrialKey, float]:
-    """The values of `trial_scores`."""
+    """Return the values of `trial_scores`."""
     return trial_scores(material, measure, gold=gold, judges=judges).values
 
 
 def trial_scores(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> TrialScores:
-    """A measure of single conversations. gold: instead of the run's. judges: whose judgments and nuggets count.
-
-    Raises InputError for any other measure, and where no conversation has a value.
+    """Score each conversation by a measure. gold: replaces the run's gold table. judges: whose judgments and nuggets
+    count. Raises InputError if the measure is not one of single conversations, or no conversation has a value.
     """
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration

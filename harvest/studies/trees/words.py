@@ -1,4 +1,4 @@
-"""What is said of trees beside their figures, each thing once: of one tree, and of all that are shown together."""
+"""Sentences on trees: on a single tree, and on all that are shown together."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ from topics.counting import pluralize
 
 
 def sentences(one: TreeFigures) -> list[str]:
-    """What there is to say of one tree: of its score, and of conversations that no trial took."""
+    """Describe a tree's score, and the probability of conversations that no trial took."""
     return [*(one.scores.sentences() if one.scores is not None else ()), *filter(None, (one.unseen_paths(),))]
 
 
 def legend(figures: Sequence[TreeFigures]) -> list[str]:
-    """What the figures of trees mean, and why their turns were put together."""
+    """Explain the figures of trees, and why turns were merged."""
     said = [
         f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
         + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
@@ -27,7 +27,7 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
 
 
 def _weight_notes(figures: Sequence[TreeFigures]) -> list[str]:
-    """Why a share of a tree and the same share of `harvest score` have different intervals by one method."""
+    """Say why a share of a tree and the same share in `harvest score` have different intervals by one method."""
     if not any(one.found.over_topics for one in figures):
         return []
     return [
@@ -52,7 +52,7 @@ def _unseen_notes(figures: Sequence[TreeFigures]) -> list[str]:
 
 
 def intervals(one: TreeFigures) -> str:
-    """Level, unit and kind of the intervals of a tree."""
+    """Return the level, unit and kind of a tree's intervals in words."""
     kind = "Wilson" if one.found.interval == "wilson" else "Jeffreys"
     kind = "over topics" if one.found.over_topics else f"{kind}; exact for fewer than {FEW} trials"
     return f"{100 * one.found.level:g}% interval in percent ({kind})"
@@ -75,7 +75,7 @@ def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
 def plates(
     figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
 ) -> tuple[list[TreeDrawing], list[str]]:
-    """The trees as they are drawn, and the legend of the picture. protocol: its name, "" where there is none."""
+    """Return the trees as they are drawn, and the legend of the picture. protocol: its name; "" if there is none."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
         f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"

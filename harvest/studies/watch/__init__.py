@@ -1,1 +1,1 @@
-"""Re-audits: the blessed baseline, what changed since, and the history of looks."""
+"""Re-audits: the blessed baseline, changes since then, and the history of looks."""

@@ -1,8 +1,8 @@
-"""A blessed baseline: what later audits are held against, in one small file without any text of a conversation.
+"""A blessed baseline, with which later audits are compared, in one small file without any text of a conversation.
 
-It holds, for each system, the figures of each topic and of each run, how often each way through the protocol was taken
-(by label), how many trials there were, and what identifies protocol, topics, scoring and systems. So it may be
-committed, and a machine that starts from nothing each night has all it needs.
+For each system the file has the figures by topic and by run, how often each path through the protocol was taken (by
+label), the numbers of trials, and hashes that identify protocol, topics, scoring and systems. It can therefore be
+committed, and a machine that starts from nothing each night needs nothing else.
 """
 
 import json
@@ -62,13 +62,15 @@ _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
 
 
 class FigureBaseline(StrictModel):
-    """topics: by topic, (trials, mean, variance of the trials or null). runs: the figure of each run."""
+    """A figure in the baseline. topics: (trials, mean, variance of the trials or null) by topic. runs: its value in
+    each run.
+    """
 
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
 
     def of(self, topics: Sequence[str]) -> Baseline:
-        """For these topics."""
+        """Return the baseline over these topics."""
         cells = [self.topics[topic] for topic in topics]
         return Baseline(
             np.array([mean for _, mean, _ in cells]),
@@ -79,11 +81,14 @@ class FigureBaseline(StrictModel):
 
 
 class SystemBaseline(StrictModel):
-    """identity: content hash of the system as audits define it. planned, valid: trials. models: what it called the
-    models that answered. ways: by topic, each way through the protocol as its turns, and how many trials took it.
-    users: how often each fault of users that a model words first happened (`harvest.studies.validity.user_card`).
-    lost: how often attempts were lost after an answer (`harvest.studies.validity.concentrations`); {} of a baseline
-    from before it was held."""
+    """A system in the baseline.
+
+    identity: content hash of the system's definition. planned, valid: trials. models: names of the models that
+    answered, as the system gave them. ways: by topic, each path through the protocol as its turns, and how many
+    trials took it. users: number of trials by the first fault of a user played by a model
+    (`harvest.studies.validity.user_card`). lost: number of attempts lost after an answer
+    (`harvest.studies.validity.concentrations`); {} in older files.
+    """
 
     identity: str
     planned: Annotated[int, Field(ge=0, le=_MOST)]
@@ -96,7 +101,7 @@ class SystemBaseline(StrictModel):
 
     @property
     def cut_short(self) -> int:
-        """How many of the valid trials a failure of the user cut short."""
+        """Return how many of the valid trials a failure of the user cut short."""
         return sum(
             count
             for taken in self.ways.values()
@@ -109,8 +114,9 @@ class SystemBaseline(StrictModel):
 
 
 class BaselineFile(StrictModel):
-    """`harvest-baseline/1`. gated: measures that may raise an alarm; the others are only shown. runs: what was blessed.
-    protocol, topics, scoring: content hashes, and the settings by which figures were made."""
+    """A `harvest-baseline/1` file. gated: measures that may raise an alarm; others are only shown. runs: the blessed
+    runs. protocol, topics: content hashes. scoring: the settings of the figures.
+    """
 
     format: Literal["harvest-baseline/1"]
     audit: str
@@ -125,35 +131,34 @@ class BaselineFile(StrictModel):
 
     @property
     def identity(self) -> str:
-        """Of all that it holds: a history belongs to one baseline."""
+        """The content hash, by which a history refers to its baseline."""
         return content_hash("baseline", self._plain())
 
     def holds(self, header: Header) -> bool:
-        """Whether a run with this header is one of those that were blessed."""
+        """Return True if a run with this header was blessed."""
         own = (header.created_at, header.hashes.get("protocol"))
         return any(own == (one.get("created_at"), one.get("protocol")) for one in self.runs)
 
     def _plain(self) -> dict[str, Any]:
-        """Without what is not known, so that baselines which never held it keep their identity."""
+        """The JSON value without empty fields, so that files from before these fields existed keep their identity."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def text(self) -> str:
-        """The file: one line for each entry of a list or table, so that a change of it can be read."""
+        """Return the text of the file, with a line for each entry, so that changes are readable in a diff."""
         return json.dumps(self._plain(), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def is_baseline(data: bytes) -> bool:
-    """Whether a file is a baseline, of whatever version, and also where it cannot be read any more."""
+    """Return True for a baseline of any version, even one that can no longer be read."""
     return re.search(rb'"format"\s*:\s*"harvest-baseline/', data) is not None
 
 
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
-    """The baseline of `runs`: audits of the same systems over the same topics, of which somebody says that they are as
-    they should be. measures: that may raise an alarm. by, at: who says so, and when.
+    """Return the baseline of `runs`, which are audits of the same systems over the same topics.
 
-    Raises InputError for runs of different protocols, topics or scoring, for a run in which a system has no valid
-    trial, for more than `GATED` measures, and for a measure that has no value of single trials in [0, 1] or, of some
-    system, no value in one of the runs.
+    measures: those that may raise an alarm. by, at: who blessed the runs, and when. Raises InputError if protocols,
+    topics or scoring differ, if a system has no valid trial in a run, for more than `GATED` measures, and for a
+    measure without single-trial values in [0, 1] or without a value for some system and run.
     """
     runs = gather_runs(runs).runs
     named = [identities(run) for run in runs]
@@ -170,11 +175,18 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         raise InputError(
             f"{len(gated)} measures are to raise an alarm",
             allowed=f"at most {GATED}: each further one needs more evidence",
-            advice="name the most important with --measure; the others are shown all the same",
+            advice="name the most important with --measure; the others are shown anyway",
         )
     each = [one.material for one in alone]
     for run, material in zip(runs, each, strict=True):
-        _refuse_silence(run, material)
+        # A system that never answered would be missing from the baseline, and nobody would watch it.
+        silent = silent_systems(material.systems, material.finished)
+        if silent:
+            raise InputError(
+                f"{none_valid(silent)}, so there is nothing to hold later audits against",
+                place=Place(str(run.path)),
+                advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
+            )
         _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
     systems = {system: _system(system, runs, each, every, settings) for system in first.systems}
@@ -194,29 +206,18 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
 
 
 def _refuse_unwatched(systems: Mapping[str, SystemBaseline], gated: Sequence[Figure]) -> None:
-    """A figure without a value in the baseline could never raise the alarm that it was named for."""
+    """Refuse a gated figure without a value in the baseline, which could never raise an alarm."""
     for name, system in systems.items():
         for figure in gated:
             if figure.name not in system.figures:
                 raise InputError(
-                    f"{figure.name} of {name} has no value in every one of these runs, so it could raise no alarm",
+                    f"{figure.name} of {name} has no value in some of these runs, so it could never raise an alarm",
                     advice="name another measure with --measure, or bless runs of more trials",
                 )
 
 
-def _refuse_silence(run: Run, material: Material) -> None:
-    """A system that never answered would be missing from the baseline, and nobody would watch it."""
-    silent = silent_systems(material.systems, material.finished)
-    if silent:
-        raise InputError(
-            f"{none_valid(silent)}, so there is nothing to hold later audits against",
-            place=Place(str(run.path)),
-            advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
-        )
-
-
 def _refuse_losses(run: Run, material: Material) -> None:
-    """Of a baseline that is only what failing users left of the conversations, nothing could ever be said."""
+    """Refuse runs in which failing users cut short too many conversations to conclude anything."""
     if material.concentrations:
         raise InputError(
             material.concentrations[0].sentence,
@@ -266,12 +267,12 @@ def _system(
 
 
 def models_of(conversations: Sequence[Conversation]) -> tuple[str, ...]:
-    """What the system called the models that answered in them, sorted."""
+    """Return the names of the models that answered in these conversations, sorted."""
     return tuple(sorted({model for one in conversations for model in one.models}))
 
 
 def ways(conversations: Sequence[Conversation]) -> Ways:
-    """How often each way through the protocol was taken, by topic."""
+    """Return how often each path through the protocol was taken, by topic."""
     merging = merging_named(MERGE)
     found: dict[str, Counter[tuple[Turn, ...]]] = {}
     for one in conversations:
@@ -283,7 +284,7 @@ def ways(conversations: Sequence[Conversation]) -> Ways:
 
 
 def identities(run: Run) -> Mapping[str, Json]:
-    """What must be the same for two runs to be figures of the same thing."""
+    """Return the content hashes that two runs must share to be compared."""
     hashes = run.header.hashes
     return {
         "protocol": hashes.get("protocol"),
@@ -293,8 +294,8 @@ def identities(run: Run) -> Mapping[str, Json]:
 
 
 def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
-    """Raises InputError where this is the header of another audit than the baseline's: of another name, and not of its
-    protocol, topics and systems. An audit that was only renamed asks the same, and goes on.
+    """Raise InputError if the header is of another audit than the baseline's: name, protocol, topics or systems
+    differ. A renamed audit that is otherwise the same is accepted.
     """
     audit = header.audit if isinstance(header.audit, dict) else {}
     name = str(audit.get("name", ""))
@@ -305,7 +306,7 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
     same = same and all(topics.get(topic) == own for topic, own in baseline.topics.items())
     if not (same and all(systems.get(one) == own.identity for one, own in baseline.systems.items())):
         raise InputError(
-            f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which asks other things",
+            f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which is different",
             place=place,
             allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
             advice="take the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",
@@ -313,5 +314,5 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
 
 
 def read_baseline(path: str | PathLike[str]) -> BaselineFile:
-    """Raises InputError, with its place, for a file that is no baseline."""
+    """Read a baseline. Raises InputError, with its place, for any other file."""
     return read_json_document(path, BaselineFile, "a baseline", "harvest bless RUN --out FILE")

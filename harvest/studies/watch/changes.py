@@ -1,4 +1,4 @@
-"""What changed between a baseline and an audit, by the ways that conversations took: topics, and turns."""
+"""Topics and turns that changed between a baseline and an audit, by the paths of conversations."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +26,9 @@ _MOST_CHANGES = 5  # topics, or turns, of which it is said how they changed
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic whose first answers are useful less, or more, often. useful: (of, trials) before and now. p: exact, two
-    sides, corrected over all topics (Holm)."""
+    """A topic whose first answers became useful more or less often. before, now: (useful, trials). p: Fisher's exact
+    test, two-sided, corrected over all topics (Holm).
+    """
 
     topic: str
     before: tuple[int, int]
@@ -37,8 +38,10 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn after which conversations go on, or end, otherwise. turns: the way there. branch: what differs most.
-    portion: of those that came, before and now. came: trials. p: corrected over all turns tested."""
+    """A turn after which conversations continue, or end, differently. turns: the path to it. branch: the branch that
+    differs most. portion: its share before and now. came: trials that reached the turn. p: corrected over all turns
+    tested.
+    """
 
     turns: tuple[str, ...]
     branch: str
@@ -52,12 +55,12 @@ def _first(way: Sequence[tuple[str, str]]) -> str:
 
 
 def _useful(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
-    """(trials whose first answer was useful, all)."""
+    """Count trials whose first answer was useful, and all trials."""
     return sum(n for way, n in taken.items() if _first(way) == USEFUL), sum(taken.values())
 
 
 def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
-    """Those whose first answer changed by more than chance, the smallest p first."""
+    """Return the topics whose first answer changed significantly, by ascending p."""
     found: list[ChangedTopic] = []
     for topic in sorted(before.keys() & now.keys()):
         (a, n), (b, m) = (_useful(one[topic]) for one in (before, now))
@@ -71,8 +74,10 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
-    """Turns after which conversations go on otherwise, the most certain first. Not those after which a failure of a
-    user cut conversations short: how these would have gone on is not known."""
+    """Return the turns after which conversations continue differently, the most certain first.
+
+    Turns after which a failing user cut conversations short are left out, because their continuation is unknown.
+    """
     builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()
     for name, side in (("before", before), ("now", now)):

@@ -1,7 +1,7 @@
-"""The dated runs of a watched audit: where a new one goes, and those that were stopped before they were judged.
+"""The dated runs of a watched audit: new folders, and runs that were stopped before they were judged.
 
-A re-audit plays a run and then adds a look to the history. A command that is killed in between leaves a run without a
-look, whole or not: nobody would hear of it again unless the next command says so.
+A re-audit plays a run and then adds a look to the history. If the command is killed in between, it leaves a run
+without a look, which nobody would notice unless the next command mentioned it.
 """
 
 import re
@@ -26,8 +26,9 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 
 
 def new_dated_run(runs: Path, now: datetime) -> Path:
-    """Make the folder of a new run, named after the time: another command, in the same second, gets another. Raises
-    OSError."""
+    """Create a folder named after the time, or after the time and a number if another command created it in the same
+    second. Raises OSError.
+    """
     runs.mkdir(parents=True, exist_ok=True)
     while True:
         folder = free_name(runs / stamp(now)[:19].replace(":", "-"))
@@ -39,15 +40,16 @@ def new_dated_run(runs: Path, now: datetime) -> Path:
 
 
 def free_name(folder: Path) -> Path:
-    """`folder`, or with a number after its name where there is something already."""
+    """Return `folder`, with a number appended if it exists."""
     numbered = (folder.with_name(f"{folder.name}{more}") for more in chain([""], (f"-{n}" for n in count(2))))
     return next(one for one in numbered if not one.exists())
 
 
 @dataclass(frozen=True, slots=True)
 class LeftRun:
-    """What an earlier command left of a dated run. whole: everything was tried, so that it can be judged as it is.
-    sentence: for people. readable: it can be gone on with."""
+    """A dated run that an earlier command left behind. whole: every trial was tried, so it can be judged as it is.
+    readable: it can be resumed.
+    """
 
     whole: bool
     sentence: str
@@ -56,13 +58,13 @@ class LeftRun:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedRun:
-    """A dated run that the history has no look at. judged: it has one, from before trials were added to the run."""
+    """A dated run without a look in the history. judged: it has one, from before trials were added to the run."""
 
     path: Path
     judged: bool = False
 
     def left(self) -> LeftRun:
-        """What is left of it, by reading it."""
+        """Read the run and describe its state."""
         try:
             # How attempts ended is all that is needed.
             run = read(self.path, turns_of=()) if is_run(self.path) else None
@@ -82,8 +84,9 @@ class UnjudgedRun:
 
 
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
-    """The dated runs in `runs` that no look is at, the newest first; runs that are being written, and those of the
-    baseline, are passed over."""
+    """Return the dated runs in `runs` without a look, the newest first, except those that are being written and those
+    of the baseline.
+    """
     known = {one.at: one for one in looks}
     # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
     last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")
@@ -103,6 +106,6 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
 
 
 def _has_grown(header: Header, look: Look) -> bool:
-    """Whether trials were added to a run since it was judged."""
+    """Return True if trials were added to a run since it was judged."""
     planned = sum(key.system in look.systems for key in planned_trials(header))
     return planned > sum(one.planned for one in look.systems.values())

@@ -27,6 +27,14 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
 
     folder: the run's, as people named it. harness: faults of the harness; None if no placebo was played.
     """
+
+    def tables(_: int) -> Iterator[RenderableType]:
+        for sentence in () if harness is None else harness.sentences():
+            yield Text(printable(f"harness: {sentence}", line=True), style="bold red")
+        if harness is not None and not harness.sound:
+            yield Text("harness: so nothing is said of the systems, and this audit does not count; what was read:")
+        yield from watch_tables(found)
+
     return StudyForm(
         head={
             "format": FORMAT,
@@ -42,17 +50,9 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
             "run": folder,
         },
         rows=lambda: watch_rows(found, run.path.name),
-        tables=lambda _: _tables(found, harness),
+        tables=tables,
         sources=sources([run]),
     )
-
-
-def _tables(found: Watched, harness: Harness | None) -> Iterator[RenderableType]:
-    for sentence in () if harness is None else harness.sentences():
-        yield Text(printable(f"harness: {sentence}", line=True), style="bold red")
-    if harness is not None and not harness.sound:
-        yield Text("harness: so nothing is said of the systems, and this audit does not count; what was read:")
-    yield from watch_tables(found)
 
 
 def _system_head(one: WatchedSystem) -> dict[str, Any]:

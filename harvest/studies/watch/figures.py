@@ -1,4 +1,4 @@
-"""Tables and sentences on an audit that was held against its baseline."""
+"""Tables and sentences on an audit that was compared with its baseline."""
 
 import math
 from collections.abc import Iterator
@@ -8,8 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watch import Watched, WatchedSystem
 from harvest.studies.watch.words import (
     over_words,
     signed_value,
@@ -39,9 +38,12 @@ STYLES = {
 
 
 def watch_tables(found: Watched) -> Iterator[RenderableType]:
-    """First one sentence for each system, then figures, then what changed."""
+    """Yield one sentence for each system, then the figures, then the changes."""
     for system in found.systems:
-        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[_worst(system)]}")
+        words = [one.word for one in system.figures if one.gated]
+        # The word that needs a person most.
+        worst = min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
+        yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
     for system in found.systems:
         if system.figures:
             yield _figures(system)
@@ -75,26 +77,17 @@ def _legend(found: Watched) -> str:
             f"±{100 * found.matters:g} points, wrong in at most {100 * SAME_BUDGET:g}% of runs, however often they are "
             "extended"
         )
+    apart = found.rules.apart
+    later = f", at least {apart / 3600:.3g} h later" if apart >= 3600 else f", at least {apart / 60:.0f} min later"
+    later = later if apart >= 60 else ""
     return (
         f"changed: an alarm over all looks (the chance of a false one in {pluralize(found.rules.looks, 'audit')} is at "
-        f"most {100 * BUDGET:g}%) that another audit confirmed{_later(found.rules.apart)}; it lasts until two audits "
+        f"most {100 * BUDGET:g}%) that another audit confirmed{later}; it lasts until two audits "
         "are back near the baseline; fell, rose: its interval lies beyond what matters, and one audit is not enough "
         f"for an alarm; {interval}; alarm: evidence as a share of what raises one; *: shown only, raises no alarm; q: "
         "among all figures that are only shown and have a q as small, the expected share that did not differ (none is "
         f"printed above {_DISCOVERY:g})"
     )
-
-
-def _later(seconds: float) -> str:
-    if seconds < 60:
-        return ""
-    return f", at least {seconds / 3600:.3g} h later" if seconds >= 3600 else f", at least {seconds / 60:.0f} min later"
-
-
-def _worst(system: WatchedSystem) -> str:
-    """The word of its gated figures that needs a person most."""
-    words = [one.word for one in system.figures if one.gated]
-    return min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
 
 
 def _figures(system: WatchedSystem) -> Table:
@@ -112,30 +105,23 @@ def _figures(system: WatchedSystem) -> Table:
         table.add_column(Text(heading), justify="right", no_wrap=True)  # a text: brackets are no markup
     for one in system.figures:
         reached = max(one.levels) if one.gated else math.nan
+        low, high = (signed_value(end, one.name) for end in one.difference.shown)
+        mark = "" if one.difference.interval.printed else THESE_RUNS
+        found = f"q {one.q:.3f}".replace("0.", ".", 1) if one.q <= _DISCOVERY else ""
         table.add_row(
             one.name if one.gated else f"{one.name}*",
             value_text(one.before, one.name),
             value_text(one.value, one.name),
-            f"{signed_value(one.difference.value, one.name)}{_ends(one)}",
+            f"{signed_value(one.difference.value, one.name)} [{low}, {high}]{mark}",
             str(one.n) if one.over is None else f"{one.n} of {one.over.n}",
             "" if math.isnan(reached) else f"{100 * reached:.0f}%",
-            Text(one.word, style=STYLES[one.word]) if one.gated else _found(one.q),
+            Text(one.word, style=STYLES[one.word]) if one.gated else found,
         )
     return table
 
 
-def _ends(one: WatchedFigure) -> str:
-    low, high = one.difference.shown
-    mark = "" if one.difference.interval.printed else THESE_RUNS
-    return f" [{signed_value(low, one.name)}, {signed_value(high, one.name)}]{mark}"
-
-
-def _found(q: float) -> str:
-    return f"q {q:.3f}".replace("0.", ".", 1) if q <= _DISCOVERY else ""
-
-
 def system_details(system: WatchedSystem) -> Iterator[Text]:
-    """Lines on coverage, models, topics and turns that changed. Models are in the system's own words."""
+    """Yield lines on the coverage, models, topics and turns that changed. Names of models are the system's own."""
     if system.continued:
         yield Text(
             f"{system.name}: its sessions go on from topic to topic, so trials depend on each other: alarms and "
@@ -159,17 +145,11 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
     if system.unasked:
         yield Text(f"{system.name}: not asked: {', '.join(system.unasked)}", style="yellow")
     for topic in system.topics:
-        yield Text(printable(f"  {_topic(topic)}", line=True))
+        (a, n), (b, m) = topic.before, topic.now
+        said = f"{topic.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(topic.p)}"
+        yield Text(printable(f"  {said}", line=True))
     for turn in system.turns:
-        yield Text(printable(f"  {_turn(turn)}", line=True))
-
-
-def _topic(one: ChangedTopic) -> str:
-    (a, n), (b, m) = one.before, one.now
-    return f"{one.topic}: first answers useful in {b} of {m}, before in {a} of {n}; p {p_text(one.p)}"
-
-
-def _turn(one: ChangedTurn) -> str:
-    way = " → ".join((*one.turns, one.branch))
-    before, now = (f"{100 * share:.0f}%" for share in one.portion)
-    return f"{way}: {now} of {one.came[1]} that came there, before {before} of {one.came[0]}; p {p_text(one.p)}"
+        way = " → ".join((*turn.turns, turn.branch))
+        then, today = (f"{100 * share:.0f}%" for share in turn.portion)
+        said = f"{way}: {today} of {turn.came[1]} that came there, before {then} of {turn.came[0]}; p {p_text(turn.p)}"
+        yield Text(printable(f"  {said}", line=True))

@@ -1,4 +1,4 @@
-"""Faults of the harness: what was recorded of a placebo, held against what it must have said."""
+"""Faults of the harness, found by comparing the recording of a placebo with its known answers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +13,9 @@ from topics.links import links_in
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """turns: of the placebo that were to be recorded. faults: of each kind, how often, and where it was seen first.
-    noted: what was wrong when the same run was judged before, in sentences."""
+    """The check of a harness. turns: planned turns of the placebo. faults: by kind, the number and the first place.
+    noted: sentences on faults found when the same run was judged before.
+    """
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -25,14 +26,14 @@ class Harness:
         return not self.faults and not self.noted
 
     def sentences(self) -> Iterator[str]:
-        """For people: what is wrong."""
+        """Describe the faults."""
         yield from self.noted
         for what, (count, where) in self.faults.items():
             yield f"{what}: {pluralize(count, 'time')} of {pluralize(self.turns, 'turn')}, first in {where}"
 
 
 def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
-    """heard: by session, what its page was sent."""
+    """Compare the recorded run with the placebo's answers. heard: messages that its page received, by session."""
     found: dict[str, list[str]] = {}
     turns = 0
     for one in run.conversations:
@@ -45,7 +46,7 @@ def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harnes
 
 
 def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
-    """Of one conversation, each fault with the place of it."""
+    """The faults of one conversation, each with its place."""
     name = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
     if not one.valid:
         reason = one.outcome.why if one.outcome is not None else "interrupted"
@@ -61,7 +62,7 @@ def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _wrong(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
-    """What is wrong with a recorded answer; "" where nothing is."""
+    """The fault of a recorded answer; "" if there is none."""
     assert turn.reply is not None
     text, expected = _words(turn.reply.answer.text), _words(wanted)
     if text == expected:
@@ -79,7 +80,7 @@ def _wrong(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
 
 
 def _sent(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """What a page was sent, against what is recorded as said."""
+    """Compare the messages that a page received with those recorded as sent."""
     pages = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("driver") == "browser"
     }

@@ -1,15 +1,15 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
-It stands beside the baseline and belongs to it: evidence against one baseline says nothing against another. A line
-holds what the state of the watch needs (the evidence of each gated figure, and what its audit says by itself) and what
-a picture of the series needs (its value, n and interval), so an old run may be deleted.
+It is kept beside its baseline: evidence against one baseline says nothing about another. A line contains the evidence
+of each gated figure and the result of its audit, from which the state of the watch follows, and the value, n and
+interval that charts need, so old runs can be deleted.
 
-Lines are only ever added. A run that is judged again gets another line, which names the one before it; the last one
-counts, and the others go on saying what was told then. Each line holds its own hash, so that one which was changed
-since is noticed.
+Lines are only ever appended. If a run is judged again, a new line refers to the earlier one; the last line counts,
+and earlier lines keep what was reported at the time. Each line contains its own hash, so that later edits are
+detected.
 
-The state is not in the file: it is what comes of its lines, one after the other. A line from before states were has
-fewer fields; what it said then counts as it was said.
+The state is not stored: it is computed from the lines in order. Lines from before states existed have fewer fields,
+and their verdicts count as reported.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from topics.counting import pluralize
 from topics.document import StrictModel, validated_json
 from topics.errors import InputError, Place
 from topics.identity import content_hash, generator
-from topics.json_file import JsonValue, NotJsonError, json_lines
+from topics.json_file import NotJsonError, json_lines
 from topics.regular_file import read_bytes
 from topics.text_file import LARGEST, decode
 
@@ -58,16 +58,18 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class LookFigure(StrictModel):
-    """A figure of one audit. value: for these topics. n: trials. low, high: interval of its difference from the
-    baseline; null where the baseline has too few runs, and `these` then is that of these very runs. evidence: (2, λ)
-    logarithms against no drop and no rise, or after a change against none further; null where it is not gated. alarm:
-    the evidence so far raised one, or had.
+    """A figure of one audit.
 
-    word: what the audit was called. difference: from the baseline. own: variance of the value from its trials.
-    confirms: whether it lies beyond the limits of a drop, or rise, by itself. waits: an alarm was left to be confirmed.
-    left, spent: of the chance of a wrong *same* at this run, before this look and by it. All are null in lines from
-    before states were. cut: how far below and above the value could be, had failures of users cut no conversation
-    short; null if they did not.
+    value: over these topics. n: trials. low, high: interval of the difference from the baseline; null if the baseline
+    has too few runs, in which case `these` is the interval between these very runs. evidence: (2, λ) log evidence
+    against no drop and against no rise, or after a change against no further one; null for figures that are not
+    gated. alarm: the evidence has raised an alarm.
+
+    word: the verdict in one word. difference: from the baseline. own: variance of the value from its trials.
+    confirms: whether this audit alone exceeds the limit for a drop, and for a rise. waits: an alarm waits to be
+    confirmed. left, spent: the error budget of *same* at this run, before this look and used by it. All are null in
+    lines from before states existed. cut: how far below and above the value could be if failing users had cut no
+    conversation short; null if none was.
     """
 
     value: _Finite
@@ -89,23 +91,23 @@ class LookFigure(StrictModel):
 
     @property
     def shown(self) -> tuple[float, float] | None:
-        """The interval of audits, else that of these very runs; None without one."""
+        """The interval between audits, otherwise the one between these very runs; None if there is neither."""
         return self.these if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it left an alarm to be confirmed."""
+        """True if an alarm waits to be confirmed."""
         return self.alarm and self.verdict != "changed" if self.waits is None else self.waits
 
     def left_for(self, n: int) -> float:
-        """What is left of the chance of a wrong *same* for a look at the same run with n trials."""
+        """Return the error budget of *same* that remains for a look at the same run with n trials."""
         if self.left is None or self.spent is None:  # the looks of that time took all they could
             return SAME_BUDGET if n == self.n else (1 - SAME_SHARE) * SAME_BUDGET
         return self.left if n == self.n else max(0.0, self.left - self.spent)
 
 
 class LookSystem(StrictModel):
-    """planned, valid: trials. figures: by name; {} where nothing could be measured."""
+    """A system in one audit. planned, valid: trials. figures: by name; {} if nothing could be measured."""
 
     planned: Annotated[int, Field(ge=0)]
     valid: Annotated[int, Field(ge=0)]
@@ -113,9 +115,10 @@ class LookSystem(StrictModel):
 
 
 class WatchRules(StrictModel):
-    """How an audit is judged. matters: the smallest difference that matters. looks: over how many audits the chance of
-    a false alarm is held. apart: seconds after an alarm before an audit can confirm it. enforce: alarms count although
-    the baseline has fewer than four runs."""
+    """How an audit is judged. matters: the smallest difference that matters. looks: number of audits that share the
+    false-alarm probability. apart: seconds after an alarm before another audit can confirm it. enforce: alarms count
+    even if the baseline has fewer than four runs.
+    """
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -124,11 +127,12 @@ class WatchRules(StrictModel):
 
 
 class Look(StrictModel):
-    """One audit. at: when it was begun, UTC. run: its folder's name. baseline: its identity. rules: by which it was
-    judged; None of one that was noted before rules were.
+    """One audit. at: when it began, UTC. run: name of its folder. baseline: identity of the baseline. rules: None in
+    older lines.
 
-    harness: faults of the harness, for which nothing was said of the systems. revises: the identity of the look before
-    it at the same run; "" of the first. hash: of all the rest; "" of one that was noted before hashes were."""
+    harness: faults of the harness, because of which nothing was concluded. revises: identity of the earlier look at
+    the same run; "" for the first. hash: of all other fields; "" in older lines.
+    """
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
@@ -142,12 +146,12 @@ class Look(StrictModel):
 
     @property
     def identity(self) -> str:
-        """The hash of all that it says; of an older line, the one that it would have."""
+        """The hash of all other fields, computed also for older lines."""
         return content_hash("look", self.model_dump(mode="json", exclude_defaults=True, exclude={"hash"}))
 
     @property
     def told(self) -> str:
-        """What it said of each gated figure, in words."""
+        """The word for each gated figure, as text."""
         parts = [
             f"{name} {figure} {one.word or one.verdict}"
             for name, system in self.systems.items()
@@ -157,26 +161,29 @@ class Look(StrictModel):
         return "; ".join(parts) or "could not be measured"
 
     def says(self, other: Look) -> bool:
-        """Whether it says the same as another look at its run, whatever each of them revises."""
+        """Return True if another look at the same run has the same content, apart from what it revises."""
         return self.model_copy(update={"revises": other.revises, "hash": other.hash}) == other
 
     @property
     def figures(self) -> tuple[LookFigure, ...]:
-        """Of all systems; () where nothing could be measured."""
+        """The figures of all systems; () if nothing could be measured."""
         return tuple(one for system in self.systems.values() for one in system.figures.values())
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """Whether the last look that measured anything, of these against one baseline, left an alarm to be confirmed."""
+    """Return True if the last look with a measurement left an alarm to be confirmed. looks: against one baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
     return any(one.is_waiting for one in last)
 
 
 @dataclass(frozen=True)
 class History:
-    """lines: every look in the file, in its order. torn: places of lines that break off, as a writer leaves one that is
-    stopped: they are no looks, and stay where they are. bare: places of lines without a hash. glued: places of lines on
-    which several looks stand, as when files are joined of which one has lost its last line break."""
+    """The content of a history file.
+
+    lines: all looks in file order. torn: places of incomplete lines, left by a command that was stopped; they are
+    ignored and stay in the file. bare: places of lines without a hash. glued: places of lines with several looks, as
+    when files are concatenated after a lost line break.
+    """
 
     lines: tuple[Look, ...] = ()
     torn: tuple[Place, ...] = ()
@@ -185,29 +192,29 @@ class History:
 
     @cached_property
     def looks(self) -> tuple[Look, ...]:
-        """Those that count, in order of time: of each run and baseline, the last."""
+        """The looks that count, in order of time: the last for each run and baseline."""
         last = {(one.baseline, one.at): one for one in self.lines}
         return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
 
     @cached_property
     def _told(self) -> Mapping[tuple[str, str], list[Look]]:
-        """All looks by baseline and run, each list in the order of the file."""
+        """All looks by baseline and run, in file order."""
         found: dict[tuple[str, str], list[Look]] = {}
         for one in self.lines:
             found.setdefault((one.baseline, one.at), []).append(one)
         return found
 
     def earlier(self, look: Look) -> tuple[Look, ...]:
-        """What was told of the same run and baseline before this look, the oldest first."""
+        """Return the earlier looks at the same run and baseline, the oldest first."""
         same = self._told[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
     def until(self, now: float) -> History:
-        """Without the looks that are dated later than `now`, seconds."""
+        """Return the history without looks dated after `now`, in seconds."""
         return replace(self, lines=tuple(one for one in self.lines if moment(one.at) <= now))
 
     def damage(self, path: Path, now: float) -> Iterator[str]:
-        """What is wrong with it, in sentences. now: seconds; no look can be later."""
+        """Describe faults in the file. now: in seconds; later looks are faults."""
         for place in self.torn:
             yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
         for place in self.glued:
@@ -229,14 +236,16 @@ class History:
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
-    """The looks in the file that count, in order of time; () where there is no file. baseline: only those against it,
-    "" for all. Raises InputError as `whole_history` does."""
+    """Return the looks that count, in order of time; () if there is no file. baseline: only looks against this one;
+    "" for all. Raises InputError as `whole_history` does.
+    """
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
 def whole_history(path: str | PathLike[str]) -> History:
-    """All that is in the file; nothing where there is none. Raises InputError, with its place, for a line that is no
-    look, or not the one that was written."""
+    """Return the content of the file; empty if there is none. Raises InputError, with its place, for a line that is
+    not a look or was changed after it was written.
+    """
     return _history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
 
 
@@ -257,7 +266,12 @@ def _history(data: bytes, path: str) -> History:
     data = _GLUED.sub(b"\n", data)
     try:
         for value in json_lines(decode(data, path, "JSON lines"), path, torn=torn):
-            found.append(look := _look(value))
+            found.append(look := validated_json(value, Look))
+            if look.hash and look.hash != look.identity:
+                raise value["hash"].error(
+                    "this look was changed after it was written: the rest of its line does not match its hash",
+                    advice='restore the line; or, if the change is intended, remove "hash" and its value from it',
+                )
             if not look.hash:
                 bare.append(Place(path, value.line))
     except NotJsonError as fault:
@@ -270,26 +284,18 @@ def _history(data: bytes, path: str) -> History:
     return History(tuple(found), tuple(torn), tuple(bare), tuple(glued))
 
 
-def _look(value: JsonValue) -> Look:
-    look = validated_json(value, Look)
-    if look.hash and look.hash != look.identity:
-        raise value["hash"].error(
-            "this look was changed after it was written: the rest of its line does not match its hash",
-            advice='restore the line; or, if the change is intended, remove "hash" and its value from it',
-        )
-    return look
-
-
 class HistoryFile:
-    """A history while no other command can add to it. history: what it holds."""
+    """A history that is locked against other commands."""
 
     def __init__(self, file: SharedFile) -> None:
         self._file = file
         self.history = _history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
-        """Put a look into the file, on the disk when this returns, and return it as it is there: with its hash, and the
-        one that it revises. One that says what the last look at its run says is not added again. Raises StoreError."""
+        """Append a look, flush it to the disk, and return it with its hash and the identity that it revises.
+
+        A look that equals the last one at its run is not appended again. Raises StoreError.
+        """
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
             return before
@@ -304,64 +310,65 @@ class HistoryFile:
 
 @contextmanager
 def open_history(path: Path) -> Iterator[HistoryFile]:
-    """The history at `path`, for this command alone; others wait. Raises what `shared_file` and `whole_history` do."""
+    """Open and lock the history at `path`; other commands wait. Raises as `shared_file` and `whole_history` do."""
     with shared_file(path) as file:
         yield HistoryFile(file)
 
 
 def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, ...]:
-    """Those against this baseline that were begun before `at`, in order of time."""
+    """Return the looks against this baseline that began before `at`, in order of time."""
     before = (one for one in looks if one.baseline == baseline and moment(one.at) < moment(at))
     return tuple(sorted(before, key=lambda one: moment(one.at)))
 
 
 def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
-    """The look at the run that was begun at `at`: it may have been judged before, with fewer trials or other rules."""
+    """Return the earlier look at the run that began at `at`, made with fewer trials or other rules; None if there is
+    none.
+    """
     return next((one for one in looks if (one.baseline, one.at) == (baseline, at)), None)
 
 
 def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Baseline, rules: JudgingRules) -> WatchState:
-    """Where the watch of a gated figure is after these looks, in order of time."""
+    """Return the state of a gated figure's watch after these looks, which are in order of time."""
     state, together = WatchState(), pooled(baseline, rules.level)
     for look in looks:
         one = look.systems[system].figures.get(figure) if system in look.systems else None
         if one is None or one.evidence is None or one.shown is None:
             continue
-        seen = _see_line(one, moment(look.at), baseline, state)
+        # What a line says. One from before states were has its evidence against the baseline, which a change closes,
+        # and was confirmed where it was called changed.
+        before_states = one.confirms is None
+        low, high = one.shown or (math.nan, math.nan)
+        changed = before_states and one.verdict == "changed"
+        seen = Seen(
+            at=moment(look.at),
+            value=one.value - baseline.mean if one.difference is None else one.difference,
+            low=low,
+            high=high,
+            own=one.value * (1 - one.value) / max(1, one.n) if one.own is None else one.own,
+            evidence=None if before_states and state.is_changed else np.array(one.evidence),
+            confirms=(changed, changed) if one.confirms is None else one.confirms,
+            declared=changed and math.isnan(state.back),
+        )
         state = advance(state, seen, together, looks=rules.looks, share=rules.share, apart=rules.apart)
     return state
 
 
-def _see_line(one: LookFigure, at: float, baseline: Baseline, state: WatchState) -> Seen:
-    """What a line says. One from before states were has its evidence against the baseline, which a change closes, and
-    was confirmed where it was called changed."""
-    before_states = one.confirms is None
-    low, high = one.shown or (math.nan, math.nan)
-    changed = before_states and one.verdict == "changed"
-    return Seen(
-        at=at,
-        value=one.value - baseline.mean if one.difference is None else one.difference,
-        low=low,
-        high=high,
-        own=one.value * (1 - one.value) / max(1, one.n) if one.own is None else one.own,
-        evidence=None if before_states and state.is_changed else np.array(one.evidence),
-        confirms=(changed, changed) if one.confirms is None else one.confirms,
-        declared=changed and math.isnan(state.back),
-    )
-
-
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
-    """By which rules the audit that was begun at `at` was judged; of one that is not among the looks, those of the last
-    audit before it."""
+    """Return the rules of the audit that began at `at`; if it is not among the looks, those of the last audit before
+    it.
+    """
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())
 
 
 def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
-    """Where a figure moved to another level, in looking back, by the place of the first look at that level; looks that
-    could not measure it are passed over, and so is a move that what failures of users cut short could have hidden or
-    made. {} for fewer than `change_points.FEWEST` that did."""
+    """Return the change points of a figure, by the index of the first look at the new level.
+
+    Looks without a measurement are skipped, and so are changes that conversations cut short by failing users could
+    have hidden or caused. {} for fewer than `change_points.FEWEST` measurements.
+    """
     places = [
         place
         for place, look in enumerate(looks)
@@ -389,7 +396,7 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
 
 
 def _against(seen: Sequence[LookFigure], moved: ChangePoint) -> list[float]:
-    """The values at those ends of what was cut short that leave least of a move."""
+    """The values that make a change smallest, within what was cut short."""
     rises = moved.after > moved.before
     values = []
     for place, one in enumerate(seen):

@@ -1,4 +1,4 @@
-"""A watched audit as a picture: its figures look by look, and where they moved to another level."""
+"""A chart of a watched audit: its figures look by look, with change points."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,17 @@ _LEVEL = "mean between change points"
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
-    """An SVG file. series: systems and figures, a panel each, one below the other."""
+    """Return an SVG file. series: systems and figures, each drawn in a panel of its own."""
     elements: list[str] = []
     said = []
     down, wide = MARGIN - 12, _WIDTH - 2 * MARGIN
     for system, figure in series:
-        points = list(_points(looks, system, figure))
+        measured = [(place, look.systems[system]) for place, look in enumerate(looks, 1) if system in look.systems]
+        points = [
+            (float(place), _scale(figure) * one.figures[figure].value)
+            for place, one in measured
+            if figure in one.figures
+        ]
         levels = list(_levels(looks, system, figure))
         curves = [Curve(figure, points), *([Curve(_LEVEL, levels)] if levels else ())]
         unit = "percent" if is_percentage(figure) else figure
@@ -38,14 +43,8 @@ def _scale(figure: str) -> float:
     return 100.0 if is_percentage(figure) else 1.0
 
 
-def _points(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
-    for place, look in enumerate(looks, 1):
-        if system in look.systems and figure in look.systems[system].figures:
-            yield float(place), _scale(figure) * look.systems[system].figures[figure].value
-
-
 def _levels(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
-    """The two ends of each stretch between change points; nothing without one."""
+    """The two ends of each stretch between change points; none without a change point."""
     found = moves(looks, system, figure)
     if not found:
         return
@@ -58,7 +57,7 @@ def _levels(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[f
 
 
 def _top(points: Sequence[tuple[float, float]], figure: str) -> float:
-    """The end of the axis: all there can be of a percentage, else a round number above the values."""
+    """The end of the axis: 100% for percentages, otherwise a round number above the values."""
     most = max((value for _, value in points if not math.isnan(value)), default=1.0)
     if is_percentage(figure) or most <= 0:
         return _scale(figure)

@@ -25,8 +25,13 @@ FORMAT = "harvest-history/2"
 
 
 def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
-    """Return the study of a history. series: the systems and figures that are tabulated and drawn; the rows have all of
-    them."""
+    """Return the study of a history. series: the systems and figures to tabulate and draw; the rows contain all."""
+
+    def tables(_: int) -> Iterator[RenderableType]:
+        for system, figure in series:
+            yield Text(printable(f"{system}, {figure}", line=True), style="bold")
+            yield from history_tables(history.looks, system, figure)
+
     return StudyForm(
         head={
             "format": FORMAT,
@@ -35,15 +40,9 @@ def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyFo
             ],
         },
         rows=lambda: history_rows(history),
-        tables=lambda _: _series_tables(history.looks, series),
+        tables=tables,
         chart=lambda: history_chart(history.looks, series),
     )
-
-
-def _series_tables(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
-    for system, figure in series:
-        yield Text(printable(f"{system}, {figure}", line=True), style="bold")
-        yield from history_tables(looks, system, figure)
 
 
 def _look_head(look: Look) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def _figure_rows(common: dict[str, Any], one: LookFigure) -> Iterator[LongRow]:
 
 
 def audit_times(looks: Sequence[Look]) -> list[str]:
-    """By which each look is known: its minute, or the name of its run where other looks began in that minute."""
+    """Return a name for each look: its minute, or the name of its run if another look began in the same minute."""
     minutes = [look.at[:16].replace("T", " ") for look in looks]
     often = Counter(minutes)
     return [
@@ -97,7 +96,7 @@ def audit_times(looks: Sequence[Look]) -> list[str]:
 
 
 def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[RenderableType]:
-    """The series of one figure, and where it moved to another level."""
+    """Yield the series of a figure, and its change points."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("audit", "valid"):
         table.add_column(heading, no_wrap=True)
@@ -110,12 +109,16 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
         if one is None:
             continue
         own = one.figures.get(figure)
+        interval = ""
+        if own is not None and own.shown is not None:
+            low, high = (signed_value(end, figure) for end in own.shown)
+            interval = f"[{low}, {high}]{THESE_RUNS if own.low is None else ''}"
         told = (
             ("could not be measured", "", "")
             if own is None
             else (
                 value_text(own.value, figure),
-                _interval(own, figure),
+                interval,
                 Text(own.word or own.verdict, style=STYLES.get(own.word or own.verdict, "")),
             )
         )
@@ -135,10 +138,3 @@ def history_tables(looks: Sequence[Look], system: str, figure: str) -> Iterator[
     else:
         why = "found in looking back (permutation test at 5%), which raises no alarm"
         yield Text(why if found else f"no change point is {why}", style="dim")
-
-
-def _interval(one: LookFigure, figure: str) -> str:
-    if one.shown is None:
-        return ""
-    low, high = one.shown
-    return f"[{signed_value(low, figure)}, {signed_value(high, figure)}]{THESE_RUNS if one.low is None else ''}"

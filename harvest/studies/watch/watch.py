@@ -1,8 +1,8 @@
-"""An audit held against a blessed baseline: what changed, what stayed the same, and what cannot be told.
+"""Compare an audit with a blessed baseline: what changed, what stayed the same, and what is undecided.
 
-Of each system, three things are said apart: its **figures** (gated ones may raise an alarm; the others are only shown),
-its **coverage** (trials without a valid answer, topics that were lost), and **what is not comparable** (another
-protocol, other topics, another scoring, another definition of the system).
+Three things are reported separately for each system: its **figures** (gated ones may raise an alarm; others are only
+shown), its **coverage** (trials without a valid answer, lost topics), and **what is not comparable** (another
+protocol, topics, scoring or definition of the system).
 """
 
 import math
@@ -56,9 +56,11 @@ SHADOW = FEWEST_RUNS
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """What a figure is made of where some topics have no value on both sides: topics compared; `now`, those with a
-    value in this audit, with `value` and `n` over all of them; `blessed`, those of the baseline, with `before` over
-    them."""
+    """The topics behind a figure, if some have no value on both sides.
+
+    topics: topics compared. now: topics with a value in this audit, over which `value` and `n` are computed. blessed:
+    topics of the baseline, over which `before` is computed.
+    """
 
     topics: int
     now: int
@@ -70,17 +72,18 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFigure:
-    """value, before: now and of the baseline, for these topics. n: trials now. levels: evidence for a drop and for a
-    rise over all looks since it was last zero, as a share of what raises an alarm; NaN where it is not gated.
+    """A figure of an audit beside its baseline.
 
-    verdict: `changed` only after an alarm that another audit confirmed, and where this audit's interval says so. alarm:
-    one was raised, and not confirmed yet. settles: how many more trials would settle what cannot be told. evidence: of
-    this audit. q: of a figure that is only shown, the false discovery rate at which its difference counts as found; NaN
-    for a gated one.
+    value, before: now and in the baseline, over these topics. n: trials now. levels: evidence for a drop and for a
+    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. verdict:
+    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees. alarm: one was
+    raised and is not confirmed. settles: how many more trials would settle an undecided figure. q: for a figure that
+    is only shown, the false discovery rate at which its difference counts as found; otherwise NaN. evidence: of this
+    audit.
 
-    judged: of a gated figure, the audit and the state of the watch before and after it. over: None where all topics
-    that have a value now have one at the baseline, and the other way round. cut: how far below and above the value
-    could be with what failures of users cut short.
+    judged: for a gated figure, the audit and the state of the watch before and after it. over: None if the same
+    topics have a value now and in the baseline. cut: how far below and above the value could be, given the
+    conversations that failing users cut short.
     """
 
     name: str
@@ -102,17 +105,17 @@ class WatchedFigure:
 
     @property
     def word(self) -> Word:
-        """What this audit is called."""
+        """The verdict in one word."""
         before = WatchState() if self.judged is None else self.judged.before
         return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
 
     @property
     def state(self) -> WatchState:
-        """Of the watch, after this audit."""
+        """The state of the watch after this audit."""
         return WatchState() if self.judged is None else self.judged.state
 
     def noted(self) -> LookFigure:
-        """Its part of the history."""
+        """Return the figure's part of a line in the history."""
         kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
         found, known = self.difference, self.difference.interval.printed
         return LookFigure(
@@ -137,10 +140,13 @@ class WatchedFigure:
 
 @dataclass(frozen=True, slots=True)
 class WatchedSystem:
-    """incomparable: why nothing is said of the system; "". planned, valid: trials now; lost: topics of the baseline
-    that were asked and have no valid trial; unasked: those that were not asked. coverage: whether the share of valid
-    trials fell by more than chance (p ≤ .01). continued: its sessions go on from topic to topic, so its trials are not
-    independent. models: what it called the models that answered, before and now; () where it did not say."""
+    """A system of an audit beside its baseline.
+
+    incomparable: why it cannot be compared; else "". planned, valid: trials now. lost: baseline topics that were
+    asked and have no valid trial. unasked: baseline topics that were not asked. coverage: True if the share of valid
+    trials fell significantly (p ≤ .01). continued: sessions continue from topic to topic, so trials are dependent.
+    models: names of the models that answered, before and now; () if the system gave none.
+    """
 
     name: str
     incomparable: str
@@ -157,17 +163,17 @@ class WatchedSystem:
 
     @property
     def measured(self) -> bool:
-        """Whether anything can be said of it."""
+        """True if the system could be measured."""
         return bool(self.valid) and not self.incomparable
 
     @property
     def missing(self) -> bool:
-        """Whether something cannot be told because a topic of the baseline has no valid trial."""
+        """True if a baseline topic without a valid trial leaves something undecided."""
         return bool(self.lost or self.unasked)
 
     @property
     def told(self) -> bool:
-        """Whether it could be told of every topic and gated figure that it changed, or did not."""
+        """True if every topic and gated figure was decided."""
         return (
             self.measured
             and not self.missing
@@ -176,7 +182,7 @@ class WatchedSystem:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the gated figures together."""
+        """The verdict over the gated figures."""
         found = {one.verdict for one in self.figures if one.gated}
         if "changed" in found:
             return "changed"
@@ -185,8 +191,9 @@ class WatchedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """shadow: alarms do not count yet. look: the number of this audit since the baseline. rules: by which it is judged.
-    noted: the line for the history."""
+    """An audit compared with its baseline. shadow: alarms do not count yet. look: number of this audit since the
+    baseline. noted: its line in the history.
+    """
 
     baseline: BaselineFile
     shadow: bool
@@ -203,7 +210,7 @@ class Watched:
 
     @property
     def measured(self) -> bool:
-        """Whether every system was: one that could not be is no system that stayed the same."""
+        """True if every system could be measured; one that could not is not called the same."""
         return bool(self.systems) and all(one.measured for one in self.systems)
 
     @property
@@ -212,8 +219,9 @@ class Watched:
         return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
 
     def code(self, *, strict: bool) -> int:
-        """The exit code: 1 changed, and alarms count; 3 a system could not be measured or, if strict, not all can be
-        told; else 0."""
+        """Return the exit code: 1 if something changed and alarms count; 3 if a system could not be measured or, with
+        strict, something is undecided; otherwise 0.
+        """
         if self.verdict == "changed" and not self.shadow:
             return 1
         return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
@@ -228,11 +236,10 @@ def watch(
     name: str = "",
     seed: int = 0,
 ) -> Watched:
-    """Hold `run`, which may be gathered already, against the baseline.
+    """Compare `run`, which may be gathered already, with the baseline.
 
-    history: of looks; those at this baseline before this run count, and that at this run with fewer trials. rules: None
-    takes those that hold unless told otherwise. name: of the run, for the history. Raises InputError for a run of
-    another audit.
+    history: looks, of which those at this baseline before this run count, and the one at this run with fewer trials.
+    rules: None for the defaults. name: of the run in the history. Raises InputError for a run of another audit.
     """
     rules = rules or WatchRules()
     gathered = gather_runs(run)
@@ -252,7 +259,7 @@ def watch(
 
 @dataclass(frozen=True)
 class _Audit:
-    """What is held against a baseline, and by which rules."""
+    """An audit, its baseline and the rules by which they are compared."""
 
     run: Run
     baseline: BaselineFile
@@ -265,7 +272,7 @@ class _Audit:
 
     @cached_property
     def otherwise(self) -> str:
-        """Why nothing can be compared; "" where it can."""
+        """Why nothing can be compared; "" if it can."""
         now = identities(self.run)
         changed = ["protocol"] * (now["protocol"] != self.baseline.protocol)
         changed += ["scoring"] * (self.settings.as_json() != self.baseline.scoring)
@@ -273,14 +280,14 @@ class _Audit:
 
     @cached_property
     def reworded(self) -> frozenset[str]:
-        """Topics that are not those of the baseline any more."""
+        """Topics whose text differs from the baseline's."""
         now = identities(self.run)["topics"]
         assert isinstance(now, Mapping)
         return frozenset(topic for topic, own in self.baseline.topics.items() if now.get(topic, own) != own)
 
     @cached_property
     def figures(self) -> tuple[tuple[Figure, bool], ...]:
-        """Those of the baseline, the gated ones first, and whether each is gated."""
+        """The figures of the baseline, gated ones first, and whether each is gated."""
         gated, ground = self.baseline.gated, (self.settings, self.material)
         terms = [term for name in gated for term in parse_all(name)]
         found = [(one, True) for one in figures_of(terms, *ground, gated=True) if one.name in gated]
@@ -288,7 +295,7 @@ class _Audit:
         return (*found, *rest)
 
     def system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
-        """A system of the baseline, and its part of the history."""
+        """Return a system beside its baseline, and its part of the history."""
         own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
         planned, valid = sum(key.system == name for key in self.material.planned), len(own)
         missing = set(self.baseline.topics) - {one.key.topic for one in own}
@@ -352,8 +359,9 @@ class _Audit:
         )
 
     def _cut_short(self, name: str, before: SystemBaseline) -> str:
-        """Why nothing can be told from what failing users left of conversations, in the baseline or now; "". What could
-        move a figure by less than the smallest difference that matters raises no alarm, and widens the interval."""
+        """Why failing users leave nothing to conclude, in the baseline or now; else "". If they could move a figure
+        by less than the smallest difference that matters, they raise no alarm and widen the interval.
+        """
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
@@ -412,7 +420,7 @@ class _Audit:
         )
 
     def _left(self, system: str, figure: str, n: int) -> float:
-        """Of the chance of a wrong *same*: all, but for looks at this very run with fewer trials."""
+        """The error budget of *same*: all of it, less what looks at this very run with fewer trials have used."""
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
         return SAME_BUDGET if before is None else before.left_for(n)
@@ -424,8 +432,9 @@ def _over(cells: Mapping[str, Sequence[float]], every: Mapping[str, Sequence[flo
 
 
 def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
-    """The figure with an interval that holds what was cut short of conversations. cut: how far below and above the
-    figure that could be. One that is only shown is not told at all where that is more than what matters."""
+    """Widen the interval by what was cut short. cut: how far below and above the figure could be. A figure that is
+    only shown loses its interval if that exceeds the smallest difference that matters.
+    """
     down, up = cut
     found = one.difference
     if not down + up:
@@ -454,14 +463,14 @@ def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> Wa
 
 
 def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
-    """With q over all figures that are only shown."""
+    """Add q over all figures that are only shown."""
     tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
     found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
     return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
 
 
 def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
-    """Whether fewer of the planned trials are valid than chance explains: Fisher's exact test, one side, at 1%."""
+    """Return True if significantly fewer planned trials are valid: Fisher's exact test, one-sided, at 1%."""
     valid, planned = now
     if not planned or not before[1]:
         return False

@@ -1,4 +1,4 @@
-"""Sentences on a watched figure: made from the state of its watch and from this audit's own interval."""
+"""Sentences on a watched figure, made from the state of its watch and this audit's interval."""
 
 import math
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _AGAIN = "to be confirmed by an audit at another hour"
 
 
 def system_sentence(system: WatchedSystem, found: Watched) -> str:
-    """What came out for a system: why nothing is said of it, or its gated figures."""
+    """Describe the result for a system: its gated figures, or why nothing is concluded."""
     if system.incomparable:
         return f"{system.name}: could not be measured: {system.incomparable}"
     if not system.valid:
@@ -28,7 +28,7 @@ def system_sentence(system: WatchedSystem, found: Watched) -> str:
 
 
 def figure_sentence(one: WatchedFigure, found: Watched) -> str:
-    """What came out for a gated figure."""
+    """Describe the result for a gated figure."""
     moved, name, state = moved_words(one), one.name, one.state
     base = value_text(one.before, name)
     if one.word == "changed":
@@ -59,7 +59,7 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
 
 
 def is_shown_by_itself(one: WatchedFigure) -> bool:
-    """Whether the interval of this audit leaves out 0 on the side of the alarm."""
+    """Return True if this audit's interval excludes 0 on the side of the alarm."""
     low, high = one.difference.shown
     if one.judged is None:
         return low > 0 or high < 0
@@ -67,25 +67,26 @@ def is_shown_by_itself(one: WatchedFigure) -> bool:
 
 
 def evidence_words(one: WatchedFigure) -> str:
-    """How much evidence there is, of what an alarm takes."""
+    """Return the evidence as a share of the alarm threshold."""
     return f"evidence {100 * max(one.levels):.0f}%"
 
 
 def moved_words(one: WatchedFigure) -> str:
-    """The difference from the baseline, with its interval: `-53.4 points [-61.0, -45.2]`."""
+    """Return the difference from the baseline with its interval: `-53.4 points [-61.0, -45.2]`."""
     return f"{signed_value(one.difference.value, one.name)}{_unit(one.name)}{interval_words(one)}"
 
 
 def interval_words(one: WatchedFigure) -> str:
-    """` [-61.0, -45.2]`; that of these very runs is named so."""
+    """Return ` [-61.0, -45.2]`; an interval between these very runs is named as such."""
     low, high = one.difference.shown
     of = "" if one.difference.interval.printed else " between these runs"
     return "" if math.isnan(low) else f"{_interval_words(low, high, one.name)}{of}"
 
 
 def joined_words(one: WatchedFigure) -> str:
-    """The difference of the audits that were taken together to say that a figure is near the baseline, for its own
-    interval may hold half of the change; "" if there was one."""
+    """Return the pooled difference of the audits that were needed to call a figure back near the baseline, because
+    one interval alone may contain half of the change; "" if one audit was enough.
+    """
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
@@ -104,7 +105,7 @@ def _fell(one: WatchedFigure) -> str:
 
 
 def changed_by_words(one: WatchedFigure) -> str:
-    """By how much, with the interval that leaves out 0: that of this audit, or of it and those before it."""
+    """Return the difference with the interval that excludes 0: that of this audit, or pooled with earlier ones."""
     if one.judged is None or not one.judged.rests_on_several:
         return moved_words(one)
     value, low, high, audits = one.judged.together
@@ -113,24 +114,25 @@ def changed_by_words(one: WatchedFigure) -> str:
 
 
 def change_words(one: WatchedFigure) -> str:
-    """When the change was found, and whether there is an alarm for another; "" where no state is known."""
+    """Say when the change was found, and whether there is another alarm; "" if no state is known."""
     state = one.state
     if math.isnan(state.confirmed):
         return ""
-    again = f", {_ordinal(state.times)} change" if state.times > 1 else ""
+    ordinal = {2: "second", 3: "third"}.get(state.times, f"{state.times}th")
+    again = f", {ordinal} change" if state.times > 1 else ""
     waits = f"; alarm for a change further away, {_AGAIN}" if state.waits else ""
     return f"; alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}{again}{waits}"
 
 
 def had_changed_words(one: WatchedFigure) -> str:
-    """By how much it had changed before this audit, and when that was found."""
+    """Return the difference before this audit, and when it was found."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
     return f"{signed_value(state.change, one.name)}{_unit(one.name)} ({found})"
 
 
 def back_words(one: WatchedFigure) -> str:
-    """What is over, of a figure that is back."""
+    """Describe the change that is over, for a figure that is back."""
     state = one.state
     return (
         f"it had changed from {moment_text(state.ended)} to {moment_text(state.back)}, confirmed; the watch begins "
@@ -139,7 +141,7 @@ def back_words(one: WatchedFigure) -> str:
 
 
 def over_words(one: WatchedFigure) -> str:
-    """Which topics a figure is of, where some have no value on both sides, and what it is over all that have one."""
+    """Name the topics behind a figure if some have no value on both sides, and its value over all that have one."""
     if one.over is None:
         return ""
     over = one.over
@@ -150,7 +152,7 @@ def over_words(one: WatchedFigure) -> str:
 
 
 def settling_words(one: Settling) -> str:
-    """What more trials would bring, and what else would help where they promise nothing."""
+    """Say what more trials would bring, or what else would help."""
     if one.trials:
         return f"{_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
     if one.hindrance == "settled":
@@ -174,26 +176,22 @@ def _trials(number: int) -> str:
     return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
 
 
-def _ordinal(number: int) -> str:
-    return {2: "second", 3: "third"}.get(number, f"{number}th")
-
-
 def moment_text(seconds: float) -> str:
-    """`2026-01-08 04:12`, in UTC; `an unknown time`."""
+    """Return `2026-01-08 04:12` in UTC, or `an unknown time`."""
     if not math.isfinite(seconds):
         return "an unknown time"
     return stamp(datetime.fromtimestamp(seconds, UTC))[:_MINUTE].replace("T", " ")
 
 
 def value_text(value: float, name: str) -> str:
-    """A value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
+    """Format a value of the figure `name`: `38.5%`, `0.0123`, `n/a`."""
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if is_percentage(name.partition(" ")[0]) else decimal(value, 4)
 
 
 def signed_value(value: float, name: str) -> str:
-    """A difference, of percentages in points: `-15.2`, `+.0010`."""
+    """Format a difference, in points for percentages: `-15.2`, `+.0010`."""
     return change(value, share=is_percentage(name.partition(" ")[0]))
 
 

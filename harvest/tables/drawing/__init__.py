@@ -1,1 +1,1 @@
-"""Drawing trees: as text, as SVG pictures, as DOT and Mermaid."""
+"""Charts as SVG, and trees as text, SVG, DOT and Mermaid."""

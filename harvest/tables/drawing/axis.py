@@ -1,4 +1,4 @@
-"""The axis of a chart: from which value to which, and where it has marks, at round numbers."""
+"""The axis of a chart: its range, and marks at round numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: people count in the
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """low, high: the values at its ends, low < high. start, end: pixels there; a scale that grows upwards has end <
-    start. step: between marks."""
+    """An axis. low, high: values at its ends, low < high. start, end: their pixels; a vertical scale that grows
+    upwards has end < start. step: distance between marks.
+    """
 
     low: float
     high: float
@@ -22,40 +23,37 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
-        """An axis that holds all of `values` (NaN and infinities do not count), with about so many marks, at ends too.
-        whole: only whole numbers are marked.
+        """Return an axis that contains all finite `values`, with about `marks` marks, including both ends.
 
-        Without any value it goes from 0 to 1; around a single one it has some room on both sides.
+        whole: mark whole numbers only. Without values the axis runs from 0 to 1; a single value has some room on both
+        sides.
         """
         known = [value for value in values if math.isfinite(value)]
         least, most = (min(known), max(known)) if known else (0.0, 1.0)
         if most - least <= 1e-12 * max(1.0, abs(most)):
             room = abs(most) / 2 or 1.0
             least, most = least - room, most + room
-        step = _step(max((most - least) / marks, float(whole)), whole)
+        # The smallest round number that is large enough.
+        needed = max((most - least) / marks, float(whole))
+        size = 10.0 ** math.floor(math.log10(needed))
+        steps = (size * one for one in _STEPS if not whole or (size * one).is_integer())
+        step = next(one for one in steps if one >= needed * (1 - 1e-9))
         return cls(step * math.floor(least / step + 1e-9), step * math.ceil(most / step - 1e-9), start, end, step)
 
     def at(self, value: float) -> float:
-        """The pixel of a value; what lies beyond an end is drawn at the end."""
+        """Return the pixel of a value; values beyond an end are drawn at the end."""
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + share * (self.end - self.start)
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """The values that are marked."""
+        """The marked values."""
         count = round((self.high - self.low) / self.step)
         return tuple(self.low + place * self.step for place in range(count + 1))
 
     def label(self, value: float) -> str:
-        """A marked value in as many digits as the step needs; minus as a sign of its own width."""
+        """Format a marked value with as many digits as the step needs and a typographic minus sign."""
         digits = max(0, -math.floor(math.log10(self.step) + 1e-9))
         if not math.isclose(self.step, round(self.step, digits), rel_tol=1e-9):
             digits += 1
         return f"{value:.{digits}f}".replace("-", "−") if abs(value) > self.step / 1000 else "0"
-
-
-def _step(least: float, whole: bool) -> float:
-    """The smallest round number that is not smaller."""
-    size = 10.0 ** math.floor(math.log10(least))
-    steps = (size * step for step in _STEPS if not whole or (size * step).is_integer())
-    return next(step for step in steps if step >= least * (1 - 1e-9))

@@ -1,7 +1,7 @@
 """The colours of a picture of trees, on light paper and on dark screens.
 
-Chosen so that text on its ground has a contrast of at least 4.5:1, and that green and orange, which tell useful from
-not useful, are told apart by people who see no red or green; the marks o and x say the same without any colour.
+Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, can be told
+apart with red-green colour blindness, and the marks o and x repeat them without colour.
 """
 
 # name: (fill, stroke) on light ground, on dark ground
@@ -39,7 +39,7 @@ _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
 
 def paint_attributes(name: str, width: float | None = None) -> str:
-    """Attributes of an element: its class, and how it is drawn where no style sheet is read. width: of its stroke."""
+    """Return the class of an element, and attributes for viewers without style sheets. width: of its stroke."""
     fill, stroke = _PAINTS[name][0]
     found = f'class="{name}" fill="{fill}"'
     if stroke:

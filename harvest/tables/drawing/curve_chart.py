@@ -1,4 +1,4 @@
-"""Curves over an axis: told apart by their dashes and marks, and by colour only besides."""
+"""Charts of curves, which differ in dashes and marks as well as in colour."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """name: in the key. points: (x, y) in the order of x; where y is NaN there is none."""
+    """A curve. name: in the key. points: (x, y) by ascending x; NaN leaves a gap."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -30,7 +30,9 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """x, y: names of the axes, with units. ends: of y. wanted: a value of y that has a line across; None for none."""
+    """Curves on common axes. x, y: names of the axes, with units. ends: of y. wanted: a value of y that is marked by
+    a line across; None for no line.
+    """
 
     title: str
     x: str
@@ -41,7 +43,7 @@ class CurvePanel:
 
 
 def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
-    """The elements of panels side by side from the height `down` on, and where they end."""
+    """Return the elements of panels side by side, from the height `down`, and the height at which they end."""
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
@@ -79,7 +81,9 @@ def _panel(panel: CurvePanel, left: float, width: float, down: float) -> list[st
 
 
 def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
-    """What each curve is, and last the line across, in as many rows as that takes, and where they end."""
+    """Return the key of the curves and of the line across, in as many rows as needed, and the height at which it
+    ends.
+    """
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]

@@ -1,4 +1,4 @@
-"""Trees as DOT (Graphviz) and Mermaid text. Whatever a system wrote stays a label and can be nothing else."""
+"""Trees as DOT (Graphviz) and Mermaid text. Text from systems is escaped, so that it is only ever a label."""
 
 from collections.abc import Sequence
 
@@ -22,9 +22,12 @@ def dot(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """A digraph. captions: for each tree (N,) texts that stand at the edges to its nodes; else visits/visits. said: for
-    each tree sentences that stand below its title. notes: for each tree (N,) what stands below the words of a node, ""
-    for nothing. legend: sentences that stand once, below all."""
+    """Return a digraph.
+
+    captions: for each tree (N,) labels of the edges into its nodes, visits/visits if not given. said: for each tree,
+    sentences below its title. notes: for each tree (N,) a line below the text of a node; "" for none. legend:
+    sentences below all trees.
+    """
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines += [f"  labelloc=b; label={_quote(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
@@ -48,8 +51,9 @@ def mermaid(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """A flowchart. captions, said, notes, legend: as for `dot`. All but letters, digits and plain marks is written by
-    code (#34;)."""
+    """Return a flowchart; arguments as for `dot`. Everything except letters, digits and simple punctuation is escaped
+    (#34;).
+    """
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
         lines.append(f'  subgraph t{i} ["{_lines(_heading(tree, said, i))}"]')
@@ -81,8 +85,9 @@ def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]
 
 
 def _quote(*lines: str) -> str:
-    """A quoted string of DOT. A backslash is doubled: a single one would begin an escape (\\N, \\G, \\n). An ampersand
-    is written by its code: Graphviz reads entities in labels, and would take `&lt;` for `<`."""
+    r"""Quote a string of DOT. Backslashes are doubled, because they begin escapes (\N, \G, \n), and ampersands are
+    escaped, because Graphviz reads entities in labels and would turn `&lt;` into `<`.
+    """
     coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
     return '"' + "\\n".join(coded) + '"'
 
@@ -95,5 +100,5 @@ def _lines(said: Sequence[str]) -> str:
 
 
 def _code_text(text: str) -> str:
-    """Text inside the quotes of a Mermaid label. Codes keep quotes, markup, links and directives from being any."""
+    """Escape text inside a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
     return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

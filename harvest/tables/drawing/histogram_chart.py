@@ -1,4 +1,4 @@
-"""How often values occur: bars on one axis, a row of them for each series, so that nothing is told by colour."""
+"""Histograms on a common axis, one row for each series, so that colour carries no information."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,9 @@ _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 
 @dataclass(frozen=True, slots=True)
 class HistogramRow:
-    """label: above its bars. said: beside the label. shares: of the values in each bin, all together 1. middle:
-    drawn as a line across the bars; NaN for none."""
+    """A histogram. label: above its bars. said: beside the label. shares: of the values in each bin, with sum 1.
+    middle: a line across the bars; NaN for none.
+    """
 
     label: str
     said: str
@@ -24,7 +25,9 @@ class HistogramRow:
 def histogram_panel(
     title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
 ) -> tuple[list[str], float]:
-    """The elements of a panel from the height `down` on, and where it ends. ends: of the axis, in equal bins."""
+    """Return the elements of a panel from the height `down`, and the height at which it ends. ends: of the axis,
+    which has equal bins.
+    """
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
     found = [text(MARGIN, down + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)

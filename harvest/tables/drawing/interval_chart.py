@@ -1,4 +1,4 @@
-"""Values with their intervals, one a row below the other: a forest plot. What is drawn stands in words beside it."""
+"""Forest plots: values with their intervals, one in each row, beside the same figures in words."""
 
 import math
 from collections.abc import Sequence
@@ -20,8 +20,9 @@ _MOST, _PLOT = 560.0, 270.0  # the most that words take on either side; the leas
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """label: on the left, said: on the right. value, low, high: NaN where there is none. filled: the mark; else it is
-    hollow. heading: a label alone, above the rows that it is of."""
+    """A row. label: text on the left. said: text on the right. value, low, high: NaN if undefined. filled: a solid
+    mark, not a hollow one. heading: only a label, above its rows.
+    """
 
     label: str
     value: float = math.nan
@@ -34,8 +35,9 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPanel:
-    """Rows on one axis. scale: the axis' name, with its unit. zero: whether 0 is on the axis, with a line of its own.
-    mark: `bar` for bars from 0. small: many rows, closer together."""
+    """Rows on a common axis. scale: name of the axis, with its unit. zero: include 0, with a line. mark: `bar` for
+    bars from 0. small: many rows, closer together.
+    """
 
     title: str
     scale: str
@@ -46,27 +48,32 @@ class IntervalPanel:
 
 
 def panel_width(panel: IntervalPanel) -> float:
-    """Pixels between the margins that a panel takes with all its words whole (up to 560 on either side)."""
+    """Return the pixels between the margins that a panel needs for all its text, which takes up to 560 on either
+    side.
+    """
     left, right = _sides(panel)
     return left + _GAP + _PLOT + _GAP + right
 
 
 def _sides(panel: IntervalPanel) -> tuple[float, float]:
-    """What the words on the left and on the right take."""
+    """The widths of the text on the left and on the right."""
     size = _SMALL if panel.small else _SIZE
-    left = max((_label_room(row, size) for row in panel.rows), default=0.0)
+    labels = [room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT for row in panel.rows]
+    left = max(labels, default=0.0)
     right = max((room(row.said, size) for row in panel.rows), default=0.0)
     return min(_MOST, left + 1), min(_MOST, right + 1)
 
 
 def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list[str], float]:
-    """The elements of a panel from the height `down` on, and where it ends. wide: pixels between the margins, at least
-    `panel_width`."""
+    """Return the elements of a panel from the height `down`, and the height at which it ends. wide: pixels between
+    the margins, at least `panel_width`.
+    """
     size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
     elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
     left, right = _sides(panel)
     start, end = MARGIN + left + _GAP, MARGIN + wide - right - _GAP
-    axis = Axis.around(_values(panel), start, end)
+    values = [value for row in panel.rows for value in (row.value, row.low, row.high)]
+    axis = Axis.around([*values, 0.0] if panel.zero else values, start, end)
     top = down + 8
     bottom = top + high * len(panel.rows)
     for tick in axis.ticks:
@@ -82,15 +89,6 @@ def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list
         elements.append(text(end + _GAP, middle + size * 0.35, fit_text(row.said, right, size), size))
         elements += _drawn(panel, row, axis, middle, high)
     return elements, bottom + 40
-
-
-def _label_room(row: IntervalRow, size: float) -> float:
-    return room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT
-
-
-def _values(panel: IntervalPanel) -> list[float]:
-    each = [value for row in panel.rows for value in (row.value, row.low, row.high)]
-    return [*each, 0.0] if panel.zero else each
 
 
 def _drawn(panel: IntervalPanel, row: IntervalRow, axis: Axis, middle: float, high: float) -> list[str]:

@@ -1,6 +1,6 @@
-"""Where the nodes of a tree stand in a picture: a column for each turn, a row for each way that a conversation took.
+"""The layout of a tree in a picture: a column for each turn, a row for each path of conversations.
 
-What is not drawn is never silent: at its node stands how many branches there are more, and how often they were taken.
+Branches that are not drawn are never hidden: their node shows how many there are and how often they were taken.
 """
 
 import heapq
@@ -12,7 +12,7 @@ from recordings.trees.tree import ConversationTree
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Branches of a node that are not drawn. drawn: whether any other of its branches is."""
+    """Branches of a node that are not drawn. drawn: True if other branches of the node are."""
 
     branches: int
     visits: int
@@ -21,7 +21,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is drawn of a tree. branches: by node, those drawn, most visited first. folded: by node, where any is."""
+    """The drawn part of a tree. branches: drawn branches of each node, most visited first. folded: by node."""
 
     nodes: tuple[int, ...]
     branches: Mapping[int, tuple[int, ...]]
@@ -29,10 +29,10 @@ class Shown:
 
 
 def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
-    """What to draw of a tree: the root, and branches of drawn nodes, most visited first.
+    """Select the root and branches of selected nodes, most visited first.
 
-    least: share of the tree's trials that must have come a way. most: branches of one node. nodes: in all. The rest is
-    folded at the node where it begins.
+    least: the smallest share of the tree's trials. most: branches of a node. nodes: in all. Other branches are folded
+    at the node where they begin.
     """
     kept: dict[int, list[int]] = {}
     drawn = 0
@@ -60,10 +60,10 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
 def places(
     chosen: Shown, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
 ) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
-    """Heights at which rows stand: the middle of each node, the middles of what else hangs on it, and the whole.
+    """Return the heights of rows: the middle of each node, the middles of rows below its branches, and the total.
 
-    own: how high a node is. further: heights of the rows that stand below its branches (an end, what was folded).
-    A node stands in the middle of what hangs on it. One pass up and one down the drawn nodes.
+    own: the height of each node. further: heights of the rows below a node's branches, such as an end. A node is
+    centred on its children, in one pass up and one down the drawn nodes.
     """
     heights: dict[int, float] = {}
     for node in reversed(chosen.nodes):

@@ -1,7 +1,6 @@
-"""A tree as lines of text: what was said on the left, figures on the right, branches indented.
+"""A tree as lines of text: turns on the left, figures on the right, branches indented.
 
-Turns that follow one another without a branch stand below one another; only where conversations part does the
-indentation grow, so that a conversation of fifty turns still fits a terminal.
+Consecutive turns without a branch are not indented further, so that a conversation of fifty turns fits a terminal.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +15,10 @@ _NARROWEST = 14  # columns that are kept for what was said, however deep the lin
 
 @dataclass(frozen=True, slots=True)
 class OutlineLine:
-    """One line, in parts that stand one after the other. node: 0 for lines of the root. kind: `turn`, `stop`, `note`.
+    """One line, as consecutive parts. node: 0 for lines of the root. kind: `turn`, `stop`, `note`.
 
-    rails: the lines that lead to it. mark: who speaks (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded so
-    that the figures end at the right margin.
+    rails: the lines that lead to it. mark: the speaker (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded
+    so that the figures are flush right.
     """
 
     node: int
@@ -42,11 +41,11 @@ def outline(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> Iterator[OutlineLine]:
-    """The lines of a tree, in pre-order.
+    """Return the lines of a tree, in pre-order.
 
-    figures: (N,) of the branch that leads to a node. stops: (N,) of ending there; not given: how many trials do. notes:
-    (N,) of what else there is to say of a node's branches, "" for nothing. width: columns. ends: by node, each way of
-    ending there with its figures, on a line of its own; of a node that is not in it, all are in one line.
+    figures: (N,) of the branch into each node. stops: (N,) of ending there; if not given, the number of trials that
+    do. notes: (N,) on a node's branches; "" for none. width: columns. ends: by node, each kind of end with its
+    figures, on a line of its own; other nodes have one line for all their ends.
     """
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)
@@ -56,9 +55,9 @@ def outline(
         node, first, rest = open_nodes.pop()
         if node:
             side = "U " if tree.speaker(node) == "user" else "S "
-            yield _line(
-                node, "turn", first, side, node_title(tree, node), figures[node], room, width, _texts(tree, node)
-            )
+            note = texts_note(tree, node)
+            texts = f" ({note})" if note else ""
+            yield _line(node, "turn", first, side, node_title(tree, node), figures[node], room, width, texts)
         ended = int(tree.stops[node])
         branches = tree.children(node)
         note = notes[node] if notes else ""
@@ -74,7 +73,7 @@ def outline(
 
 
 def _rails(rest: str, parts: int, *, last: bool) -> tuple[str, str]:
-    """What stands before a line and before the lines below it."""
+    """The lines before a node, and before its children."""
     if parts == 1:
         return rest, rest
     return (rest + "└ ", rest + "  ") if last else (rest + "├ ", rest + "│ ")
@@ -93,19 +92,14 @@ def _line(
     return OutlineLine(node, kind, rails, mark, words, figure)
 
 
-def _texts(tree: ConversationTree, node: int) -> str:
-    note = texts_note(tree, node)
-    return f" ({note})" if note else ""
-
-
 def texts_note(tree: ConversationTree, node: int) -> str:
-    """How many different texts were put together; "" for one."""
+    """Return how many different texts were merged; "" for one."""
     count = int(tree.texts[node])
     return f"{count}{'+' if count == MOST_TEXTS else ''} texts" if count > 1 else ""
 
 
 def endings(tree: ConversationTree, node: int) -> str:
-    """How the conversations that end at a node ended."""
+    """Describe how the conversations that end at a node ended."""
     counts = [(one_line(name), int(count)) for name, count in zip(tree.outcomes, tree.endings[node]) if count]
     if len(counts) == 1 and counts[0][1] == int(tree.stops[node]):
         return counts[0][0]
@@ -121,6 +115,6 @@ def outline_text(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> str:
-    """Title and lines as one text."""
+    """Return title and lines as one text."""
     lines = outline(tree, figures, stops=stops, notes=notes, width=width)
     return "\n".join([title(tree), *map(str, lines)]) + "\n"

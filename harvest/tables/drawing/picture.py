@@ -1,8 +1,8 @@
-"""Trees as an SVG picture: turns from left to right, edges as wide as the share of trials that come their way.
+"""Trees as an SVG picture: turns from left to right, with edges as wide as their share of the trials.
 
-The picture is whole in itself: no font, script or address is loaded. Colours are given twice, for light and for dark
-screens (`prefers-color-scheme`); on paper, and where style sheets are not read, it is light. No line is empty, so that
-the text may also stand within a page of Markdown or HTML; nothing in it has an id.
+The picture loads no font, script or address. Colours are given for light and dark screens (`prefers-color-scheme`);
+paper and viewers without style sheets get light ones. The text has no empty line and no id, so that it can be
+embedded in Markdown and HTML.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ class _Part:
 
 
 def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width: float = 960.0) -> str:
-    """The trees of `plates`, one under the other, and below them what their marks mean.
+    """Return the trees of `plates`, one below the other, and a legend of their marks.
 
-    legend: further sentences below the marks. width: pixels that are aimed at; what does not fit with labels of a few
-    letters is wider. Raises ValueError where there is nothing to draw.
+    legend: further sentences. width: the desired pixels; a tree whose labels would shrink to a few letters is wider.
+    Raises ValueError without trees.
     """
     if not plates:
         raise ValueError("no trees to draw")
@@ -76,7 +76,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
 
 
 def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down: float) -> tuple[list[str], float]:
-    """Texts one below the other: what, its size, its ink, whether it is bold; and where the last one ends."""
+    """Paragraphs one below the other, given as text, size, colour and weight, and the height at which they end."""
     found = []
     for what, size, ink, bold in said:
         for line in break_lines(what, wide / (1.12 if bold else 1), size, 12):
@@ -86,7 +86,7 @@ def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down:
 
 
 def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[list[str], float]:
-    """The marks of the picture and what they mean, in as many rows as they need."""
+    """The legend of the marks, in as many rows as it needs."""
     labelled = any(key.name == "label" for plate in plates for key in plate.tree.keys)
     items: list[tuple[str, float, str]] = [
         (f'<rect y="-8" width="26" height="16" rx="8" {paint_attributes("user")}/>', 26, "user turn (U)"),

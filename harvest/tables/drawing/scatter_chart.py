@@ -1,4 +1,4 @@
-"""Points of two values each: series told apart by their marks, and by colour only besides."""
+"""Scatter charts, with series that differ in marks as well as in colour."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,16 @@ _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ScatterSeries:
-    """name: in the key. points: (x, y), both known."""
+    """A series of points. name: in the key. points: finite (x, y)."""
 
     name: str
     points: Sequence[tuple[float, float]]
 
 
 def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
-    """The elements of a chart from the height `down` on, with its key, and where it ends. x, y: names of the axes."""
+    """Return the elements of a chart from the height `down`, with its key, and the height at which it ends. x, y:
+    names of the axes.
+    """
     start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
     bottom = top + _HEIGHT
     across = Axis.around([point[0] for one in series for point in one.points], start, end)

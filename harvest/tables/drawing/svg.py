@@ -1,9 +1,9 @@
-"""What charts are written with: elements of SVG, and a page around them that is whole in itself.
+"""Elements of SVG, and a self-contained page for charts.
 
-Colours are CSS variables, once for light and once for dark screens (`prefers-color-scheme`); a report that holds
-charts may set them anew. Every element also has its light colour as an attribute: on paper, and where style sheets are
-not read, a chart is light. No font, script or address is loaded, nothing has an id, so that several charts may stand on
-one page, and a title and a description say in words what is drawn.
+Colours are CSS variables for light and dark screens (`prefers-color-scheme`), which a report may redefine. Every
+element also has its light colour as an attribute, for paper and viewers without style sheets. No font, script or
+address is loaded, no element has an id, so that a page can have several charts, and a title and description describe
+the chart.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ STYLE = (
 
 
 def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
-    """Attributes of an element. fill, stroke: names of colours, "" for none."""
+    """The colour attributes of an element. fill, stroke: names of colours; "" for none."""
     classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
     found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
     if stroke:
@@ -46,7 +46,7 @@ def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str
 def text(
     x: float, y: float, what: str, size: float = 12.0, ink: str = "ink", *, bold: bool = False, anchor: str = ""
 ) -> str:
-    """A line of text, its base line at y. anchor: `middle` or `end` for where x is, "" for its start."""
+    """Return a line of text with its baseline at y. anchor: `middle` or `end` if x is not its start."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {_paint_attributes(ink)}{more} unicode-bidi="isolate">'
@@ -59,7 +59,7 @@ def line(x1: float, y1: float, x2: float, y2: float, ink: str = "ink", width: fl
 
 
 def path(points: Sequence[tuple[float, float]], ink: str, width: float = 2.0, dash: str = "") -> str:
-    """A line through points, in their order."""
+    """Return a line through points."""
     way = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     return f'<path d="M{way}" stroke-linejoin="round" {_paint_attributes("", ink, width, dash)}/>'
 
@@ -69,7 +69,7 @@ def rectangle(x: float, y: float, width: float, height: float, fill: str) -> str
 
 
 def circle(x: float, y: float, ink: str = "ink", *, size: float = 4.5, filled: bool = True) -> str:
-    """A mark; one that is not filled has the ground's colour inside."""
+    """Return a mark; a hollow one is filled with the background colour."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:g}" {_paint_attributes(ink if filled else "paper", ink, 1.8)}/>'
 
 
@@ -86,7 +86,7 @@ def triangle(x: float, y: float, ink: str = "ink", *, size: float = 5.0, filled:
 def paragraphs(
     said: Sequence[str], wide: float, down: float, *, size: float = 12.0, ink: str = "dim", bold: bool = False
 ) -> tuple[list[str], float]:
-    """Texts one below the other from `down` on, broken at `wide` pixels, and where the last of them ends."""
+    """Return paragraphs from `down`, broken at `wide` pixels, and the height at which they end."""
     found = []
     for what in said:
         for words in break_lines(what, wide / (1.12 if bold else 1), size, _LINES):
@@ -96,7 +96,7 @@ def paragraphs(
 
 
 def page(title: str, description: str, elements: Sequence[str], width: float, height: float) -> str:
-    """The text of an SVG file. title, description: what readers of screens hear; text is plain, whatever is in it."""
+    """Return the text of an SVG file. title, description: for screen readers; they are escaped."""
     w, h = round(width), round(height)
     # On a narrow screen words would be smaller than 10 pixels: there a page is scrolled.
     style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'

@@ -1,7 +1,7 @@
-"""Letters in a picture: how much room a text takes, where it is broken, and how it is written down in XML.
+"""Text in pictures: its width, line breaks and escaping.
 
-No font is at hand where a picture is made, and another one may be where it is looked at. Widths are therefore those of
-a wide font (DejaVu Sans, 2.37) rounded up: in Helvetica, Arial and their like every text is narrower.
+Neither the fonts of the machine that draws a picture nor those of its readers are known. Widths are therefore those
+of a wide font (DejaVu Sans, 2.37), rounded up; Helvetica, Arial and similar fonts are narrower.
 """
 
 import unicodedata
@@ -21,7 +21,7 @@ _LONGEST = 2000  # characters: no box shows more
 
 
 def room(text: str, size: float) -> float:
-    """Pixels that `text` takes at `size` pixels, at the most."""
+    """Return the largest width of `text` in pixels, at `size` pixels."""
     return size * sum(map(_width, text))
 
 
@@ -35,14 +35,14 @@ def _width(character: str) -> float:
 
 
 def fit_text(text: str, most: float, size: float) -> str:
-    """`text` in at most `most` pixels; an ellipsis says where something was cut off."""
+    """Cut `text` to `most` pixels, with an ellipsis if anything was cut."""
     if room(text, size) <= most:
         return text
     return text[: _fitting(text, most - size * _width("…"), size)].rstrip() + "…"
 
 
 def _fitting(text: str, most: float, size: float) -> int:
-    """How many characters of `text` fit `most` pixels."""
+    """The number of characters of `text` that fit `most` pixels."""
     kept = 0
     for character in text:
         most -= size * _width(character)
@@ -53,8 +53,8 @@ def _fitting(text: str, most: float, size: float) -> int:
 
 
 def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
-    """`text` in at most `lines` lines of `most` pixels, between words or after a `+` between two of them (acts are
-    joined so) where that can be; the last is cut. No line is empty but that of an empty text.
+    """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` that joins
+    acts. The last line is cut; only an empty text has an empty line.
     """
     found: list[str] = []
     rest = text
@@ -66,8 +66,9 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 
 def _end(rest: str, fits: int) -> int:
-    """Where a line of at most `fits` characters ends: before a space or after a `+`, else after a hyphen, else where it
-    is full."""
+    """The end of a line of at most `fits` characters: before a space or after a `+`, else after a hyphen, else the
+    full line.
+    """
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):
         if rest[end] == " ":
@@ -80,7 +81,7 @@ def _end(rest: str, fits: int) -> int:
 
 
 def plain(text: str) -> str:
-    """`text` as the content of an element: one line, nothing in it is markup, and nothing that XML cannot hold."""
+    """Return `text` as the content of an element: on one line, escaped, without characters that XML forbids."""
     shown = one_line(text[: 4 * _LONGEST])
     more = len(shown) > _LONGEST or len(text) > 4 * _LONGEST
     shown = f"{shown[:_LONGEST]}… ({len(text):,} characters)" if more else shown
@@ -88,5 +89,5 @@ def plain(text: str) -> str:
 
 
 def quote_attribute(text: str) -> str:
-    """The same as the value of an attribute, with its quotes."""
+    """Return `text` as a quoted value of an attribute."""
     return '"' + plain(text).replace('"', "&quot;") + '"'

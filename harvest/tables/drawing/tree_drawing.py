@@ -1,4 +1,4 @@
-"""One tree of a picture: its boxes, edges, ends, and what was folded."""
+"""A single tree of a picture: boxes, edges, ends and folded branches."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +26,12 @@ Words = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TreeDrawing:
-    """A tree and what is written on it.
+    """A tree and its labels.
 
-    branches, stops: (N,) words of the edge into a node, and of ending there. notes: (N,) below what was said. unseen:
-    (N,) what the next trial may do there that none did; "" for nothing. least, most: what is folded
-    (`layout.select_branches`). ends: by node, each way of ending there with its words, drawn as an end of its own;
-    where a node is not in it, all are one.
+    branches, stops: (N,) labels of the edge into a node, and of ending there. notes: (N,) below the turn. unseen:
+    (N,) on branches that no trial took; "" for none. least, most: which branches are folded
+    (`layout.select_branches`). ends: by node, each kind of end with its label, drawn separately; other nodes have one
+    end.
     """
 
     tree: ConversationTree
@@ -74,7 +74,7 @@ _MARKS = {
 
 
 def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = False, anchor: str = "") -> str:
-    """A line of text; what a system wrote keeps its direction to itself."""
+    """Return a line of text, with the direction of a system's words isolated."""
     more = (' font-weight="bold"' if bold else "") + (f' text-anchor="{anchor}"' if anchor else "")
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" {paint_attributes(ink)}{more} unicode-bidi="isolate">'
@@ -83,7 +83,7 @@ def text(x: float, y: float, what: str, size: float, ink: str, *, bold: bool = F
 
 
 def drawn_tree(plate: TreeDrawing, wide: float) -> tuple[tuple[str, ...], float, float]:
-    """The elements of a tree from (0, 0) on, its width and its height. wide: pixels that are aimed at."""
+    """Return the elements of a tree from (0, 0), its width and its height. wide: the desired pixels."""
     for most in _LABELS:
         drawing = _Drawing(plate, most)
         if drawing.width <= wide:
@@ -130,17 +130,17 @@ class _Drawing:
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 
     def _stop_words(self, node: int) -> Sequence[tuple[str, Words]]:
-        """The ways in which conversations end at a node."""
+        """The kinds of end at a node."""
         if not self.tree.stops[node]:
             return ()
         return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
 
     def _lone_end(self, node: int) -> bool:
-        """Whether nothing but one end follows, which is then drawn on the line of the node."""
+        """True if a node is followed by a single end, which is then drawn beside it."""
         return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
     def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
-        """What hangs on a node below its branches, how high its rows are, and of an end its name and its words."""
+        """The rows below a node's branches: their heights, and the name and label of an end."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
         if not self._lone_end(node):
             rows += [("stop", _ROW, end) for end in self._stop_words(node)]
@@ -154,11 +154,11 @@ class _Drawing:
         return self.left[int(self.tree.depth[node])]
 
     def _edge_of(self, node: int) -> float:
-        """Where the edges of a node begin."""
+        """The x at which the edges of a node begin."""
         return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
 
     def _bend(self, node: int) -> float:
-        """Where they are bent: the same for all nodes of a column, so that rows do not cross."""
+        """The x at which edges bend, common to a column, so that rows do not cross."""
         depth = int(self.tree.depth[node])
         return self.left[depth] + self.widths[depth] + _CURVE
 
@@ -208,7 +208,7 @@ class _Drawing:
         return max(_WIDEST * visits / self.tree.n, 1.2)
 
     def _edges(self, node: int) -> list[str]:
-        """The edges that leave a node, packed side by side where they begin."""
+        """The edges that leave a node, stacked where they begin."""
         tree = self.tree
         hung = [
             (self.middles[one], self._x(one), self._thick(int(tree.visits[one])), "edge")
@@ -234,7 +234,7 @@ class _Drawing:
         return found
 
     def _draw_box(self, node: int) -> list[str]:
-        """The box of a turn and the words on the edge into it."""
+        """The box of a turn and the label of the edge into it."""
         tree, box, x, y = self.tree, self.boxes[node], self._x(node), self.middles[node]
         width = self.widths[int(tree.depth[node])]
         user = tree.speaker(node) == "user"
@@ -265,7 +265,7 @@ class _Drawing:
         return [*found, "</g>", *_captions(self._bend(int(tree.parent[node])) + 6, y, thick, self.plate.branches[node])]
 
     def _ends(self, node: int) -> list[str]:
-        """How conversations end at a node, what is folded there, and what no trial did."""
+        """The ends at a node, its folded branches, and the note on unseen ones."""
         tree, y = self.tree, self.middles[node]
         found = []
         if self._lone_end(node):
@@ -294,7 +294,7 @@ class _Drawing:
 
 
 def _held(x: float, y: float, width: float, line: str) -> str:
-    """A line of a box. Letters whose width and height nobody knows are kept within the box."""
+    """A line of a box. Letters of unknown width and height are clipped to the box."""
     if line.isascii():
         return text(x, y + 12, line, _LABEL, "ink")
     held = text(0, 12, line, _LABEL, "ink")
@@ -307,7 +307,7 @@ def _caption_width(words: Words) -> float:
 
 
 def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
-    """The words of an edge, above and below it."""
+    """The labels above and below an edge."""
     share, counts, interval = words
     above, below = y - thick / 2 - 4, y + thick / 2 + 11
     return [
@@ -318,7 +318,7 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
 
 
 def _count(words: Words) -> int:
-    """The trials that an edge stands for, of `3/10`."""
+    """The number of trials on an edge, from `3/10`."""
     return int(words[1].partition("/")[0])
 
 
@@ -327,5 +327,5 @@ def _row(words: Words) -> str:
 
 
 def _short(note: str) -> str:
-    """Without its counts, which stand in the title of the element."""
+    """A label without its counts, which are in the title of the element."""
     return note.partition(" (")[0]

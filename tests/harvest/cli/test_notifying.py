@@ -122,9 +122,9 @@ def test_what_cannot_be_told_is_said_and_changes_nothing(folder: Path, monkeypat
         (("--junit", "nowhere/junit.xml"), "there is no such folder"),
         (("--prometheus", "nowhere/a.prom"), "there is no such folder"),
         (("--webhook-env", "NOT_SET_ANYWHERE"), "this environment variable is not set"),
-        (("--junit", "runs/base/run.json"), "this file is something else, and would be replaced"),
-        (("--junit", "audit.baseline.json"), "this file is something else, and would be replaced"),
-        (("--prometheus", "audit.yaml"), "this file is something else, and would be replaced"),
+        (("--junit", "runs/base/run.json"), "refusing to overwrite a file that Harvest did not write"),
+        (("--junit", "audit.baseline.json"), "refusing to overwrite a file that Harvest did not write"),
+        (("--prometheus", "audit.yaml"), "refusing to overwrite a file that Harvest did not write"),
         (("--prometheus", "runs"), "this is a folder, not a file"),
     ],
 )

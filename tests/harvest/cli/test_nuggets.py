@@ -251,7 +251,7 @@ def test_a_conversation_of_which_an_assignment_failed_is_not_assigned(run: Path)
         (("--form", "created"), "go with --export"),
         (("--people",), "goes with --import"),
         (("--import", "a"), "give --author NAME"),
-        ((), "it is not known what the topics of this run want"),
+        ((), "this run has no nuggets"),
         (("--import", "a", "--author", "x", "--json"), "--json goes with the figures"),
     ],
 )

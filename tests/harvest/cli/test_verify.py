@@ -242,11 +242,11 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
             "nothing: cannot be read: No such file or directory do: check the path; relative",
         ),
         (["binary"], "binary: this is no report: it is not text in UTF-8 do: name a run folder, or a page"),
-        (["small", "--hash", ""], "--hash '' is no hash"),
-        (["small", "--hash", "zzz"], "--hash 'zzz' is no hash"),
+        (["small", "--hash", ""], "--hash '' is not a hash"),
+        (["small", "--hash", "zzz"], "--hash 'zzz' is not a hash"),
         (["small/run.json"], "no report that says what it was made from"),
-        (["small", "report.html", "--hash", "0"], "--hash is of one run"),
-        (["report.html", "--hash", "0"], "--hash is of one run"),
+        (["small", "report.html", "--hash", "0"], "--hash is for a single run"),
+        (["report.html", "--hash", "0"], "--hash is for a single run"),
     ],
 )
 def test_what_is_neither_is_refused(

@@ -332,7 +332,7 @@ def test_without_a_screen_there_is_one_clear_message(
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     err = refused(capsys, "https://example.org/", "--out", str(tmp_path / "login.json"))
-    assert err.startswith("error: there is no screen here on which a window could open\n")
+    assert err.startswith("error: there is no screen here to open a window on\n")
 
 
 def test_a_log_in_never_goes_into_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
