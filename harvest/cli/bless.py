@@ -8,13 +8,14 @@ import click
 
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
+from harvest.cli.setting_options import measures_option
 from harvest.studies.watch.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import tell
 from recordings.files.shared_file import shared_file
 from recordings.files.times import stamp
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
@@ -22,17 +23,10 @@ from topics.errors import InputError, Place
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--out", required=True, type=GivenPath(), metavar="FILE", help="The baseline to write.")
-@click.option(
-    "--measure",
-    "-m",
-    "wanted",
-    multiple=True,
-    metavar="MEASURE",
-    help=f"These may raise an alarm, at most {GATED} [ave%useful]; the others are only shown.",
-)
+@measures_option(f"These may raise an alarm, at most {GATED} [ave%useful]; the others are only shown.")
 @click.option("--by", default="", metavar="NAME", help="Who blesses the runs [you].")
 @click.option("--replace", is_flag=True, help="Overwrite an earlier baseline; its history no longer counts.")
-def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str, replace: bool) -> None:
+def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: str, replace: bool) -> None:
     """Make recorded runs the baseline of later audits.
 
     The file contains counts and content hashes but no text of any conversation, so it can be committed. Four runs at
@@ -43,7 +37,6 @@ def command(runs: tuple[Path, ...], out: Path, wanted: tuple[str, ...], by: str,
     if not replace and is_baseline(there):
         raise InputError("there is a baseline already", place=Place(str(out)), advice=f"{other}, or --replace")
     check_output_file(out, replace=replace or (out.is_file() and not there), ours=is_baseline, other=other)
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     if not by:
         # A container may have no name for who runs it.
         with suppress(KeyError, OSError):

@@ -8,7 +8,7 @@ import click
 
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.judges import Judges
 from harvest.studies.users.counterfactual import counterfactual
 from harvest.studies.users.counterfactual_figures import (
@@ -19,7 +19,7 @@ from harvest.studies.users.counterfactual_figures import (
 )
 from harvest.terminal import people_console
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 
 
 @click.command("counterfactual")
@@ -31,18 +31,17 @@ from scoring.notation import parse_all
     metavar="USER",
     help="A member of the run's population, one of its arms, or a YAML file of users by their names in the protocol.",
 )
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
+@measures_option("Only these [ave%useful].")
 @setting_options("level", level="Confidence level of the intervals")
 @judges_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def command(run: Path, other: str, wanted: tuple[str, ...], as_json: bool, judges: Judges, **changes: Any) -> None:
+def command(run: Path, other: str, measures: tuple[Term, ...], as_json: bool, judges: Judges, **changes: Any) -> None:
     """Estimate the figures of a run with another user.
 
     RUN is the folder of a run with simulated users that can list their possible acts. No system is asked: each
     conversation is weighted by how much more, or less, often the other user would have led it. Figures that cannot be
     estimated are listed with the reason.
     """
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     found = counterfactual(read(run), other, measures=measures, changes=changes, judges=judges)
     if as_json:

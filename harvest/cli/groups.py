@@ -7,19 +7,17 @@ import click
 
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.groups.figures import group_form
 from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 
 
 @click.command("groups")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
-@click.option(
-    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [%useful S1, ave%useful, …]."
-)
+@measures_option("Only these [%useful S1, ave%useful, …].")
 @click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level is significant"
@@ -28,7 +26,7 @@ from scoring.notation import parse_all
 @form_options
 def command(
     runs: tuple[Path, ...],
-    wanted: tuple[str, ...],
+    measures: tuple[Term, ...],
     base: str | None,
     seed: int,
     output: Output,
@@ -39,7 +37,6 @@ def command(
     RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials,
     and shown beside those of a null pair, two groups that say the same.
     """
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     recorded = [read(run) for run in runs]
     found = compare_groups(grouped_systems(recorded), measures=measures, base=base, changes=changes, seed=seed)
     output.show(group_form(found, recorded, seed))

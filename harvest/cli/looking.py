@@ -19,7 +19,8 @@ from harvest.studies.watch.baseline import BaselineFile, read_baseline
 from harvest.studies.watch.dated_runs import unjudged_runs
 from harvest.studies.watch.harness import Harness
 from harvest.studies.watch.history import History, WatchRules, open_history, own_look
-from harvest.studies.watch.watch import Watched, watch
+from harvest.studies.watch.watch import watch
+from harvest.studies.watch.watched import Watched
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import printable
 from recordings.files.errors import StoreError, in_words

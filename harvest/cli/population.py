@@ -9,13 +9,13 @@ import click
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.judges import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
 from harvest.studies.users.populations import population_figures
 from harvest.terminal import people_console
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 
 
 def _weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
@@ -37,7 +37,7 @@ def _weights(context: click.Context, parameter: click.Parameter, value: str | No
 
 @click.command("population")
 @click.argument("run", type=GivenPath())
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
+@measures_option("Only these [ave%useful].")
 @click.option(
     "--weights",
     callback=_weights,
@@ -50,7 +50,7 @@ def _weights(context: click.Context, parameter: click.Parameter, value: str | No
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(
     run: Path,
-    wanted: tuple[str, ...],
+    measures: tuple[Term, ...],
     weights: dict[str, float] | None,
     seed: int,
     as_json: bool,
@@ -63,7 +63,6 @@ def command(
     population and of each user in it are shown, and with --weights those of a population that has the same users in
     other shares.
     """
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     found = population_figures(read(run), measures=measures, weights=weights, changes=changes, judges=judges, seed=seed)
     if as_json:

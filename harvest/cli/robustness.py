@@ -8,7 +8,7 @@ import click
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.robustness.document import robustness_form
 from harvest.studies.robustness.factors import factor_study
@@ -17,12 +17,12 @@ from harvest.studies.robustness.robustness import robustness
 from harvest.studies.scores.arms import gather_arms
 from harvest.studies.scores.judges import Judges
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 
 
 @click.command()
 @click.argument("run", type=GivenPath())
-@click.option("--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [ave%useful].")
+@measures_option("Only these [ave%useful].")
 @setting_options(
     "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level finds a difference"
 )
@@ -33,7 +33,7 @@ from scoring.notation import parse_all
 @output_options
 def command(
     run: Path,
-    wanted: tuple[str, ...],
+    measures: tuple[Term, ...],
     seed: int,
     output: Output,
     judges: Judges,
@@ -46,7 +46,6 @@ def command(
     systems: by how much one is better in each arm, and whether the better one depends on the user. For `factors`, and
     for groups beside arms: main effects and interactions.
     """
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     armed = gather_arms(read(run), measures=measures, changes=changes, judges=judges)
     output.show(

@@ -11,6 +11,7 @@ import click
 
 from harvest.cli.number import NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
+from scoring.notation import Term, parse_all
 from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Number, Setting
 from topics.suggestions import did_you_mean
 
@@ -73,6 +74,15 @@ def _option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Comma
         metavar=declared.metavar or None,
         help=f"{words} [{declared.default}]." if audited else f"{words}.",
     )
+
+
+def measures_option(words: str) -> Callable[[_Command], _Command]:
+    """Add --measure, which may be repeated; the command gets the terms as `measures`. words: the help text."""
+
+    def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Term, ...]:
+        return tuple(dict.fromkeys(term for text in texts for term in parse_all(text)))
+
+    return click.option("--measure", "-m", "measures", multiple=True, metavar="MEASURE", callback=read, help=words)
 
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:

@@ -9,21 +9,19 @@ from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
-from harvest.cli.setting_options import setting_options
+from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.scores.judges import Judges
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
 from recordings.log.run_folder import read
-from scoring.notation import parse_all
+from scoring.notation import Term
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
 @click.option("--system", "systems", multiple=True, metavar="NAME", help="Only these systems [all].")
-@click.option(
-    "--measure", "-m", "wanted", multiple=True, metavar="MEASURE", help="Only these [%useful S1, ave%useful]."
-)
+@measures_option("Only these [%useful S1, ave%useful].")
 @click.option(
     "-k",
     "ks",
@@ -39,7 +37,7 @@ from scoring.notation import parse_all
 def command(
     runs: tuple[Path, ...],
     systems: tuple[str, ...],
-    wanted: tuple[str, ...],
+    measures: tuple[Term, ...],
     ks: tuple[int, ...],
     seed: int,
     output: Output,
@@ -52,7 +50,6 @@ def command(
     counts how often trials disagree and how often all of K pass; and tests whether whole trials differ, and whether
     answers depend on earlier topics of a continued session.
     """
-    measures = tuple(dict.fromkeys(term for text in wanted for term in parse_all(text)))
     check_judges(judges, measures)
     with uncollected():
         recorded = [read(run) for run in runs]

@@ -8,7 +8,7 @@ from harvest.studies.scores.bound_lines import bound_words
 from harvest.studies.scores.bounds import Checked
 from harvest.studies.watch.figures import system_details
 from harvest.studies.watch.harness import Harness
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import figure_sentence, system_sentence
 from topics.counting import pluralize
 

@@ -28,7 +28,8 @@ from harvest.studies.validity.user_card_figures import card_tables
 from harvest.studies.variance.variance import VarianceStudy, study_variance
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.history import MATTERS, Look, looks_before, read_history, rules_of
-from harvest.studies.watch.watch import Watched, watch
+from harvest.studies.watch.watch import watch
+from harvest.studies.watch.watched import Watched
 from recordings.checking.chain_check import recording_hash
 from recordings.files.json_text import Json
 from recordings.log.provenance import software

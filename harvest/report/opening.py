@@ -9,7 +9,7 @@ from harvest.report.compared_finding import compared_measure, difference_words, 
 from harvest.report.finding import MOST_SYSTEMS
 from harvest.report.watch_finding import said_of
 from harvest.studies.compare.comparison import Comparison
-from harvest.studies.watch.watch import Watched
+from harvest.studies.watch.watched import Watched
 from harvest.studies.watch.words import moved_words, value_text
 from harvest.tables.figures import shown_with_interval
 from scoring.table import ScoreRow, is_percentage

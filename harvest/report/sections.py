@@ -25,7 +25,7 @@ from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.history import Look
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import history_tables
-from harvest.studies.watch.watch import Watched
+from harvest.studies.watch.watched import Watched
 from harvest.tables.figures import figures, ordered_rows, printed_rows
 from recordings.conversations.conversation import INVALID
 from scoring.measures.group_fairness import FAIRNESS

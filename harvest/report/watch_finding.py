@@ -9,7 +9,7 @@ from harvest.report.finding import Finding, counted, listed, plain, turns_words
 from harvest.report.grid import address
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.history import APART, LOOKS, MATTERS, WatchRules
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import (
     back_words,
     change_words,

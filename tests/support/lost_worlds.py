@@ -31,7 +31,7 @@ from harvest.studies.scores.trial_values import share_values
 from harvest.studies.users.populations import Figure, system_figures
 from harvest.studies.watch import baseline as blessing
 from harvest.studies.watch import watch as watching
-from harvest.studies.watch.watch import Watched
+from harvest.studies.watch.watched import Watched
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.matched import Difference

@@ -119,9 +119,16 @@ def parted_systems(
             _part_both(both, one.result(), texts.result()[both.names], alpha)
             for both, one in zip(sides, tests, strict=True)
         ]
-    if states:
-        found = [_unlike(one) if _have_others(states, one.first, one.second) else one for one in found]
-    return tuple(_without_tests(one) if {one.first, one.second} & {*continued} else one for one in found)
+    for place, pair in enumerate(found):
+        names = {pair.first, pair.second}
+        if states and names <= states.keys() and {*states[pair.first]} != {*states[pair.second]}:
+            why = "their protocols have other states, so that trees differ whatever the systems answer"
+            found[place] = pair = _describe(pair, why)
+        if names & {*continued}:
+            # Each test deals the conversations of a topic anew, as if sessions did not bind them together.
+            why = "sessions go on from topic to topic, so their conversations depend on each other"
+            found[place] = _describe(replace(pair, texts=replace(pair.texts, p=math.nan)), why)
+    return tuple(found)
 
 
 def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
@@ -143,25 +150,10 @@ def _texts(
     return {(systems[one], systems[two]): found for (one, two), found in same_sources(sides, rngs).items()}
 
 
-def _have_others(states: Mapping[str, Collection[str]], one: str, other: str) -> bool:
-    return one in states and other in states and set(states[one]) != set(states[other])
-
-
 def _describe(found: PartedSystems, why: str) -> PartedSystems:
     """Return the shares of turns without tests. why: what would make tests of the trees misleading."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
-
-
-def _unlike(found: PartedSystems) -> PartedSystems:
-    """Leave out the tests of trees; first answers are tested without them."""
-    return _describe(found, "their protocols have other states, so that trees differ whatever the systems answer")
-
-
-def _without_tests(found: PartedSystems) -> PartedSystems:
-    """Leave out all tests: each deals the conversations of a topic anew, as if sessions did not bind them together."""
-    why = "sessions go on from topic to topic, so their conversations depend on each other"
-    return _describe(replace(found, texts=replace(found.texts, p=math.nan)), why)
 
 
 def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
@@ -180,6 +172,10 @@ def _part_both(
 ) -> PartedSystems:
     whole, tests, refused = tested
     found = part(both)
+    # Nodes with a share: significant ones by descending z, then the others by share.
+    nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
+    named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])
+    others = sorted({*nodes} - {*named}, key=lambda node: (-found.term[node], node))
     return PartedSystems(
         *both.names,
         both.tree.merge,
@@ -188,20 +184,13 @@ def _part_both(
         found.divergence,
         whole.by_chance,
         whole.p,
-        tuple(_turn(both, found, tests, node) for node in _order(found, tests, alpha)),
+        tuple(_turn(both, found, tests, node) for node in (*named, *others)),
         tests.family,
         tests.out,
         refused,
         texts,
         both.tells_ends,
     )
-
-
-def _order(found: Parting, tests: NodeTests, alpha: float) -> list[int]:
-    """Sort the nodes with a share: those with a p of at most alpha by descending z, then the others by share."""
-    nodes = np.flatnonzero((found.term > _ROUNDING) & (found.branch >= 0)).tolist()
-    named = sorted((node for node in nodes if tests.p[node] <= alpha), key=lambda node: -tests.z[node])
-    return [*named, *sorted({*nodes} - {*named}, key=lambda node: (-found.term[node], node))]
 
 
 def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harvest.studies.trees.parted_systems import PartedSystems, PartingTurn
+from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.tables.comparison_words import p_text
 from harvest.terminal import printable
 from recordings.trees.node_text import percent
@@ -40,7 +40,13 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
     for place, turn in enumerate(found.turns):
         if place < _MOST and (turn.p <= 1 - level + 1e-12 or turn.share >= _LEAST):
             rest.remove(turn)
-            yield from _line(turn, one, other)
+            sides = ", ".join(
+                f"{name} {percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
+                for side, name in enumerate((one, other))
+            )
+            tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
+            way = " → ".join((*turn.turns, turn.branch))
+            yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
             names = (found.first, found.second)
             for pair in turn.pairs[:1]:
                 for name, trial in zip(names, (pair.first, pair.second)):
@@ -58,29 +64,15 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         few = f"; {pluralize(found.out, 'turn')} had too few conversations to test" if found.out else ""
         yield "%: share of the whole difference of the trees"
         yield f"p: among trials that came there, corrected over {pluralize(found.tested, 'turn')} tested{few}"
-    if found.texts.p == found.texts.p or not found.texts.topics:
-        yield _same(found)
-
-
-def _line(turn: PartingTurn, one: str, other: str) -> Iterator[str]:
-    sides = ", ".join(
-        f"{name} {percent(turn.portion[side])} ({turn.took[side]}/{turn.came[side]})"
-        for side, name in enumerate((one, other))
-    )
-    tested = "not tested" if math.isnan(turn.p) else f"p {p_text(turn.p)}"
-    way = " → ".join((*turn.turns, turn.branch))
-    yield f"{percent(round(turn.share, _DIGITS)):>5}  {way}: {sides}; {tested}"
-
-
-def _same(found: PartedSystems) -> str:
     texts = found.texts
     if not texts.topics:
-        return "first answers: too few with words of any topic to say whether both are the same system"
-    said = "not from the same system" if texts.p <= 0.05 else "no sign that they are from different systems"
-    return (
-        f"texts of first answers: {said}, p {p_text(texts.p)} ({pluralize(texts.n, 'text')} of "
-        f"{pluralize(texts.topics, 'topic')}); this says nothing about which is better"
-    )
+        yield "first answers: too few with words of any topic to say whether both are the same system"
+    elif not math.isnan(texts.p):
+        said = "not from the same system" if texts.p <= 0.05 else "no sign that they are from different systems"
+        yield (
+            f"texts of first answers: {said}, p {p_text(texts.p)} ({pluralize(texts.n, 'text')} of "
+            f"{pluralize(texts.topics, 'topic')}); this says nothing about which is better"
+        )
 
 
 def parting_document(found: PartedSystems) -> dict[str, Any]:

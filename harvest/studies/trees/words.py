@@ -23,17 +23,13 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
         + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
         for one in figures
     ]
-    return list(dict.fromkeys([*said, *_unseen_notes(figures), *_share_notes(figures), *_weight_notes(figures)]))
-
-
-def _weight_notes(figures: Sequence[TreeFigures]) -> list[str]:
-    """Say why a share of a tree and the same share in `harvest score` have different intervals by one method."""
-    if not any(one.found.over_topics for one in figures):
-        return []
-    return [
-        "intervals of shares differ slightly from those of harvest score: here the unseen topic counts as a whole "
-        "topic, there as three quarters of one"
-    ]
+    said += [*_unseen_notes(figures), *_share_notes(figures)]
+    if any(one.found.over_topics for one in figures):
+        said.append(
+            "intervals of shares differ slightly from those of harvest score: here the unseen topic counts as a whole "
+            "topic, there as three quarters of one"
+        )
+    return list(dict.fromkeys(said))
 
 
 def _partial(figures: Sequence[TreeFigures]) -> str:
@@ -99,9 +95,10 @@ def plates(
 
 def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDrawing:
     tree = one.tree
+    named = (_list_names(tree.scope.systems, 3), _list_names(tree.scope.topics, 3))
     return TreeDrawing(
         tree,
-        _title(tree),
+        " · ".join(filter(None, named)) or "Trials of no named system",
         [_play_words(tree, protocol), *sentences(one)],
         one.words(),
         one.stop_words(),
@@ -111,11 +108,6 @@ def _plate(one: TreeFigures, protocol: str, least: float, most: int) -> TreeDraw
         most,
         one.ends(),
     )
-
-
-def _title(tree: ConversationTree) -> str:
-    parts = (_list_names(tree.scope.systems, 3), _list_names(tree.scope.topics, 3))
-    return " · ".join(part for part in parts if part) or "Trials of no named system"
 
 
 def _list_names(names: Sequence[str], most: int) -> str:

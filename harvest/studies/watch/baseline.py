@@ -189,8 +189,14 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
             )
         _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
-    systems = {system: _system(system, runs, each, every, settings) for system in first.systems}
-    _refuse_unwatched(systems, gated)
+    systems = {name: _system(name, runs, each, every, settings) for name in first.systems}
+    for name, system in systems.items():
+        for figure in gated:
+            if figure.name not in system.figures:
+                raise InputError(
+                    f"{figure.name} of {name} has no value in some of these runs, so it could never raise an alarm",
+                    advice="name another measure with --measure, or bless runs of more trials",
+                )
     return BaselineFile(
         format="harvest-baseline/1",
         audit=str(recorded_audit(runs[0]).get("name", "")),
@@ -203,17 +209,6 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         scoring=settings.as_json(),
         systems=systems,
     )
-
-
-def _refuse_unwatched(systems: Mapping[str, SystemBaseline], gated: Sequence[Figure]) -> None:
-    """Refuse a gated figure without a value in the baseline, which could never raise an alarm."""
-    for name, system in systems.items():
-        for figure in gated:
-            if figure.name not in system.figures:
-                raise InputError(
-                    f"{figure.name} of {name} has no value in some of these runs, so it could never raise an alarm",
-                    advice="name another measure with --measure, or bless runs of more trials",
-                )
 
 
 def _refuse_losses(run: Run, material: Material) -> None:

@@ -1,7 +1,7 @@
 """Topics and turns that changed between a baseline and an audit, by the paths of conversations."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from harvest.studies.trees.merge_keys import merging_named
@@ -50,13 +50,10 @@ class ChangedTurn:
     p: float
 
 
-def _first(way: Sequence[tuple[str, str]]) -> str:
-    return next((key for speaker, key in way if speaker == "system"), "")
-
-
 def _useful(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
     """Count trials whose first answer was useful, and all trials."""
-    return sum(n for way, n in taken.items() if _first(way) == USEFUL), sum(taken.values())
+    first = {way: next((key for speaker, key in way if speaker == "system"), "") for way in taken}
+    return sum(n for way, n in taken.items() if first[way] == USEFUL), sum(taken.values())
 
 
 def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:

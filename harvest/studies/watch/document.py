@@ -11,7 +11,7 @@ from rich.text import Text
 from harvest.studies.runs.sources import sources
 from harvest.studies.watch.figures import watch_tables
 from harvest.studies.watch.harness import Harness
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.tables.long_rows import LongRow, unit_of
 from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harvest.studies.watch.watch import Watched, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedSystem
 from harvest.studies.watch.words import (
     over_words,
     signed_value,

@@ -382,6 +382,15 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
         return change_points(values, generator(seed, "change points", system, figure))
 
     moved = found([one.value for one in seen])
+
+    def reduced(point: ChangePoint) -> list[float]:
+        """The values that make the change smallest, within what was cut short."""
+        rises, values = point.after > point.before, []
+        for place, one in enumerate(seen):
+            down, up = one.cut or (0.0, 0.0)
+            values.append(one.value + up if (place < point.at) == rises else one.value - down)
+        return values
+
     if any(one.cut for one in seen):
         ends = (0, *(one.at for one in moved), len(seen))
         moved = tuple(
@@ -389,17 +398,7 @@ def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dic
             for one, start, end in zip(moved, ends, ends[2:], strict=False)
             if any(
                 start < other.at < end and (other.after > other.before) == (one.after > one.before)
-                for other in found(_against(seen, one))
+                for other in found(reduced(one))
             )
         )
     return {places[one.at]: one for one in moved}
-
-
-def _against(seen: Sequence[LookFigure], moved: ChangePoint) -> list[float]:
-    """The values that make a change smallest, within what was cut short."""
-    rises = moved.after > moved.before
-    values = []
-    for place, one in enumerate(seen):
-        down, up = one.cut or (0.0, 0.0)
-        values.append(one.value + up if (place < moved.at) == rises else one.value - down)
-    return values

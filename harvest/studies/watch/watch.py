@@ -20,24 +20,22 @@ from harvest.studies.scores.trial_figures import Figure, cut_reaches, figure_val
 from harvest.studies.validity.concentrations import changed_losses, loss_table
 from harvest.studies.validity.user_card import changed_users
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, identities, models_of, refuse_other_audit, ways
-from harvest.studies.watch.changes import ChangedTopic, ChangedTurn, changed_topics, changed_turns
+from harvest.studies.watch.changes import changed_topics, changed_turns
 from harvest.studies.watch.history import (
-    MATTERS,
     Look,
-    LookFigure,
     LookSystem,
     WatchRules,
     looks_before,
     own_look,
     state_after,
 )
+from harvest.studies.watch.watched import Over, Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import moment
 from recordings.log.run_folder import Run
-from scoring.inference.drift import SAME_BUDGET, Baseline, Difference, difference
+from scoring.inference.drift import SAME_BUDGET, Baseline, difference
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling, trials_to_settle
-from scoring.inference.watch_state import WatchState
-from scoring.inference.watched_audit import Judged, JudgingRules, Verdict, Word, judge, word_of
+from scoring.inference.watched_audit import JudgingRules, Verdict, judge
 from scoring.notation import parse_all
 from scoring.settings import Settings
 from scoring.statistics.exchange import false_discovery
@@ -52,179 +50,6 @@ MOST_BLESSED = 0.05
 
 # Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves.
 SHADOW = FEWEST_RUNS
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """The topics behind a figure, if some have no value on both sides.
-
-    topics: topics compared. now: topics with a value in this audit, over which `value` and `n` are computed. blessed:
-    topics of the baseline, over which `before` is computed.
-    """
-
-    topics: int
-    now: int
-    value: float
-    n: int
-    blessed: int
-    before: float
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedFigure:
-    """A figure of an audit beside its baseline.
-
-    value, before: now and in the baseline, over these topics. n: trials now. levels: evidence for a drop and for a
-    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. verdict:
-    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees. alarm: one was
-    raised and is not confirmed. settles: how many more trials would settle an undecided figure. q: for a figure that
-    is only shown, the false discovery rate at which its difference counts as found; otherwise NaN. evidence: of this
-    audit.
-
-    judged: for a gated figure, the audit and the state of the watch before and after it. over: None if the same
-    topics have a value now and in the baseline. cut: how far below and above the value could be, given the
-    conversations that failing users cut short.
-    """
-
-    name: str
-    gated: bool
-    value: float
-    before: float
-    n: int
-    difference: Difference
-    levels: tuple[float, float]
-    verdict: Verdict
-    alarm: bool
-    settles: Settling
-    q: float
-    evidence: Floats | None
-    judged: Judged | None = None
-    matters: float = MATTERS
-    over: Over | None = None
-    cut: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def word(self) -> Word:
-        """The verdict in one word."""
-        before = WatchState() if self.judged is None else self.judged.before
-        return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
-
-    @property
-    def state(self) -> WatchState:
-        """The state of the watch after this audit."""
-        return WatchState() if self.judged is None else self.judged.state
-
-    def noted(self) -> LookFigure:
-        """Return the figure's part of a line in the history."""
-        kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
-        found, known = self.difference, self.difference.interval.printed
-        return LookFigure(
-            value=self.value,
-            n=self.n,
-            low=found.low if known else None,
-            high=found.high if known else None,
-            evidence=kept,
-            verdict=self.verdict,
-            alarm=self.alarm,
-            word=self.word,
-            these=None if known or math.isnan(found.these_low) else (found.these_low, found.these_high),
-            difference=found.value,
-            own=found.own,
-            confirms=None if self.judged is None else self.judged.seen.confirms,
-            waits=self.state.waits,
-            left=found.left,
-            spent=found.spent,
-            cut=self.cut if any(self.cut) else None,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedSystem:
-    """A system of an audit beside its baseline.
-
-    incomparable: why it cannot be compared; else "". planned, valid: trials now. lost: baseline topics that were
-    asked and have no valid trial. unasked: baseline topics that were not asked. coverage: True if the share of valid
-    trials fell significantly (p ≤ .01). continued: sessions continue from topic to topic, so trials are dependent.
-    models: names of the models that answered, before and now; () if the system gave none.
-    """
-
-    name: str
-    incomparable: str
-    planned: int
-    valid: int
-    lost: tuple[str, ...]
-    unasked: tuple[str, ...]
-    coverage: bool
-    figures: tuple[WatchedFigure, ...] = ()
-    topics: tuple[ChangedTopic, ...] = ()
-    turns: tuple[ChangedTurn, ...] = ()
-    continued: bool = False
-    models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-
-    @property
-    def measured(self) -> bool:
-        """True if the system could be measured."""
-        return bool(self.valid) and not self.incomparable
-
-    @property
-    def missing(self) -> bool:
-        """True if a baseline topic without a valid trial leaves something undecided."""
-        return bool(self.lost or self.unasked)
-
-    @property
-    def told(self) -> bool:
-        """True if every topic and gated figure was decided."""
-        return (
-            self.measured
-            and not self.missing
-            and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
-        )
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict over the gated figures."""
-        found = {one.verdict for one in self.figures if one.gated}
-        if "changed" in found:
-            return "changed"
-        return "same" if found == {"same"} and not self.missing and not self.incomparable else "cannot tell"
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """An audit compared with its baseline. shadow: alarms do not count yet. look: number of this audit since the
-    baseline. noted: its line in the history.
-    """
-
-    baseline: BaselineFile
-    shadow: bool
-    look: int
-    rules: WatchRules
-    level: float
-    systems: tuple[WatchedSystem, ...]
-    noted: Look
-
-    @property
-    def matters(self) -> float:
-        """The smallest difference that matters."""
-        return self.rules.matters
-
-    @property
-    def measured(self) -> bool:
-        """True if every system could be measured; one that could not is not called the same."""
-        return bool(self.systems) and all(one.measured for one in self.systems)
-
-    @property
-    def verdict(self) -> Verdict:
-        found = {one.verdict for one in self.systems}
-        return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
-
-    def code(self, *, strict: bool) -> int:
-        """Return the exit code: 1 if something changed and alarms count; 3 if a system could not be measured or, with
-        strict, something is undecided; otherwise 0.
-        """
-        if self.verdict == "changed" and not self.shadow:
-            return 1
-        return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
 
 
 def watch(
@@ -318,7 +143,10 @@ class _Audit:
             if known is not None and cells:
                 one = self._figure(name, figure, known.of(list(cells)), list(cells.values()), gated=gated)
                 if len(cells) < max(len(every), len(known.topics)):
-                    one = replace(one, over=_over(cells, every, known.of(list(known.topics))))
+                    blessed = known.of(list(known.topics))
+                    value = float(np.mean([np.mean(trials) for trials in every.values()]))
+                    counts = (len(cells), len(every), value, sum(map(len, every.values())))
+                    one = replace(one, over=Over(*counts, len(blessed.means), blessed.mean))
                 one = _widened(one, cut.get(figure.name, (0.0, 0.0)), self.rules.matters)
                 watched.append(one)
         watched = _with_discoveries(watched)
@@ -424,11 +252,6 @@ class _Audit:
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
         return SAME_BUDGET if before is None else before.left_for(n)
-
-
-def _over(cells: Mapping[str, Sequence[float]], every: Mapping[str, Sequence[float]], blessed: Baseline) -> Over:
-    value = float(np.mean([np.mean(one) for one in every.values()]))
-    return Over(len(cells), len(every), value, sum(map(len, every.values())), len(blessed.means), blessed.mean)
 
 
 def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from recordings.files.times import stamp
 from scoring.inference.run_effects import FEWEST_RUNS
 from scoring.inference.settling import Settling

@@ -17,7 +17,7 @@ from harvest.studies.scores.bounds import Verdict as BoundVerdict
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline
 from harvest.studies.watch.harness import Harness
 from harvest.studies.watch.history import Look, WatchRules
-from harvest.studies.watch.watch import Watched, WatchedFigure, WatchedSystem
+from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling
 from scoring.inference.watched_audit import Verdict

@@ -16,7 +16,8 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.watch.baseline import read_baseline
 from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
-from harvest.studies.watch.watch import Watched, WatchedSystem, watch
+from harvest.studies.watch.watch import watch
+from harvest.studies.watch.watched import Watched, WatchedSystem
 from recordings.log.run_folder import read
 from scoring.inference.drift import Difference
 from scoring.inference.settling import Settling

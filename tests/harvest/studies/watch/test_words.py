@@ -12,7 +12,8 @@ from harvest.studies.scores.gathered import score_runs
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.document import watch_rows
 from harvest.studies.watch.figures import watch_tables
-from harvest.studies.watch.watch import Watched, WatchedFigure, watch
+from harvest.studies.watch.watch import watch
+from harvest.studies.watch.watched import Watched, WatchedFigure
 from harvest.studies.watch.words import figure_sentence, over_words
 from recordings.log.run_folder import read
 from scoring.inference.drift import Difference

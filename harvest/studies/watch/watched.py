@@ -1,0 +1,195 @@
+"""The result of comparing an audit with its baseline: verdicts of figures, of systems, and of the audit."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harvest.studies.watch.baseline import BaselineFile
+from harvest.studies.watch.changes import ChangedTopic, ChangedTurn
+from harvest.studies.watch.history import (
+    MATTERS,
+    Look,
+    LookFigure,
+    WatchRules,
+)
+from scoring.inference.drift import Difference
+from scoring.inference.settling import Settling
+from scoring.inference.watch_state import WatchState
+from scoring.inference.watched_audit import Judged, Verdict, Word, word_of
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The topics behind a figure, if some have no value on both sides.
+
+    topics: topics compared. now: topics with a value in this audit, over which `value` and `n` are computed. blessed:
+    topics of the baseline, over which `before` is computed.
+    """
+
+    topics: int
+    now: int
+    value: float
+    n: int
+    blessed: int
+    before: float
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFigure:
+    """A figure of an audit beside its baseline.
+
+    value, before: now and in the baseline, over these topics. n: trials now. levels: evidence for a drop and for a
+    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. verdict:
+    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees. alarm: one was
+    raised and is not confirmed. settles: how many more trials would settle an undecided figure. q: for a figure that
+    is only shown, the false discovery rate at which its difference counts as found; otherwise NaN. evidence: of this
+    audit.
+
+    judged: for a gated figure, the audit and the state of the watch before and after it. over: None if the same
+    topics have a value now and in the baseline. cut: how far below and above the value could be, given the
+    conversations that failing users cut short.
+    """
+
+    name: str
+    gated: bool
+    value: float
+    before: float
+    n: int
+    difference: Difference
+    levels: tuple[float, float]
+    verdict: Verdict
+    alarm: bool
+    settles: Settling
+    q: float
+    evidence: Floats | None
+    judged: Judged | None = None
+    matters: float = MATTERS
+    over: Over | None = None
+    cut: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def word(self) -> Word:
+        """The verdict in one word."""
+        before = WatchState() if self.judged is None else self.judged.before
+        return word_of(self.verdict, before, self.state, self.difference, self.matters, alarm=self.alarm)
+
+    @property
+    def state(self) -> WatchState:
+        """The state of the watch after this audit."""
+        return WatchState() if self.judged is None else self.judged.state
+
+    def noted(self) -> LookFigure:
+        """Return the figure's part of a line in the history."""
+        kept = None if self.evidence is None else (tuple(self.evidence[0].tolist()), tuple(self.evidence[1].tolist()))
+        found, known = self.difference, self.difference.interval.printed
+        return LookFigure(
+            value=self.value,
+            n=self.n,
+            low=found.low if known else None,
+            high=found.high if known else None,
+            evidence=kept,
+            verdict=self.verdict,
+            alarm=self.alarm,
+            word=self.word,
+            these=None if known or math.isnan(found.these_low) else (found.these_low, found.these_high),
+            difference=found.value,
+            own=found.own,
+            confirms=None if self.judged is None else self.judged.seen.confirms,
+            waits=self.state.waits,
+            left=found.left,
+            spent=found.spent,
+            cut=self.cut if any(self.cut) else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSystem:
+    """A system of an audit beside its baseline.
+
+    incomparable: why it cannot be compared; else "". planned, valid: trials now. lost: baseline topics that were
+    asked and have no valid trial. unasked: baseline topics that were not asked. coverage: True if the share of valid
+    trials fell significantly (p ≤ .01). continued: sessions continue from topic to topic, so trials are dependent.
+    models: names of the models that answered, before and now; () if the system gave none.
+    """
+
+    name: str
+    incomparable: str
+    planned: int
+    valid: int
+    lost: tuple[str, ...]
+    unasked: tuple[str, ...]
+    coverage: bool
+    figures: tuple[WatchedFigure, ...] = ()
+    topics: tuple[ChangedTopic, ...] = ()
+    turns: tuple[ChangedTurn, ...] = ()
+    continued: bool = False
+    models: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def measured(self) -> bool:
+        """True if the system could be measured."""
+        return bool(self.valid) and not self.incomparable
+
+    @property
+    def missing(self) -> bool:
+        """True if a baseline topic without a valid trial leaves something undecided."""
+        return bool(self.lost or self.unasked)
+
+    @property
+    def told(self) -> bool:
+        """True if every topic and gated figure was decided."""
+        return (
+            self.measured
+            and not self.missing
+            and all(one.verdict != "cannot tell" for one in self.figures if one.gated)
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict over the gated figures."""
+        found = {one.verdict for one in self.figures if one.gated}
+        if "changed" in found:
+            return "changed"
+        return "same" if found == {"same"} and not self.missing and not self.incomparable else "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """An audit compared with its baseline. shadow: alarms do not count yet. look: number of this audit since the
+    baseline. noted: its line in the history.
+    """
+
+    baseline: BaselineFile
+    shadow: bool
+    look: int
+    rules: WatchRules
+    level: float
+    systems: tuple[WatchedSystem, ...]
+    noted: Look
+
+    @property
+    def matters(self) -> float:
+        """The smallest difference that matters."""
+        return self.rules.matters
+
+    @property
+    def measured(self) -> bool:
+        """True if every system could be measured; one that could not is not called the same."""
+        return bool(self.systems) and all(one.measured for one in self.systems)
+
+    @property
+    def verdict(self) -> Verdict:
+        found = {one.verdict for one in self.systems}
+        return "changed" if "changed" in found else "same" if found == {"same"} else "cannot tell"
+
+    def code(self, *, strict: bool) -> int:
+        """Return the exit code: 1 if something changed and alarms count; 3 if a system could not be measured or, with
+        strict, something is undecided; otherwise 0.
+        """
+        if self.verdict == "changed" and not self.shadow:
+            return 1
+        return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0
