@@ -193,14 +193,14 @@ def command(
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     if triage:
-        _triage(recorded)
+        _print_triage(recorded)
         return 0
     if model is not None:
-        return _extract(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)
+        return _extract_nuggets(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)
     if sheet is not None:
-        _export(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "", adjudicate)
+        _export_sheet(run, recorded, criteria, sheet, names, sample, seed or 0, force, nuggets or "", adjudicate)
     elif filled is not None:
-        _import(run, recorded, criteria, filled, author, version, nuggets or "", adjudicate)
+        _import_sheet(run, recorded, criteria, filled, author, version, nuggets or "", adjudicate)
     elif serve:
         serve_page(
             run,
@@ -218,11 +218,11 @@ def command(
             adjudicate=adjudicate,
         )
     else:
-        _annotate(run, recorded, criteria)
+        _score_by_rules(run, recorded, criteria)
     return 0
 
 
-def _extract(
+def _extract_nuggets(
     run: Path,
     recorded: Run,
     file: Path,
@@ -261,7 +261,7 @@ def _extract(
     return 0 if done.whole else 3
 
 
-def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
+def _score_by_rules(run: Path, recorded: Run, schema: Schema) -> None:
     assessed = assess_run(run, recorded, schema, kept=False)
     now = stamp(utc_now())
     layers = rule_layers(assessed, schema, sight_of(run, recorded), now)
@@ -276,7 +276,7 @@ def _annotate(run: Path, recorded: Run, schema: Schema) -> None:
         tell(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored")
 
 
-def _triage(recorded: Run) -> None:
+def _print_triage(recorded: Run) -> None:
     found = 0
     for place in look_first(recorded.finished):
         click.echo(str(place))
@@ -297,7 +297,7 @@ def _count_judgments(layer: Layer) -> str:
     return f"{pluralize(len(layer.judgments), 'score')}{f' for {criteria}' if criteria else ''}"
 
 
-def _export(
+def _export_sheet(
     run: Path,
     recorded: Run,
     schema: Schema,
@@ -333,7 +333,7 @@ def _export(
     tell(f"{told}: fill in 'value' ({kinds}, n/a, or unsure), then --import it")
 
 
-def _import(
+def _import_sheet(
     run: Path,
     recorded: Run,
     schema: Schema,

@@ -40,7 +40,7 @@ def show_beside(
     every = pair_conversations(*sides)
     chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
     if not chosen:
-        raise _nothing(every, sides, topic, trial)
+        raise _no_pair_error(every, sides, topic, trial)
     shown = [one for one in chosen if one.flipped] if flipped else chosen
     whole = as_text or topic is not None or len(chosen) == 1
     for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
@@ -79,7 +79,7 @@ def show_beside(
             click.echo(sentence)
 
 
-def _nothing(
+def _no_pair_error(
     every: Sequence[ConversationPair], sides: tuple[Side, Side], topic: str | None, trial: int | None
 ) -> InputError:
     names = " and ".join(side.name for side in sides)

@@ -33,7 +33,7 @@ def write_blind_pairs(
     """Write a sheet of blind pairs, and its key beside it. most: pairs of every two systems."""
     sheet_ending(sheet)
     _refuse_existing(sheet, key_file(sheet))
-    _write(sheet, _draw(runs, systems, topics, most, seed), seed)
+    _write_sheet(sheet, _draw_pairs(runs, systems, topics, most, seed), seed)
 
 
 def serve_blind_pairs(
@@ -75,9 +75,9 @@ def _drawn_once(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> _Drawn:
     sheet_ending(sheet)
-    drawn, kept = _draw(runs, systems, topics, most, seed), key_file(sheet)
+    drawn, kept = _draw_pairs(runs, systems, topics, most, seed), key_file(sheet)
     if kept.exists():
-        if read_key(kept).pairs != _key(sheet, drawn, seed).pairs:
+        if read_key(kept).pairs != _key_document(sheet, drawn, seed).pairs:
             raise InputError(
                 "these pairs were drawn in another way",
                 place=Place(str(kept)),
@@ -85,7 +85,7 @@ def _drawn_once(
             )
     else:
         _refuse_existing(sheet)
-        _write(sheet, drawn, seed)
+        _write_sheet(sheet, drawn, seed)
     return drawn
 
 
@@ -109,7 +109,9 @@ class _Drawn:
         return [BlindPair(i, one.topic, one.left[1], one.right[1]) for i, one in enumerate(self.pairs, 1)]
 
 
-def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most: int | None, seed: int) -> _Drawn:
+def _draw_pairs(
+    runs: Sequence[Path], systems: str | None, topics: Sequence[str], most: int | None, seed: int
+) -> _Drawn:
     recorded = [read(run) for run in runs]
     refuse_twice(recorded)
     for sentence in dict.fromkeys(sentence for one in recorded for sentence in one.damage):
@@ -130,15 +132,15 @@ def _draw(runs: Sequence[Path], systems: str | None, topics: Sequence[str], most
     return _Drawn(recorded, sides, draw_pairs(sides, topics=topics, most=most, seed=seed))
 
 
-def _key(sheet: Path, drawn: _Drawn, seed: int) -> PairKey:
+def _key_document(sheet: Path, drawn: _Drawn, seed: int) -> PairKey:
     texts = [text_hash(transcript(one.left), transcript(one.right)) for one in drawn.blind]
     return pair_key(sheet.name, drawn.sides, drawn.pairs, texts, seed)
 
 
-def _write(sheet: Path, drawn: _Drawn, seed: int) -> None:
+def _write_sheet(sheet: Path, drawn: _Drawn, seed: int) -> None:
     kept, blind, sides = key_file(sheet), drawn.blind, drawn.sides
     shown = [(transcript(one.left), transcript(one.right)) for one in blind]
-    key = _key(sheet, drawn, seed)
+    key = _key_document(sheet, drawn, seed)
     write_export(kept, key.text().encode())
     count = write_pairs(blind, sheet)
     telling = {side.system for side in sides if len(side.system) > _SHORT}

@@ -98,7 +98,7 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
 
 def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
     """Yield the lines, in the order of the paths."""
-    for head, turns, places in _read(paths):
+    for head, turns, places in _read_turns(paths):
         numbers = list(places)
         rows = chosen.predict(turns, [places[number] for number in numbers])
         for number, row in zip(numbers, rows, strict=True):
@@ -106,18 +106,18 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
             line["probabilities"][2] = round(1 - sum(line["probabilities"][:2]), 9)
             line["label"] = LABELS[int(labels_of(row))]
             if why:
-                line["why"] = _why(chosen.explain(turns, places[number]))
+                line["why"] = _explanation(chosen.explain(turns, places[number]))
             yield json.dumps(line, ensure_ascii=False)
 
 
-def _why(found: Detection) -> dict[str, Any]:
+def _explanation(found: Detection) -> dict[str, Any]:
     strongest = found.contributions[:_SHOWN]
     added = {one.name: round(one.added, 4) for one in strongest}
     rest = sum(one.added for one in found.contributions[_SHOWN:])
     return {"base": round(found.base, 4), "added": added, "others": round(rest, 4)}
 
 
-def _read(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
+def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
     """Yield, for each conversation, the start of its lines, its turns, and the place of each system turn by number."""
     for path in paths:
         if is_run(path):

@@ -53,13 +53,13 @@ def command(
     """
     resolved = load_audit(audit, keys_in_clear=keys_in_clear)
     topic = resolved.topics[topic_id]
-    system = _system(resolved, system_name)
+    system = _chosen_system(resolved, system_name)
     folder = (out or Path("runs") / f"{resolved.name}-chat").absolute()
     outcome = _play_chat(resolved, system, topic, folder, trial)
     return 0 if outcome is not None and outcome.valid else 3
 
 
-def _system(audit: Audit, name: str | None) -> System:
+def _chosen_system(audit: Audit, name: str | None) -> System:
     names = ", ".join(system.name for system in audit.systems)
     if name is None and len(audit.systems) > 1:
         raise InputError(
@@ -92,7 +92,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
             recorded = read(folder)  # again, now that nobody else writes
             for sentence in recorded.damage:
                 tell(f"note: {sentence}")
-            work = _work(recorded, system, topic, trial)
+            work = _next_trial(recorded, system, topic, trial)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
             once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
             with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before anybody is asked to type
@@ -126,7 +126,7 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
     return outcome
 
 
-def _work(recorded: Run, system: System, topic: Topic, trial: int | None) -> Work:
+def _next_trial(recorded: Run, system: System, topic: Topic, trial: int | None) -> Work:
     """Return the trial to play. Raises InputError if it is already recorded."""
     of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
     if trial is None:

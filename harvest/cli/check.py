@@ -146,13 +146,13 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     if as_json:
         click.echo(json.dumps(document, indent=2))
         return
-    _say(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
+    _echo(f"{resolved.name}: {resolved.protocol.name} over {resolved.topics.name}, nothing was sent")
     if document["plug_ins"]:
-        _say(f"  of installed packages it uses {printable('; '.join(document['plug_ins']), line=True)}")
+        _echo(f"  of installed packages it uses {printable('; '.join(document['plug_ins']), line=True)}")
     groups = f", groups of users: {len(resolved.groups)}" if resolved.groups else ""
     groups += f", arms: {len(resolved.arms)}" if resolved.arms else ""
     groups += f", users drawn from: {len(resolved.population)}" if resolved.population else ""
-    _say(
+    _echo(
         f"  topics: {len(resolved.topics.topics)}, trials of each: {resolved.trials_in_words}, "
         f"systems: {len(resolved.systems)}{groups}"
     )
@@ -166,56 +166,56 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         how = f", {first['session']} sessions, {first['concurrency']} at a time{pace}, {trials} to play"
         told = f"  {name}: {first['driver']}{f' ({address})' if address else ''}{how}"
         if not address or len(told) <= prose_width():
-            _say(told)
+            _echo(told)
         else:
-            _say(f"  {name}: {first['driver']}{how}")
+            _echo(f"  {name}: {first['driver']}{how}")
             click.echo(f"    {address}")  # whole, to be copied
         if resolved.groups and resolved.arms:
             pairs = (f"{system['group']} in {system['arm']}: {system['trials']}" for system in own)
-            _say("    of " + ", ".join(pairs))
+            _echo("    of " + ", ".join(pairs))
         elif resolved.groups:
-            _say("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
+            _echo("    of " + ", ".join(f"{system['group']}: {system['trials']}" for system in own))
         elif resolved.arms:
-            _say("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
+            _echo("    in " + ", ".join(f"{system['arm']}: {system['trials']}" for system in own))
     for name, member in document["population"].items():
         drawn = pluralize(member["trials"], "trial")
-        _say(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
+        _echo(f"  user {name}: {member['share']:.1%} of the population, drawn for {drawn} of each system")
     if resolved.groups:
         none = "none: without one, group differences cannot be compared with the system's own variation"
         said = ", ".join(f"{one} and {other} say the same" for one, other in document["null_pairs"])
-        _say(f"  null pairs: {said or none}")
-    _say(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
-    _say(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
+        _echo(f"  null pairs: {said or none}")
+    _echo(f"  trials: {plan.planned} planned, {plan.recorded} recorded, {plan.to_play} to play")
+    _echo(f"  user turns: {plan.most_turns} at most; requests: {plan.most_requests} at most, including retries")
     for name, most in document["endpoint_requests_at_most"].items():
-        _say(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
+        _echo(f"  requests to the endpoint {name!r}: {most} at most, including refused samples and retries")
     for one in asked_for_harm(resolved.protocols):
-        _say(f"  asks for harm, as the audit declares: {one.user} climbs the ladder {one.ladder}, {one.rungs} rungs")
+        _echo(f"  asks for harm, as the audit declares: {one.user} climbs the ladder {one.ladder}, {one.rungs} rungs")
     if document["new_sessions"]:
         back = pluralize(document["new_sessions"], "time")
-        _say(f"  in each conversation a user comes back in a new session {back} at most, as the same person")
+        _echo(f"  in each conversation a user comes back in a new session {back} at most, as the same person")
     for name, hazard in document["unasked_hazards"].items():
-        _say(
+        _echo(
             f"  note: the user {name!r} leaves by a hazard that its file does not ask for: after turn t, with a share "
             f"c of its need met, logit {hazard['constant']:g} + {hazard['turn']:g}·t + {hazard['coverage']:g}·c "
             f"({ORIGIN}). To say how it leaves, give it stop: a model, or null"
         )
     for told in _openings(resolved):
-        _say(f"  {told}")
+        _echo(f"  {told}")
     if document["unseen_characters"]:
         each = (
             f"{name} in {', '.join(where[:_NAMED])}"
             + (f" and {len(where) - _NAMED} more" if len(where) > _NAMED else "")
             for name, where in document["unseen_characters"].items()
         )
-        _say(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(each)}")
+        _echo(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(each)}")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
-    _say(f"  gold: {gold}")
+    _echo(f"  gold: {gold}")
     if document["nearly_same"]:  # to find them takes a while where there are many topics
-        _say(f"  note: {nearly_same_note(resolved.topics.topics)}")
+        _echo(f"  note: {nearly_same_note(resolved.topics.topics)}")
 
 
-def _say(text: str) -> None:
+def _echo(text: str) -> None:
     click.echo(wrap_lines(text, prose_width(), hang=4))
 
 

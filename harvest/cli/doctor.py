@@ -52,9 +52,9 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 def command(audit: str | None, as_json: bool) -> int:
     """Check this machine and report what is missing."""
-    findings = [*_installation(), *_shipped(), _disk(), _browser()]
+    findings = [*_check_installation(), *_check_shipped_files(), _check_disk(), _check_browser()]
     if audit:
-        findings.append(_audit(audit))
+        findings.append(_check_audit(audit))
     faults = [finding for finding in findings if finding.state == "fault"]
     if as_json:
         click.echo(json.dumps({"format": "harvest-doctor/1", "findings": [asdict(f) for f in findings]}, indent=2))
@@ -66,7 +66,7 @@ def command(audit: str | None, as_json: bool) -> int:
     return 2 if faults else 0
 
 
-def _installation() -> Iterator[Finding]:
+def _check_installation() -> Iterator[Finding]:
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     yield Finding("Python", "ok" if sys.version_info >= (3, 11) else "fault", detail)
     for name in (DISTRIBUTION, *LIBRARIES):
@@ -80,7 +80,7 @@ def _installation() -> Iterator[Finding]:
         yield Finding("package names", "ok", "no other distribution uses one of our package names")
 
 
-def _shipped() -> Iterator[Finding]:
+def _check_shipped_files() -> Iterator[Finding]:
     from harvest.audits.audit import load_audit, shipped_audits
     from protocols.library import shipped_protocols
     from simulators.registry import SIMULATORS, plug_ins, simulator
@@ -100,7 +100,7 @@ def _shipped() -> Iterator[Finding]:
         yield Finding("simulators", "fault", str(fault))
 
 
-def _disk() -> Finding:
+def _check_disk() -> Finding:
     """Time an fsync in the folder of runs, which every recorded turn waits for."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
@@ -116,7 +116,7 @@ def _disk() -> Finding:
     return Finding("disk", state, f"storing a turn safely takes {1000 * spent:.1f} ms here")
 
 
-def _browser() -> Finding:
+def _check_browser() -> Finding:
     """Start the browser of the browser driver once, without a window. A missing browser is no fault, because other
     drivers need none.
     """
@@ -149,7 +149,7 @@ def _browser() -> Finding:
         return Finding("browser", "note", f"{found.path} ({found.how}) does not start: {why}")
 
 
-def _audit(name: str) -> Finding:
+def _check_audit(name: str) -> Finding:
     from harvest.audits.audit import load_audit
     from topics.errors import InputError
 

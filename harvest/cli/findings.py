@@ -58,7 +58,9 @@ def command(
     rows = probe_rows(found, level=level)
     measures = _requested_measures(wanted, rows)
     made_of = {part for name in measures for part in _MADE_OF.get(name, (name,))}
-    rows = tuple(row for row in rows if system in (None, row.system) and (not measures or _of(row) in measures))
+    rows = tuple(
+        row for row in rows if system in (None, row.system) and (not measures or _base_measure(row) in measures)
+    )
     study = findings_form(found, rows, recorded, level=level, wanted=measures)
     if turns:
         noted = [
@@ -80,14 +82,14 @@ def command(
 def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
     """Return the names of the requested measures. Raises InputError for one without findings."""
     measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
-    known = dict.fromkeys(_of(row) for row in rows)
+    known = dict.fromkeys(_base_measure(row) for row in rows)
     for name in measures:
         if name not in known:
             raise InputError(f"these runs have no findings for {name!r}", allowed=", ".join(known) or "none")
     return measures
 
 
-def _of(row: ScoreRow) -> str:
+def _base_measure(row: ScoreRow) -> str:
     """The measure of a row, which may count the measure's undecided answers."""
     undecided = row.measure.startswith("undecided(")
     return row.measure.removeprefix("undecided(").removesuffix(")") if undecided else row.measure

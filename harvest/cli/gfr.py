@@ -48,7 +48,7 @@ class _SpreadCommand(click.Command):
         return super().parse_args(context, spread)
 
 
-def _gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
+def _as_gains(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[int, float]:
     """Read `L1=1,L2=3` as a mapping, also from several options."""
     found: dict[int, float] = {}
     for part in ",".join(value).split(",") if value else ():
@@ -66,7 +66,7 @@ def _gains(context: click.Context, parameter: click.Parameter, value: tuple[str,
 @click.option("--membership", multiple=True, metavar="F…", help="Group memberships (gmemb): topic document p1..pC.")
 @click.option("--gold", multiple=True, metavar="F…", help="Gold distributions (golddistr): one probability per line.")
 @click.option("--run", "runs", required=True, multiple=True, metavar="F…", help="Ranked lists in TREC format.")
-@click.option("--gains", multiple=True, callback=_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
+@click.option("--gains", multiple=True, callback=_as_gains, metavar="L1=1,L2=3", help="Gain of each grade [L1=1,L2=3].")
 @click.option("--cutoff", type=WholeNumberRange(1), metavar="N", help="How many documents of a list count [all].")
 @click.option("--ordinal", multiple=True, metavar="SET…", help="Sets whose groups are ordered.")
 @click.option("--nominal", multiple=True, metavar="SET…", help="Sets whose groups are not ordered.")
@@ -133,7 +133,7 @@ def command(
         title = f"topic {printable(topic, line=True)}" if topic is not None else "mean over topics"
         for start in range(0, len(systems), a_table):
             console.print(Text(title, style="bold"))
-            console.print(_table(here, systems[start : start + a_table]))
+            console.print(_score_table(here, systems[start : start + a_table]))
         console.print(f"[dim]n: {counted}[/]")
     for line in interval_notes([row for row in rows if row.topic is None]):
         console.print(line)
@@ -143,7 +143,7 @@ def command(
         console.print(f"note: {escape(printable(note, line=True))}")
 
 
-def _table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
+def _score_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", min_width=_NAME_WIDTH - 6, overflow="fold")
     for system in systems:

@@ -31,7 +31,7 @@ from topics.topic import TopicSet
 _LISTED = 10
 
 
-def _help() -> str:
+def _format_help() -> str:
     """Describe the formats. Those of other packages are only named: their code must not run for every `--help`."""
     others = [name for name in formats() if name not in IMPORTERS]
     return "\n\n".join(
@@ -44,7 +44,7 @@ def _help() -> str:
     )
 
 
-@click.command(help=_help())
+@click.command(help=_format_help())
 @click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=GivenPath())
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
@@ -99,7 +99,9 @@ def command(
         strict,
     )
     found = chosen.read(request)
-    table = None if gold is None else _gold(gold, found.topics)  # now, so that a run is written whole or not at all
+    table = (
+        None if gold is None else _read_gold(gold, found.topics)
+    )  # now, so that a run is written whole or not at all
     names = odd_names(one.key.system for one in (*request.recorded, *found.conversations))
     for warning in (*found.warnings, *names, *_grades_without_gain(found.gold), *_grades_without_gain(table or ())):
         tell(printable(f"warning: {warning}", line=True))
@@ -131,7 +133,7 @@ def command(
     return 3 if found.left_out else 0
 
 
-def _gold(name: str, topics: TopicSet) -> GoldTable:
+def _read_gold(name: str, topics: TopicSet) -> GoldTable:
     try:
         return load_gold(name, topics)
     except InputError as fault:

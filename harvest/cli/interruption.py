@@ -36,10 +36,10 @@ class Interrupted(HarvestError):
 
 def interruptible() -> None:
     """Make the first signal raise KeyboardInterrupt; later ones reach a command that is ending."""
-    restore = _terminal()
+    restore = _terminal_restorer()
 
     def came(_: int, __: FrameType | None) -> None:
-        _end(restore)
+        _ignore_signals(restore)
         raise KeyboardInterrupt
 
     for number in _heard():
@@ -74,7 +74,7 @@ class _Stop:
     def __init__(self) -> None:
         self.asked = False
         self._cancel: Callable[[], object] = lambda: None
-        self._restore = _terminal()
+        self._restore = _terminal_restorer()
 
     @contextmanager
     def heard(self) -> Iterator[None]:
@@ -99,11 +99,11 @@ class _Stop:
 
     def _came(self, _: int, __: FrameType | None) -> None:
         self.asked = True
-        _end(self._restore)
+        _ignore_signals(self._restore)
         self._cancel()
 
 
-def _end(restore: Callable[[], None]) -> None:
+def _ignore_signals(restore: Callable[[], None]) -> None:
     """Ignore further signals, which would change the exit code."""
 
     def came(number: int, _: FrameType | None) -> None:
@@ -113,20 +113,20 @@ def _end(restore: Callable[[], None]) -> None:
 
     for number in _heard():
         signal.signal(number, came)
-    atexit.register(_ignore)
+    atexit.register(_ignore_at_exit)
 
 
 def _heard() -> list[signal.Signals]:
     return [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
-def _ignore() -> None:
+def _ignore_at_exit() -> None:
     """Ignore signals at exit: Python restores their defaults, and one more would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _terminal() -> Callable[[], None]:
+def _terminal_restorer() -> Callable[[], None]:
     """Return a function that restores the present settings of the terminal."""
     kept: list[Any] | None = None
     with suppress(OSError, ValueError, termios.error):

@@ -118,7 +118,7 @@ def command(
         folder = runs[0]
         criteria = load_schema(schema)
         check_criteria(file, judge, criteria, used=not names)
-        things = _items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
+        things = _chosen_items(folder, criteria, names or judge.criteria, nuggets or "", only, sample, seed, judge)
     click.echo(str(estimate(folder, things, judge, endpoint, tries)), err=True)
     if dry_run:
         return 0
@@ -133,14 +133,14 @@ def command(
         )
     for sentence in account(done):
         click.echo(sentence, err=True)
-    for sentence in order_sentence(done.layer.judgments) if pairs is not None else _card(folder, done.layer, judge):
+    for sentence in order_sentence(done.layer.judgments) if pairs is not None else _biases(folder, done.layer, judge):
         click.echo(f"  {sentence}", err=True)
     if pairs is not None:
         click.echo(f"then: harvest preferences {folder} --key {pairs.with_suffix('.key.json')}", err=True)
     return 3 if done.unjudged else 0
 
 
-def _card(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
+def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     """Describe the judge's biases."""
     from harvest.judging.models.bias_card import Item, card, vendor_of
 
@@ -168,7 +168,7 @@ def _card(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
     yield from card(items, judge.vendor.lower() or vendor_of(judge.author), answered)
 
 
-def _items(
+def _chosen_items(
     run: Path,
     schema: Schema,
     names: Sequence[str],

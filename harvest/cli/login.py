@@ -59,7 +59,7 @@ def command(
         if described.url is None:
             raise InputError("the site file has no url", place=Place(site), advice="give the page's address instead")
         url, name = described.url, Path(site).stem
-    checked = _options(url, options)
+    checked = _driver_options(url, options)
     name = name or urlsplit(url).hostname or ""
     given = settings_of(checked, Surroundings(name, Path()))
     target = out or Path(f"{name}.login.json")
@@ -123,7 +123,7 @@ async def _wait_for_enter() -> None:
         loop.remove_reader(keyboard)
 
 
-def _options(url: str, given: dict[str, str | None]) -> Options:
+def _driver_options(url: str, given: dict[str, str | None]) -> Options:
     """Validate the options as the browser driver does. Raises InputError, in the driver's words."""
     value: dict[str, object] = {"url": url, **{name: text for name, text in given.items() if text is not None}}
     proxy = given.get("proxy")

@@ -66,9 +66,9 @@ class Reaudit:
             if left.readable:
                 option = "--run" if left.whole and not placebo else "--resume"
                 told += f"; go on with it by: {self.command(option, one.path)}"
-            _note(told)
+            _print_note(told)
         if others[_MOST:]:
-            _note(f"nor were these judged: {', '.join(str(one.path) for one in others[_MOST:])}")
+            _print_note(f"nor were these judged: {', '.join(str(one.path) for one in others[_MOST:])}")
 
     @contextlib.contextmanager
     def playing(self, folder: Path) -> Iterator[None]:
@@ -88,7 +88,7 @@ class Reaudit:
         """Say so if another baseline was blessed in the meantime."""
         with contextlib.suppress(InputError):
             if read_baseline(self.base).identity != self.blessed.identity:
-                _note(
+                _print_note(
                     f"{self.base} was replaced meanwhile, and this is held against the one before; to hold it "
                     f"against the new one: {self.command('--run', run)}"
                 )
@@ -140,7 +140,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 silent = {name: one.model_copy(update={"figures": {}}) for name, one in noted.systems.items()}
                 noted = noted.model_copy(update={"systems": silent, "harness": tuple(harness.sentences())})
             if this.blessed.holds(run.header):
-                _note("this run is in the baseline, so it is no evidence, and the history gets no look at it")
+                _print_note("this run is in the baseline, so it is no evidence, and the history gets no look at it")
                 return found, harness
             if rules != this.rules:
                 options = shlex.join(
@@ -149,10 +149,10 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                     if (value := getattr(rules, name)) is not False
                     for word in ([option] if value is True else [option, f"{value:g}"])
                 )
-                _note(f"judged as before, with {options}; options that are given count instead")
+                _print_note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
             if before is not None and added is not before:
-                _note(f"judged again; what was told before stays in the history, too: {before.told}")
+                _print_note(f"judged again; what was told before stays in the history, too: {before.told}")
     except (StoreError, Locked) as fault:
         raise InputError(
             f"this look was not written: {in_words(fault.fault)[0] if isinstance(fault, StoreError) else fault.what}",
@@ -163,6 +163,6 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
     return found, harness
 
 
-def _note(text: str) -> None:
+def _print_note(text: str) -> None:
     """Print a note on one line of standard error, even on a narrow terminal, so that its command can be copied."""
     click.echo(printable(f"note: {text}", line=True), err=True)

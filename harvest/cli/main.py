@@ -188,10 +188,10 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with disarmed_output(sys.argv[1:] if arguments is None else arguments, os.environ):
-        _run(arguments)
+        _run_command(arguments)
 
 
-def _run(arguments: list[str] | None) -> NoReturn:
+def _run_command(arguments: list[str] | None) -> NoReturn:
     if VARIABLE in os.environ:
         sys.exit(shell_complete(_harvest, {}, "harvest", VARIABLE, os.environ[VARIABLE]))
     if arguments is None:
@@ -211,22 +211,22 @@ def _run(arguments: list[str] | None) -> NoReturn:
         except click.exceptions.Exit as end:
             code = end.exit_code
     except click.ClickException as fault:
-        _tell(fault.show)
+        _echo(fault.show)
         code = 2
     except (click.Abort, KeyboardInterrupt, EOFError):
-        _tell("interrupted before it was done; run the same command again")
+        _echo("interrupted before it was done; run the same command again")
         code = interruption.CODE
     except interruption.Interrupted as stop:
-        _tell(str(stop))
+        _echo(str(stop))
         code = interruption.CODE
     except HarvestError as fault:
-        _tell(f"error: {fault}")
+        _echo(f"error: {fault}")
         code = 2
     except BrokenPipeError:
         code = _READER_GONE
     except OSError as fault:
         reason, advice = in_words(fault)
-        _tell(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
+        _echo(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
     except (
         BaseException
@@ -234,7 +234,7 @@ def _run(arguments: list[str] | None) -> NoReturn:
         if isinstance(fault.__context__, BrokenPipeError):  # rich leaves so when nobody reads any more
             code = _READER_GONE
         else:
-            _tell(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
+            _echo(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
             code = _FAULT
     unwritten = _flush()
     if arguments is None:
@@ -252,14 +252,14 @@ def _flush() -> int:
             stream.flush()
         except (OSError, ValueError) as fault:
             if isinstance(fault, OSError) and fault.errno in _NO_ROOM:
-                _tell("error: the output: {}\n  do: {}".format(*in_words(fault)))
+                _echo("error: the output: {}\n  do: {}".format(*in_words(fault)))
                 code = 2
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return code
 
 
-def _tell(message: str | Callable[..., None]) -> None:
+def _echo(message: str | Callable[..., None]) -> None:
     """Print on standard error if it is still open: the exit code must not depend on it."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):

@@ -109,13 +109,13 @@ class Channels:
     def tell(self, bulletin: Bulletin) -> None:
         """Write and send all requested forms. Failures are reported on standard error."""
         for name, path in self.files.items():
-            with _told(str(path)):
+            with _failures_reported(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
                 with shared_file(path) as file:  # another audit may go on with the same file
                     file.replace(_FILES[name].make(bulletin, file.data.decode(errors="replace")))
         if self.github:
-            with _told(_SUMMARY):
-                _summarize(bulletin)
+            with _failures_reported(_SUMMARY):
+                _append_summary(bulletin)
             for line in annotation_lines(bulletin):
                 print(line, file=self.told)  # a command to the runner, which `guarded` would disarm
         if self.webhook_env is not None:
@@ -127,7 +127,7 @@ class Channels:
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
+def _failures_reported(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, StoreError, InputError) as fault:
@@ -137,7 +137,7 @@ def _told(what: str) -> Iterator[None]:
         click.echo(printable(said, line=True), err=True)
 
 
-def _summarize(bulletin: Bulletin) -> None:
+def _append_summary(bulletin: Bulletin) -> None:
     """Append to the step summary, which earlier commands may have begun."""
     named = os.environ.get(_SUMMARY)
     if not named:

@@ -61,7 +61,7 @@ def command(
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     if given is not None:
-        _import(run, recorded, given, check_author(author or ""), "human" if people else "model")
+        _import_nuggets(run, recorded, given, check_author(author or ""), "human" if people else "model")
         return
     layers = read_layers(run)
     wanted = wanted_of(layers)
@@ -75,7 +75,7 @@ def command(
         write_created(wanted, requests, out)
         click.echo(f"the nuggets of {pluralize(len(wanted), 'topic')} written to {out}", err=True)
         return
-    kind, name = _author(layers, author)
+    kind, name = _chosen_author(layers, author)
     held = held_of(layers)[kind, name]
     if out is not None:
         count = write_assigned(wanted, held, recorded.finished, requests, out)
@@ -92,7 +92,7 @@ def command(
     click.echo(f"assigned by {printable(name, line=True)}{unchecked}", err=True)
 
 
-def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> None:
+def _import_nuggets(run: Path, recorded: Run, given: Path, author: str, kind: str) -> None:
     if not author:
         raise InputError("the author of these nuggets is missing", advice="give --author NAME")
     layers = read_layers(run)
@@ -118,7 +118,7 @@ def _import(run: Path, recorded: Run, given: Path, author: str, kind: str) -> No
             click.echo("nothing written: all of the file was left out", err=True)
 
 
-def _author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:
+def _chosen_author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, str]:
     known = sorted(held_of(layers))
     chosen = [one for one in known if wanted in (None, one[1], ":".join(one))]
     if len(chosen) == 1:

@@ -33,7 +33,7 @@ def check_output_file(
         raise InputError("this file exists already", place=place, advice=other)
     if mode is not None and not stat.S_ISREG(mode):
         raise InputError("this is a device or pipe, not a file", place=place, advice="take the name of a file")
-    if mode is not None and ours is not None and not _ours(path, ours):
+    if mode is not None and ours is not None and not _is_replaceable(path, ours):
         raise InputError(
             "refusing to overwrite a file that Harvest did not write", place=place, advice="take another name"
         )
@@ -44,7 +44,7 @@ def check_output_file(
     remove_leftovers(folder, path.name)
 
 
-def _ours(path: Path, ours: Callable[[bytes], bool]) -> bool:
+def _is_replaceable(path: Path, ours: Callable[[bytes], bool]) -> bool:
     try:
         data = path.read_bytes()
     except OSError:

@@ -134,8 +134,8 @@ def command(
             read(pilot),
             node,
             detect=detect,
-            topics=_counts("--topics", topics, 1),
-            trials=_counts("--trials", trials, 1),
+            topics=_read_counts("--topics", topics, 1),
+            trials=_read_counts("--trials", trials, 1),
             changes=changes,
             seed=seed,
         )
@@ -151,8 +151,8 @@ def command(
         "detect": detect,
         "run": read(pilot) if pilot is not None else None,
         "stated": {name: value for name, value in stated.items() if value is not None},
-        "topics": _counts("--topics", topics, 4),
-        "trials": _counts("--trials", trials, 1),
+        "topics": _read_counts("--topics", topics, 4),
+        "trials": _read_counts("--trials", trials, 1),
         "changes": changes,
         "seed": seed,
     }
@@ -169,7 +169,7 @@ def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
         raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
 
 
-def _counts(option: str, text: str | None, least: int) -> tuple[int, ...]:
+def _read_counts(option: str, text: str | None, least: int) -> tuple[int, ...]:
     if text is None:
         return ()
     parts = [part.strip() for part in text.split(",")]

@@ -18,7 +18,7 @@ from recordings.log.run_folder import read
 from scoring.notation import Term
 
 
-def _weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
+def _read_weights(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, float] | None:
     """Read `patient=.5,hasty=.5` as a mapping; None if not given."""
     if value is None:
         return None
@@ -40,7 +40,7 @@ def _weights(context: click.Context, parameter: click.Parameter, value: str | No
 @measures_option("Only these [ave%useful].")
 @click.option(
     "--weights",
-    callback=_weights,
+    callback=_read_weights,
     metavar="MEMBER=W,...",
     help="Add the figures of a population with these weights; members that are not named have weight 0.",
 )

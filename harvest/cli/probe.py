@@ -52,7 +52,7 @@ def command(
 
     You must have the right to audit the page. Without --out and --json the draft goes to standard output.
     """
-    _check(url, message, out, screenshot, login)
+    _check_arguments(url, message, out, screenshot, login)
     found = run_until_stopped(_probe_page(url, message, login, timeout, headed))
     useful = any(one.field in ("composer", "fill") for one in found.findings)
     written: list[Path] = []
@@ -71,7 +71,7 @@ def command(
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     elif useful and out not in written:
         click.echo(found.draft, nl=False)
-    _tell(found, useful)
+    _print_findings(found, useful)
     if out in written:
         click.echo(f"draft written: {out}\n  use it: options: {{site: {out.name}}}", err=True)
     if screenshot is not None and found.picture is None:
@@ -83,7 +83,7 @@ def command(
     return 2 if refusals or found.fault is not None else 0
 
 
-def _check(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
+def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path | None, login: Path | None) -> None:
     from harvest.pages.browser.login import secrets_of
     from harvest.pages.sites.description import site_of
 
@@ -128,7 +128,7 @@ async def _probe_page(url: str, message: str, login: Path | None, seconds: float
         await browser.close()
 
 
-def _tell(found: Probed, useful: bool) -> None:
+def _print_findings(found: Probed, useful: bool) -> None:
     """Print the findings on standard error. useful: the draft says where to type, or what to fill in first."""
     from rich.text import Text
 

@@ -112,9 +112,9 @@ def _first_change(conversation: Conversation, now: Sequence[Say | Ask | Stop]) -
             continue  # an import without decisions has nothing to compare with
         if (turn.route.label, turn.route.target) != (route.label, route.target):
             quotes = tuple(dict.fromkeys(piece.quote[:80] or piece.note[:80] for piece in route.evidence[:2]))
-            return change(turn.number, _told(turn.route), _told(route), quotes)
+            return change(turn.number, _route_words(turn.route), _route_words(route), quotes)
     return None
 
 
-def _told(route: Route) -> str:
+def _route_words(route: Route) -> str:
     return f"{route.label} by {route.rule} to {route.target}"

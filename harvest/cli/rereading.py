@@ -80,17 +80,17 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
         check_target(recorded, out)
     answers, found = read_again(recorded, system=system)
     answers = [_from_reply(recorded, answer) for answer in answers]
-    revised = list(_revise(recorded, answers))
+    revised = list(_revised_conversations(recorded, answers))
     told = _count_changes(answers, found, revised)
     damage: Sequence[str] = recorded.damage
     if out is not None:
         damage = write_revision(recorded, out, _revisions(revised), told={"system": system, **told})
     if as_json:
-        click.echo(json.dumps(_document(told, answers, found, revised, out), ensure_ascii=False))
+        click.echo(json.dumps(_reread_document(told, answers, found, revised, out), ensure_ascii=False))
     else:
         for one in revised:
-            click.echo("\n".join(_lines(one)) + "\n")
-        click.echo("\n".join(_summary(answers, found, revised, told)))
+            click.echo("\n".join(_difference_lines(one)) + "\n")
+        click.echo("\n".join(_summary_lines(answers, found, revised, told)))
     for sentence in damage:
         tell(printable(f"damage: {sentence}", line=True))
     if out is not None:
@@ -122,7 +122,7 @@ def _from_reply(run: Run, answer: Reread) -> Reread:
     return replace(answer, now=kept, source=source)
 
 
-def _revise(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
+def _revised_conversations(run: Run, answers: Sequence[Reread]) -> Iterator[_Revised]:
     by_attempt: defaultdict[AttemptId, list[Reread]] = defaultdict(list)
     for answer in answers:
         if answer.changed or answer.refused:
@@ -181,20 +181,22 @@ def _changed_parts(answer: Reread) -> list[str]:
     return [name for name in names if getattr(answer.now, name) != getattr(answer.was, name)]
 
 
-def _name(conversation: Conversation, turn: int) -> str:
+def _turn_name(conversation: Conversation, turn: int) -> str:
     key = conversation.key
     attempt = f", attempt {conversation.attempt}" if conversation.attempt > 1 else ""
     return f"{key.system} {key.topic} trial {key.trial}{attempt}, turn {turn}"
 
 
-def _lines(one: _Revised) -> Iterator[str]:
+def _difference_lines(one: _Revised) -> Iterator[str]:
     """Yield the differences of a conversation, turn by turn."""
     told: set[int] = set()
     for answer in one.answers:
         number = answer.turn.number
         told.add(number)
         assert answer.now is not None
-        yield printable(f"{_name(one.conversation, number)}: {_what(answer)}{_label_change(one, number)}", line=True)
+        yield printable(
+            f"{_turn_name(one.conversation, number)}: {_change_words(answer)}{_label_change(one, number)}", line=True
+        )
         rows = list(difflib.unified_diff(answer.was.text.splitlines(), answer.now.text.splitlines(), lineterm="", n=0))[
             2:
         ]
@@ -213,7 +215,7 @@ def _lines(one: _Revised) -> Iterator[str]:
             yield printable(f"  this is considered a fault today ({answer.refused}): {answer.excerpt}", line=True)
     for turn in one.relabelled:
         if turn not in told:
-            yield printable(f"{_name(one.conversation, turn)}: the same text{_label_change(one, turn)}", line=True)
+            yield printable(f"{_turn_name(one.conversation, turn)}: the same text{_label_change(one, turn)}", line=True)
     for turn in one.path.other_rules:
         yield f"  turn {turn}: today's rules decide differently on the recorded text too, see harvest replay-routes"
     if one.path.parted:
@@ -222,7 +224,7 @@ def _lines(one: _Revised) -> Iterator[str]:
         yield f"  outcome: was {one.conversation.outcome.kind}, now {one.outcome.kind} ({one.outcome.reason})"
 
 
-def _what(answer: Reread) -> str:
+def _change_words(answer: Reread) -> str:
     assert answer.now is not None
     parts = []
     if answer.now.text != answer.was.text:
@@ -240,15 +242,15 @@ def _label_change(one: _Revised, turn: int) -> str:
     return f"; the label was {was}, now {now}" if was != now else ""
 
 
-def _summary(
+def _summary_lines(
     answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised], told: Mapping[str, Any]
 ) -> Iterator[str]:
     for one in answers:
         if one.trouble:
-            yield printable(f"{_name(one.conversation, one.turn.number)}: {one.trouble}", line=True)
+            yield printable(f"{_turn_name(one.conversation, one.turn.number)}: {one.trouble}", line=True)
     for failed in found:
         what = f"failed then ({failed.reason}); today {len(failed.text)} characters are read on its page"
-        yield printable(f"{_name(failed.conversation, failed.turn)}: {what}", line=True)
+        yield printable(f"{_turn_name(failed.conversation, failed.turn)}: {what}", line=True)
     without = Counter(one.conversation.key.system for one in answers if not one.source)
     for system, count in without.items():
         yield printable(f"{system}: no page was stored for {pluralize(count, 'answer')}", line=True)
@@ -263,7 +265,7 @@ def _summary(
         yield f"to be played again, because they no longer follow the protocol: {pluralize(away, 'conversation')}"
 
 
-def _document(
+def _reread_document(
     told: Mapping[str, Any],
     answers: Sequence[Reread],
     found: Sequence[Found],

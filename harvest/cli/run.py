@@ -43,7 +43,7 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-def _shard(context: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
+def _read_shard(context: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
     return None if value is None else Shard.read(value)
 
 
@@ -56,7 +56,7 @@ def _shard(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
-@click.option("--shard", callback=_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
+@click.option("--shard", callback=_read_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
 @click.option(
     "--dask",
     metavar="ADDRESS",
@@ -133,7 +133,7 @@ def command(
 
     run = read(folder)
     if shard is not None:
-        return _told_of_shard(resolved, run, left, named, console, store)
+        return _report_shard(resolved, run, left, named, console, store)
     look_around = audit == DEMO and not (as_json or topics or trials)
     return _score_and_tell(
         resolved,
@@ -267,7 +267,7 @@ def _open_by_system(plan: Plan, run: Run) -> str:
     )
 
 
-def _told_of_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
+def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
     """Report on a shard, which is not scored, because its figures would be mistaken for the audit's."""
     shard = resolved.shard
     assert shard is not None

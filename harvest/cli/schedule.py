@@ -65,7 +65,7 @@ def command(
     job = Job(
         file.name,
         every,
-        (*_harvest(), *words),
+        (*_harvest_command(), *words),
         folder,
         lock=beside.with_suffix(".lock"),
         log=beside.with_suffix(".log"),
@@ -78,12 +78,12 @@ def command(
                 "two workflows would each have a history of their own",
                 advice="start the workflow by hand, an hour after an alarm, or let it play more often: --every day",
             )
-        _within(audit)
+        _relative_path(audit)
         text = workflow(
             replace(job, words=("harvest", *words)),
-            folder=PurePosixPath(folder.relative_to(_repository(folder))),
-            history=_within(options["history"] or history_beside(base)),
-            runs=_within(options["out"] or Path("runs") / file.name),
+            folder=PurePosixPath(folder.relative_to(_repository_root(folder))),
+            history=_relative_path(options["history"] or history_beside(base)),
+            runs=_relative_path(options["out"] or Path("runs") / file.name),
             install=install or f"{DISTRIBUTION}=={version(DISTRIBUTION)}",
         )
     else:
@@ -105,18 +105,18 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
     return given
 
 
-def _harvest() -> tuple[str, ...]:
+def _harvest_command() -> tuple[str, ...]:
     """The command that calls this installation from anywhere."""
     beside = Path(sys.executable).with_name("harvest")
     return (str(beside),) if beside.is_file() else (sys.executable, "-m", "harvest")
 
 
-def _repository(folder: Path) -> Path:
+def _repository_root(folder: Path) -> Path:
     """The root of the repository around `folder`; `folder` itself if there is none."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
-def _within(path: str | Path) -> PurePosixPath:
+def _relative_path(path: str | Path) -> PurePosixPath:
     """A path that is also valid in a copy of this folder on another machine."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(

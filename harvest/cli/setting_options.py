@@ -35,7 +35,7 @@ class _Choice(click.Choice[str]):
             self.fail(f"{words}{did_you_mean(str(value), self._kind.words)}", param, ctx)
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
+def _read_pairs(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float] | None:
     """Read `L1=0.5` and `RATINGS=2` as a mapping; None if none is given."""
     found: dict[str, float] = {}
     for value in values:
@@ -47,7 +47,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
     return found or None
 
 
-def _type(kind: Choice | Number) -> click.ParamType[Any]:
+def _option_type(kind: Choice | Number) -> click.ParamType[Any]:
     if isinstance(kind, Choice):
         return _Choice(kind)
     if kind.whole:
@@ -55,20 +55,20 @@ def _type(kind: Choice | Number) -> click.ParamType[Any]:
     return NumberRange(kind.least, kind.most)
 
 
-def _option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Command], _Command]:
+def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Command], _Command]:
     if isinstance(declared.kind, (ByName, ByGrade)):
         return click.option(
             declared.option,
             declared.name,
             multiple=True,
-            callback=_pairs,
+            callback=_read_pairs,
             metavar=declared.metavar or None,
             help=f"{words}.",
         )
     return click.option(
         declared.option,
         declared.name,
-        type=_type(declared.kind),
+        type=_option_type(declared.kind),
         default=None if audited else declared.default,
         show_default=not audited,
         metavar=declared.metavar or None,
@@ -93,7 +93,7 @@ def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):
             declared = SETTINGS[name]
-            command = _option(declared, words.get(name, declared.help), audited=True)(command)
+            command = _declared_option(declared, words.get(name, declared.help), audited=True)(command)
         return command
 
     return with_options
@@ -101,7 +101,7 @@ def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]
 
 def setting_option(name: str) -> Callable[[_Command], _Command]:
     """Add an option with a default, for commands without an audit."""
-    return _option(SETTINGS[name], SETTINGS[name].help, audited=False)
+    return _declared_option(SETTINGS[name], SETTINGS[name].help, audited=False)
 
 
 def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command], _Command]:

@@ -88,12 +88,12 @@ def command(
         raise InputError("several runs were given", advice="show one at a time, or two of their systems: --beside A,B")
     run = runs[0]
     recorded = read(run)
-    _check(
+    _check_known(
         recorded, "system", system, [one.key.system for one in recorded.conversations] + list(recorded.header.systems)
     )
     topics = recorded.header.topic_set()
     known = [one.id for one in topics.topics] if topics else [one.key.topic for one in recorded.conversations]
-    _check(recorded, "topic", topic, known)
+    _check_known(recorded, "topic", topic, known)
     asked = [
         conversation
         for conversation in recorded.conversations
@@ -114,7 +114,7 @@ def command(
         )
     whole = as_text or len(chosen) == 1 or (bool(chosen) and None not in (system, topic, trial))
     if as_json:
-        click.echo(json.dumps(_document(recorded, chosen, whole=whole)))
+        click.echo(json.dumps(_listing_document(recorded, chosen, whole=whole)))
         return
     console = people_console()
     if whole:
@@ -141,7 +141,7 @@ def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
     return worded_turns(chosen, models, known, dict.fromkeys(models, run.path))
 
 
-def _check(run: Run, what: str, given: str | None, known: list[str]) -> None:
+def _check_known(run: Run, what: str, given: str | None, known: list[str]) -> None:
     if given is not None and given not in known:
         names = list(dict.fromkeys(known))
         shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
@@ -159,7 +159,7 @@ def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) ->
         raise InputError(f"this run has no {of}", place=Place(str(run.path)), allowed=known)
 
 
-def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
+def _listing_document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str, Any]:
     trials = [conversation_row(one, whole=whole) for one in chosen]
     if whole:
         verdicts = wire_verdicts(run, chosen)
@@ -176,7 +176,7 @@ def _document(run: Run, chosen: list[Conversation], *, whole: bool) -> dict[str,
 
 def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: list[Conversation]) -> None:
     """Print a line for each conversation. asked: every attempt at the requested trials, including those of `chosen`."""
-    names = list(map(_name, chosen))
+    names = list(map(_trial_name, chosen))
     wide = max(map(len, names), default=0)
     for name, conversation in zip(names, chosen, strict=True):
         went = printable(f"{label_line(conversation):<5} {outcome_words(conversation)}", line=True)
@@ -192,7 +192,7 @@ def _print_list(console: Console, run: Run, chosen: list[Conversation], asked: l
         console.print(f"[yellow]damage:[/] {escape(sentence)}")
 
 
-def _name(one: Conversation) -> str:
+def _trial_name(one: Conversation) -> str:
     attempt = f" attempt {one.attempt}" if one.attempt > 1 else ""
     return printable(f"{one.key.system}  {one.key.topic}  trial {one.key.trial}{attempt}", line=True)
 

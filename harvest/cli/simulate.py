@@ -121,7 +121,7 @@ def fit_command(
     if out is not None and out.exists():
         raise _taken_error(out)  # before the work, not after it
     people = people_console(stderr=as_json)
-    dialogues = _read(data, intents, people)
+    dialogues = _read_all(data, intents, people)
     if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done
         tell(f"{pluralize(len(dialogues), 'dialogue')}: users are fitted and compared over {folds} folds …")
     played = candidates(
@@ -235,7 +235,7 @@ def check_command(
     of random halves of the real dialogues; so is the order of systems, which comes first.
     """
     people = people_console(stderr=as_json)
-    sides = [_read([path], intents, people) for path in (real, simulated)]
+    sides = [_read_all([path], intents, people) for path in (real, simulated)]
     if measure is not None:
         sides = [with_kept_scores(side, path, measure) for side, path in zip(sides, (real, simulated))]
     if real.resolve() == simulated.resolve():
@@ -280,7 +280,7 @@ def _taken_error(out: Path) -> InputError:
     )
 
 
-def _read(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialogue]:
+def _read_all(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialogue]:
     found: list[Dialogue] = []
     for path in paths:
         read = read_dialogues(path, level=intents)

@@ -27,14 +27,14 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
     wide = max(map(len, whole))
     for criterion in whole:
         first, *pairs = (one for one in found if one.criterion == criterion)
-        click.echo(f"  {criterion:<{wide}}  {_figures(first.found)}", err=True)
+        click.echo(f"  {criterion:<{wide}}  {_agreement_figures(first.found)}", err=True)
         for one in pairs:
             who = " and ".join(printable(name, line=True) for name in one.people)
-            click.echo(f"  {'':<{wide}}  {who}: {_figures(one.found)}", err=True)
+            click.echo(f"  {'':<{wide}}  {who}: {_agreement_figures(one.found)}", err=True)
     tell("  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal")
 
 
-def _figures(one: Agreement) -> str:
+def _agreement_figures(one: Agreement) -> str:
     own = one.interval
     ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
     alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"

@@ -70,7 +70,7 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
         raise InputError(
             f"--hash {wanted!r} is not a hash", allowed="32 of 0 to 9 and a to f, as harvest verify RUN prints it"
         )
-    found = [_run(path, wanted) if path.is_dir() else _report(path) for path in paths]
+    found = [_verify_run(path, wanted) if path.is_dir() else _verify_report(path) for path in paths]
     if as_json:
         click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
     people = people_console(stderr=as_json)
@@ -94,7 +94,7 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
     return 1 if any(one.faults for one in found) else 3 if any(one.open for one in found) else 0
 
 
-def _run(path: Path, wanted: str | None) -> _Found:
+def _verify_run(path: Path, wanted: str | None) -> _Found:
     found = _Found(str(path))
     if not is_run(path) and not (path / "run.json").is_symlink():
         if not event_files(path):
@@ -122,11 +122,11 @@ def _run(path: Path, wanted: str | None) -> _Found:
     if checked.gone:
         found.notes.append(f"figures were not computed again, without {' and '.join(checked.gone[:_MOST])}")
     elif not checked.faults:
-        _figures(path, found)
+        _verify_figures(path, found)
     return found
 
 
-def _figures(path: Path, found: _Found) -> None:
+def _verify_figures(path: Path, found: _Found) -> None:
     from harvest.studies.scores.kept_scores import kept_scores
     from harvest.studies.scores.rescored import rescored  # late: a recording may not be readable
 
@@ -150,7 +150,7 @@ def _figures(path: Path, found: _Found) -> None:
         found.notes.append(f"scores.json: {_NOT_ASKED}")
 
 
-def _report(path: Path) -> _Found:
+def _verify_report(path: Path) -> _Found:
     from harvest.report.remaking import origin, remade  # late: brings everything that a report shows
 
     found, known = _Found(str(path)), origin(path)

@@ -58,7 +58,7 @@ def figures(
     cell = widest + _CELL_WIDTH - _VALUE_WIDTH
     a_table = max(1, (width - longest) // cell)
     for start in range(0, len(systems), a_table):
-        yield _table(overall, names, systems[start : start + a_table], widest, whole=longest + cell <= width)
+        yield _score_table(overall, names, systems[start : start + a_table], widest, whole=longest + cell <= width)
     yield Text(_legend(overall), style="dim")
     if silent:
         named = f"S{silent[0]}" if len(silent) == 1 else f"S{silent[0]} to S{silent[-1]}"
@@ -68,8 +68,8 @@ def figures(
     yield from interval_notes(overall)
     if not asked:
         yield from _without_interval(overall)
-    yield from _invalid(overall, bounded)
-    yield from _unknown(overall)
+    yield from _invalid_notes(overall, bounded)
+    yield from _unknown_notes(overall)
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
@@ -152,7 +152,7 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     return "; ".join(said)
 
 
-def _table(
+def _score_table(
     rows: Sequence[ScoreRow],
     named: Mapping[tuple[str, int | None], str],
     systems: Sequence[str],
@@ -226,11 +226,11 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
         if row.low == row.low and row.interval and row.level is not None:
             made.setdefault((row.interval, row.resampled or "nothing", row.level), []).append(row)
     # A name under two methods would say of none how it was made: it is then written in full, with its system if needed.
-    shorts = Counter(name for found in made.values() for name in {_short(row) for row in found})
+    shorts = Counter(name for found in made.values() for name in {_short_name(row) for row in found})
     full = _full_names(made.values())
     for (method, resampled, level), found in made.items():
         what = f", resampled: {resampled}" if resampled != "nothing" else ""
-        named = dict.fromkeys(_short(row) if shorts[_short(row)] == 1 else full(row) for row in found)
+        named = dict.fromkeys(_short_name(row) if shorts[_short_name(row)] == 1 else full(row) for row in found)
         yield Text(f"[low, high]: {100 * level:g}% {method}{what} ({', '.join(named)})", style="dim")
 
 
@@ -253,11 +253,11 @@ def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], 
     return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 
 
-def _short(row: ScoreRow) -> str:
+def _short_name(row: ScoreRow) -> str:
     return row.measure.split("(")[0]
 
 
-def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
+def _unknown_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     """Say what entities of unknown group could change: they count as evenly spread over the groups, which can look
     fair.
     """
@@ -271,7 +271,7 @@ def _unknown(rows: Sequence[ScoreRow]) -> Iterator[Text]:
             )
 
 
-def _invalid(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
+def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
     """Give the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
     out, because their bounds already count invalid trials.
     """

@@ -37,11 +37,11 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
         if not heading:
             heading = list(value)
             writer.writerow(heading)
-        writer.writerow([_cell_of(value[name]) for name in heading])
+        writer.writerow([_csv_cell(value[name]) for name in heading])
     return out.getvalue()
 
 
-def _cell_of(value: object) -> object:
+def _csv_cell(value: object) -> object:
     """A cell of CSV. A system's name in a log may look like a formula, which spreadsheets would run; an apostrophe
     prevents it.
     """
@@ -67,7 +67,7 @@ def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
     for row in rows:
         labels.setdefault((row.measure, row.turn), row.label)
     for key, label in labels.items():
-        parts = "".join(f" & {_cell(cells.get((*key, one)))}" for one in columns)
+        parts = "".join(f" & {_latex_cells(cells.get((*key, one)))}" for one in columns)
         lines.append(f"{latex_text(label)}{parts} \\\\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     methods = dict.fromkeys(
@@ -84,7 +84,7 @@ def latex_text(text: str) -> str:
     return re.sub(r"[\\~^&%$#_{}]", lambda found: _SPECIAL[found[0]], " ".join(text.split()))
 
 
-def _cell(row: ScoreRow | None) -> str:
+def _latex_cells(row: ScoreRow | None) -> str:
     if row is None:
         return " & & "
     interval = ""

@@ -70,7 +70,7 @@ def training_examples(dialogues: Sequence[SpokenDialogue]) -> Examples:
                 dialogue.name,
                 dialogue.system,
                 utterances(dialogue),
-                {at: _shares(turn.counts) for at, turn in enumerate(dialogue.turns) if turn.counts is not None},
+                {at: _label_shares(turn.counts) for at, turn in enumerate(dialogue.turns) if turn.counts is not None},
             )
             for dialogue in dialogues
         ]
@@ -120,6 +120,6 @@ def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
     return tuple(found)
 
 
-def _shares(counts: tuple[int, ...]) -> tuple[float, float, float]:
+def _label_shares(counts: tuple[int, ...]) -> tuple[float, float, float]:
     o, t, x = shares([counts])[0].tolist()
     return o, t, x

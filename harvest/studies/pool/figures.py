@@ -53,12 +53,16 @@ def pool_table(entities: Sequence[Entity], words: Sequence[Words]) -> Table:
         table.add_column(heading, justify="right")
     for name, distinct, judged, times, covered in _count_rows(entities, words):
         table.add_row(
-            name or "entities (gold)", f"{distinct:,}", _share(judged, distinct), f"{times:,}", _share(covered, times)
+            name or "entities (gold)",
+            f"{distinct:,}",
+            _percent(judged, distinct),
+            f"{times:,}",
+            _percent(covered, times),
         )
     return table
 
 
-def _share(part: int, whole: int) -> str:
+def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "n/a"
 
 
@@ -91,17 +95,17 @@ def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
     names = run_names([run.recorded for run in runs])
     names = names if len(names) > 1 else ("",)
     for entity in entities:
-        yield _row(names, entity, "", entity.key, "yes" if entity.judged else "no")
+        yield _sheet_row(names, entity, "", entity.key, "yes" if entity.judged else "no")
     for one in words:
         said = {person: [opinion.value for opinion in opinions] for person, opinions in one.opinions.items()}
         judged = "; ".join(
             f"{person}: {', '.join('n/a' if value is None else f'{value}' for value in values)}"
             for person, values in sorted(said.items())
         )
-        yield _row(names, one, one.criterion, one.text, judged)
+        yield _sheet_row(names, one, one.criterion, one.text, judged)
 
 
-def _row(names: Sequence[str], one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
+def _sheet_row(names: Sequence[str], one: Entity | Words, criterion: str, text: str, judged: str) -> Row:
     conversations = {(place.run, place.conversation.trial_id, place.conversation.attempt) for place in one.where}
     places = list(dict.fromkeys(f"{names[place.run]} {place}".strip() for place in one.where))
     more = f"; {len(places) - _MOST} more" if len(places) > _MOST else ""

@@ -120,12 +120,12 @@ def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, see
     return StudyForm(
         head={"format": FORMAT, "by": by, "seed": seed, "unassigned": unassigned},
         rows=rows,
-        tables=lambda _: [_table(figures)],
+        tables=lambda _: [_held_table(figures)],
         sources=sources([run]),
     )
 
 
-def _table(figures: Sequence[HeldFigure]) -> Table:
+def _held_table(figures: Sequence[HeldFigure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("system", overflow="fold")
     table.add_column("held", no_wrap=True)

@@ -43,11 +43,11 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
             f"{printable(system, line=True)}: {pluralize(len(found), 'conversation')}, {pluralize(topics, 'topic')}"
         )
         yield Text(heading, style="bold")
-        yield _table(shown_here, here)
+        yield _finding_table(shown_here, here)
         for name in shown_here:
             row = here[name]
             if row.invalid and not math.isnan(row.worst):
-                low, high = _value(name, row.worst), _value(name, row.best)
+                low, high = _value_text(name, row.worst), _value_text(name, row.best)
                 yield Text(
                     (f"{name} would be {low} to {high} if all invalid trials had counted as no, or as yes"),
                     style="yellow",
@@ -67,7 +67,7 @@ def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ())
         )
 
 
-def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
+def _finding_table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("finding", overflow="fold", min_width=26)
     level = next((row.level for row in rows.values() if row.level), 0.95)
@@ -77,7 +77,7 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for name in names:
         row = rows[name]
-        interval = "" if math.isnan(row.low) else f"[{_end(name, row.low)}, {_end(name, row.high)}]"
+        interval = "" if math.isnan(row.low) else f"[{_end_text(name, row.low)}, {_end_text(name, row.high)}]"
         unclear = rows.get(undecided_measure(name))
         count = "" if unclear is None else str(round(unclear.value * unclear.n) if unclear.n else 0)
         topics = "" if row.topics is None else str(row.topics)
@@ -85,11 +85,11 @@ def _table(names: Sequence[str], rows: dict[str, ScoreRow]) -> Table:
         if name not in (D_PRIME, CRITERION) and row.n:
             found = re.search(r"effective n = ([\d.]+)", row.note)
             effective = found[1] if found else str(row.n)
-        table.add_row(Text(name), _value(name, row.value), interval, str(row.n), effective, topics, count)
+        table.add_row(Text(name), _value_text(name, row.value), interval, str(row.n), effective, topics, count)
     return table
 
 
-def _value(measure: str, value: float) -> str:
+def _value_text(measure: str, value: float) -> str:
     if math.isnan(value):
         return "n/a"
     if measure in (D_PRIME, CRITERION):
@@ -97,8 +97,8 @@ def _value(measure: str, value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
-def _end(measure: str, value: float) -> str:
-    return _value(measure, value).removesuffix("%")
+def _end_text(measure: str, value: float) -> str:
+    return _value_text(measure, value).removesuffix("%")
 
 
 def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
@@ -113,15 +113,15 @@ def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
             about = f" {printable(first.case.fact, line=True)}"
             before = f", answer before: {first.before}" if first.before else ""
             yield Text(f"turn {asked}, {first.act}{about}{before}")
-            yield Text(f"  user: {_cut(first.said, ())}")
+            yield Text(f"  user: {_cut_text(first.said, ())}")
             if turn != asked:
-                yield Text(f"  reply: {_cut(first.reply, ())}")
+                yield Text(f"  reply: {_cut_text(first.reply, ())}")
             answer = "answer" if turn == asked else f"turn {turn}, answer"
-            yield Text(f"  {answer}: {_cut(first.answer, (*first.right, *first.wrong))}")
+            yield Text(f"  {answer}: {_cut_text(first.answer, (*first.right, *first.wrong))}")
             if first.act != "justify":  # phrases say nothing of reasons
                 yield Text(f"  {_decided_cell(first)}", style="cyan")
             for one in same:
-                yield Text(f"  {one.case.measure}: {_yes(one)}", style="green" if one.case.yes else "yellow")
+                yield Text(f"  {one.case.measure}: {_yes_words(one)}", style="green" if one.case.yes else "yellow")
 
 
 def _decided_cell(one: Noted) -> str:
@@ -133,13 +133,13 @@ def _decided_cell(one: Noted) -> str:
     return f"verdict {one.verdict}" + (f" ({'; '.join(said)})" if said else f" ({nothing})")
 
 
-def _yes(one: Noted) -> str:
+def _yes_words(one: Noted) -> str:
     if one.case.yes is None:
         return "undecided, not counted" if one.case.undecided else "not labelled, not counted"
     return ("yes" if one.case.yes else "no") + (", undecided" if one.case.undecided else "")
 
 
-def _cut(text: str, words: Sequence[str]) -> str:
+def _cut_text(text: str, words: Sequence[str]) -> str:
     """The text on one line. A long text is cut to the part around the first of `words`, or to its beginning."""
     line = " ".join(text.split())
     if len(line) <= _LONGEST:

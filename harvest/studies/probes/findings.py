@@ -75,7 +75,7 @@ class Probed:
 
 def read_probes(runs: Sequence[Run]) -> Probed:
     """Read the findings of the probes in these runs. Raises InputError for a run without a probe."""
-    by_run = [_probes(run) for run in runs]
+    by_run = [_probes_of_run(run) for run in runs]
     material = gather_runs(runs, whole=True).material
     renamed = iter(material.conversations)
     source: dict[tuple[TrialKey, int, str], int] = {}
@@ -104,7 +104,7 @@ def read_probes(runs: Sequence[Run]) -> Probed:
     return Probed(material, tuple(found), plans)
 
 
-def _probes(run: Run) -> tuple[Probe, ...]:
+def _probes_of_run(run: Run) -> tuple[Probe, ...]:
     place = Place(str(run.path))
     protocol = run.header.played_protocol()
     found = () if protocol is None else probes(protocol)

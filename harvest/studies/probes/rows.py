@@ -97,7 +97,7 @@ def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> t
         most.update({measure: max(most[measure], float(counts[measure])) for measure in measures})
     rows: list[ScoreRow] = []
     for system, found in probed.sides():
-        keys = [*(one.key for one in found), *_lost(probed, system)]
+        keys = [*(one.key for one in found), *_invalid_keys(probed, system)]
         used = {key.topic for key in keys}
         topics = [topic for topic in probed.material.topics.topics if topic.id in used]
         trials = sorted({key.trial for key in keys})
@@ -105,7 +105,7 @@ def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> t
             continue
         place = {topic.id: row for row, topic in enumerate(topics)}
         invalid = np.zeros((len(topics), len(trials)), dtype=bool)
-        for key in _lost(probed, system):
+        for key in _invalid_keys(probed, system):
             invalid[place[key.topic], trials.index(key.trial)] = True
         facts = list(dict.fromkeys(note.case.fact for one in found for note in one.noted))
         parts = [_Part(range(len(topics)))]
@@ -132,7 +132,7 @@ def _measures(probed: Probed) -> tuple[str, ...]:
     return tuple(sorted(seen, key=place))
 
 
-def _lost(probed: Probed, system: str) -> list[TrialKey]:
+def _invalid_keys(probed: Probed, system: str) -> list[TrialKey]:
     return [key for key in sorted(probed.material.invalid) if key.system == system]
 
 
@@ -173,13 +173,13 @@ class _Grid:
             if measure in (D_PRIME, CRITERION):
                 kept = counts.get("kept(right)"), counts.get("kept(wrong)")
                 if whole or any(one is not None and one.cases.sum() for one in kept):
-                    yield self._detection(part, measure, *kept)
+                    yield self._detection_row(part, measure, *kept)
                 continue
             here = counts[measure]
             if whole or here.cases.sum():
-                yield self._share(part, measure, here.yes, here.asked, most[measure], self._said(here))
+                yield self._share_row(part, measure, here.yes, here.asked, most[measure], self._undecided_note(here))
                 if measure not in _NEVER_UNDECIDED:
-                    yield self._share(part, undecided_measure(measure), here.undecided, here.cases, 0.0, "")
+                    yield self._share_row(part, undecided_measure(measure), here.undecided, here.cases, 0.0, "")
 
     def _counts(self, part: _Part, measure: str) -> _Counts:
         cells = np.zeros((4, *self._valid.shape))
@@ -189,7 +189,7 @@ class _Grid:
         return _Counts(*(cells + self._valid)[:, list(part.rows)])
 
     @staticmethod
-    def _said(counts: _Counts) -> str:
+    def _undecided_note(counts: _Counts) -> str:
         """Say how far the undecided answers could move the share."""
         unclear, yes, asked = (float(np.nansum(part)) for part in (counts.undecided, counts.yes, counts.asked))
         cases = float(np.nansum(counts.cases))
@@ -207,14 +207,14 @@ class _Grid:
             return [str(trial) for trial in self._trials], True
         return [self._topics[row].id for row in part.rows], False
 
-    def _share(self, part: _Part, measure: str, yes: Floats, asked: Floats, whole: float, said: str) -> ScoreRow:
+    def _share_row(self, part: _Part, measure: str, yes: Floats, asked: Floats, whole: float, said: str) -> ScoreRow:
         units, turned = self._units(part)
         lost = self._invalid[list(part.rows)]
         cells = (yes.T, asked.T, lost.T) if turned else (yes, asked, lost)
         unit = "trial" if turned else "topic"
         found = share(units, *cells, level=self._level, pooled=True, whole=whole, unit=unit)
         bounded = whole > 0 and lost.any()
-        return self._row(
+        return self._make_row(
             part,
             measure,
             found.value,
@@ -226,7 +226,7 @@ class _Grid:
             note="; ".join(filter(None, (found.interval.note, said))),
         )
 
-    def _detection(self, part: _Part, measure: str, right: _Counts | None, wrong: _Counts | None) -> ScoreRow:
+    def _detection_row(self, part: _Part, measure: str, right: _Counts | None, wrong: _Counts | None) -> ScoreRow:
         units, turned = self._units(part)
         nothing = np.zeros((len(part.rows), len(self._trials)))
         parts: list[Floats] = []
@@ -238,7 +238,7 @@ class _Grid:
         first = measure == D_PRIME
         interval = found.d_prime_interval if first else found.criterion_interval
         note = f"right answers kept: {hits} of {signals}; wrong answers kept: {alarms} of {noises}"
-        return self._row(
+        return self._make_row(
             part,
             measure,
             found.d_prime if first else found.criterion,
@@ -248,7 +248,7 @@ class _Grid:
             note="; ".join(filter(None, (note, interval.note))),
         )
 
-    def _row(
+    def _make_row(
         self,
         part: _Part,
         measure: str,

@@ -46,15 +46,15 @@ class TreeFigures:
         """(N,) `12/20 60% [39, 78]`: the share of the branch into each node, and the mean score there."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.visits, found.n, found.probability, found.low, found.high)
-        return tuple(f"{share}{mean}" for share, mean in zip(shares, self._laid(), strict=True))
+        return tuple(f"{share}{mean}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
     def stops(self) -> tuple[str, ...]:
         """(N,) The share of conversations that end at each node, as in `branches`."""
         tree, found = self.tree, self.found
         shares = self._shares(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
-        return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._laid(), strict=True))
+        return tuple(f"{share}{' ' * len(mean)}" for share, mean in zip(shares, self._score_columns(), strict=True))
 
-    def _laid(self) -> tuple[str, ...]:
+    def _score_columns(self) -> tuple[str, ...]:
         """(N,) ` .4721 n=75`: the mean score at each node in columns of equal width; "" without scores."""
         if self.scores is None:
             return ("",) * len(self.tree)
@@ -68,12 +68,12 @@ class TreeFigures:
     def words(self) -> tuple[tuple[str, str, str], ...]:
         """(N,) Share, `12/20` and interval of the branch into each node, as separate texts."""
         tree, found = self.tree, self.found
-        return _apart(tree.visits, found.n, found.probability, found.low, found.high)
+        return _share_words(tree.visits, found.n, found.probability, found.low, found.high)
 
     def stop_words(self) -> tuple[tuple[str, str, str], ...]:
         """(N,) Share, `12/20` and interval of ending at each node, as separate texts."""
         tree, found = self.tree, self.found
-        return _apart(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
+        return _share_words(tree.stops, tree.visits, found.stop, found.stop_low, found.stop_high)
 
     def _shares(self, k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[str, ...]:
         width = 2 * len(str(self.tree.n)) + 1
@@ -86,7 +86,7 @@ class TreeFigures:
     def captions(self) -> tuple[str, ...]:
         """(N,) Short labels for the edges of a diagram, with the mean score under its name."""
         measure = self.scores.measure if self.scores is not None else ""
-        laid = (" ".join(one.split()) for one in self._laid())
+        laid = (" ".join(one.split()) for one in self._score_columns())
         return tuple(
             f"{counts} {share} {interval}".rstrip() + (f", {measure} {mean}" if mean else "")
             for (share, counts, interval), mean in zip(self.words(), laid, strict=True)
@@ -106,7 +106,7 @@ class TreeFigures:
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
-            words = _apart(one.k, one.n, one.k / one.n, one.low, one.high)
+            words = _share_words(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, own in zip(one.ends.node.tolist(), one.ends.name, words, strict=True):
                 found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), own))
         return found
@@ -115,7 +115,7 @@ class TreeFigures:
         """Return the kinds of end at each node, with figures in the form of `stops`."""
         found = dict[int, list[tuple[str, str]]]()
         if self.named is not None:
-            one, blank = self.named, " " * max(map(len, self._laid()), default=0)
+            one, blank = self.named, " " * max(map(len, self._score_columns()), default=0)
             shares = self._shares(one.k, one.n, one.k / one.n, one.low, one.high)
             for node, name, share in zip(one.ends.node.tolist(), one.ends.name, shares, strict=True):
                 found.setdefault(node, []).append((cut(one_line(name), _LONGEST_END), f"{share}{blank}"))
@@ -199,7 +199,7 @@ def _session(key: TrialKey) -> tuple[str, int]:
     return key.system, key.trial
 
 
-def _apart(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
+def _share_words(k: Any, n: Any, share: Any, low: Any, high: Any) -> tuple[tuple[str, str, str], ...]:
     return tuple(
         (percent(value), f"{count}/{total}", "" if isnan(bottom) else f"[{100 * bottom:.0f}, {100 * top:.0f}]")
         for count, total, value, bottom, top in zip(k, n, share, low, high, strict=True)

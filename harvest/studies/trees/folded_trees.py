@@ -33,8 +33,8 @@ def fold_trees(
     topics = run.header.topic_set()
     known = {one.id: one for one in topics.topics} if topics else {}
     recorded = run.attempts
-    _check(run, "system", system, [*run.header.systems, *(_key(one).system for one in recorded)])
-    _check(run, "topic", topic, [*known, *(_key(one).topic for one in recorded)])
+    _check_known(run, "system", system, [*run.header.systems, *(_key(one).system for one in recorded)])
+    _check_known(run, "topic", topic, [*known, *(_key(one).topic for one in recorded)])
     chosen = [one for one in recorded if system in (None, _key(one).system) and topic in (None, _key(one).topic)]
     unlabelled = False
     if merge is None:
@@ -49,7 +49,7 @@ def fold_trees(
         if one.valid:
             first.setdefault(_key(one), one)
     trees: list[ConversationTree] = []
-    left = _acts((one.conversation() for one in first.values()), merge)
+    left = _act_sources((one.conversation() for one in first.values()), merge)
     if unlabelled:
         left.append(
             "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
@@ -99,7 +99,7 @@ def _tried_words(attempts: Sequence[Attempt]) -> str:
     return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
 
 
-def _acts(conversations: Iterable[Conversation], merge: str) -> list[str]:
+def _act_sources(conversations: Iterable[Conversation], merge: str) -> list[str]:
     """Say which user turns were merged by recorded acts and which by rules, if there are both."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":
@@ -114,7 +114,7 @@ def _acts(conversations: Iterable[Conversation], merge: str) -> list[str]:
     return ["acts of user turns: {} as the simulated user recorded them, {} by rules".format(*listed)]
 
 
-def _check(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
+def _check_known(run: Run, what: str, given: str | None, known: Sequence[str]) -> None:
     if given is not None and given not in known:
         names = list(dict.fromkeys(known))
         listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

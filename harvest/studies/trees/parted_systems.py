@@ -106,15 +106,15 @@ def parted_systems(
         )
     builder = TreeBuilder(merging)
     for one in own:
-        builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_turns, one, merging))
+        builder.add_trial(FoldedTrial(one.key, one.attempt), one.outcome, partial(_path_turns, one, merging))
     if not any(one.valid for one in own):
         raise InputError(f"none of {', '.join(map(repr, systems))} has a valid conversation")
     tree, told, how = builder.tree(), _first_answers(own), how_ended(own)
     sides = [both_sides(tree, *pair, how) for pair in combinations(systems, 2)]
     alpha = round(1 - level, 12)
     with cores() as pool:
-        texts = pool.submit(_texts, told, systems, seed)
-        tests = [pool.submit(_tests, both, alpha, seed, draws) for both in sides]
+        texts = pool.submit(_test_texts, told, systems, seed)
+        tests = [pool.submit(_test_trees, both, alpha, seed, draws) for both in sides]
         found = [
             _part_both(both, one.result(), texts.result()[both.names], alpha)
             for both, one in zip(sides, tests, strict=True)
@@ -131,13 +131,13 @@ def parted_systems(
     return tuple(found)
 
 
-def _turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
+def _path_turns(conversation: Conversation, merging: Merging) -> Iterable[PathTurn]:
     """The path of a conversation, with its texts only if nodes are named by them."""
     path = path_of(conversation, merging)
     return ((speaker, key, None) for speaker, key, _ in path) if merging is LABEL else path
 
 
-def _texts(
+def _test_texts(
     told: Mapping[tuple[str, str], Sequence[str]], systems: Sequence[str], seed: int
 ) -> dict[tuple[str, str], SameSource]:
     """Test for each pair whether the first answers could come from one system."""
@@ -156,7 +156,7 @@ def _describe(found: PartedSystems, why: str) -> PartedSystems:
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
 
-def _tests(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
+def _test_trees(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
     """Return the tests of the whole and of the nodes, and why nodes are not tested."""
     names, merge = both.names, both.tree.merge
     whole = whole_p(both, generator(seed, "parting", merge, *names))
@@ -184,7 +184,7 @@ def _part_both(
         found.divergence,
         whole.by_chance,
         whole.p,
-        tuple(_turn(both, found, tests, node) for node in (*named, *others)),
+        tuple(_parting_turn(both, found, tests, node) for node in (*named, *others)),
         tests.family,
         tests.out,
         refused,
@@ -193,7 +193,7 @@ def _part_both(
     )
 
 
-def _turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:
+def _parting_turn(both: BothSides, found: Parting, tests: NodeTests, node: int) -> PartingTurn:
     branch, end = int(found.branch[node]), found.end[node]
     came, took = found.arrivals[:, node].tolist(), found.taken[:, node].tolist()
     portion = found.portion[:, node].tolist()

@@ -83,9 +83,9 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
         "merge": found.merge,
         "topics": found.topics,
         "trials": list(found.n),
-        "divergence": _json(found.divergence),
-        "divergence_by_chance": _json(found.by_chance),
-        "p": _json(found.p),
+        "divergence": _rounded(found.divergence),
+        "divergence_by_chance": _rounded(found.by_chance),
+        "p": _rounded(found.p),
         "estimand": "these",
         "turns_tested": found.tested,
         "turns_too_few": found.out,
@@ -97,16 +97,16 @@ def parting_document(found: PartedSystems) -> dict[str, Any]:
                 "branch": turn.branch,
                 "came": list(turn.came),
                 "took": list(turn.took),
-                "portion": [_json(value) for value in turn.portion],
-                "share": _json(turn.share),
-                "p_corrected": _json(turn.p),
+                "portion": [_rounded(value) for value in turn.portion],
+                "share": _rounded(turn.share),
+                "p_corrected": _rounded(turn.p),
                 "pairs": [{"topic": one.topic, "first": one.first, "second": one.second} for one in turn.pairs],
             }
             for turn in found.turns
         ],
-        "first_answers": {"p": _json(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
+        "first_answers": {"p": _rounded(found.texts.p), "n": found.texts.n, "topics": found.texts.topics},
     }
 
 
-def _json(value: float) -> float | None:
+def _rounded(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None

@@ -65,10 +65,10 @@ def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
     Then come the mass of branches that were never seen and, if a score was asked for, its means and its variance.
     """
     for one in trees:
-        yield from _rows(run, one)
+        yield from _rows_of_tree(run, one)
 
 
-def _rows(run: str, one: TreeFigures) -> Iterator[LongRow]:
+def _rows_of_tree(run: str, one: TreeFigures) -> Iterator[LongRow]:
     tree, found, mass = one.tree, one.found, one.found.unseen
     common: dict[str, Any] = {
         "study": "tree",

@@ -20,7 +20,7 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
     """Explain the figures of trees, and why turns were merged."""
     said = [
         f"U user, S system, ■ end; taken/came here, share and its {intervals(one)}"
-        + (f"; then the mean {one.scores.measure} of the trials that have one{_partial([one])}" if one.scores else "")
+        + (f"; then the mean {one.scores.measure} of the trials that have one{_partial_n([one])}" if one.scores else "")
         for one in figures
     ]
     said += [*_unseen_notes(figures), *_share_notes(figures)]
@@ -32,7 +32,7 @@ def legend(figures: Sequence[TreeFigures]) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _partial(figures: Sequence[TreeFigures]) -> str:
+def _partial_n(figures: Sequence[TreeFigures]) -> str:
     partial = any(any(one.scores.partial()) for one in figures if one.scores is not None)
     return ", and n, if not all of them have one" if partial else ""
 
@@ -80,7 +80,7 @@ def plates(
     ]
     measures = dict.fromkeys(one.scores.measure for one in figures if one.scores is not None)
     said += [
-        f"In a box: the mean {measure} of the trials that came this way and have one{_partial(figures)}."
+        f"In a box: the mean {measure} of the trials that came this way and have one{_partial_n(figures)}."
         for measure in measures
     ]
     folded = any(plate.chosen.folded for plate in drawn)

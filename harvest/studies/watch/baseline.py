@@ -189,7 +189,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
             )
         _refuse_losses(run, material)
     every = list({one.name: one for one in (*gated, *figures_of((), settings, first, gated=False))}.values())
-    systems = {name: _system(name, runs, each, every, settings) for name in first.systems}
+    systems = {name: _system_baseline(name, runs, each, every, settings) for name in first.systems}
     for name, system in systems.items():
         for figure in gated:
             if figure.name not in system.figures:
@@ -229,7 +229,7 @@ def _refuse_losses(run: Run, material: Material) -> None:
             )
 
 
-def _system(
+def _system_baseline(
     system: str, runs: Sequence[Run], each: Sequence[Material], figures: Sequence[Figure], settings: Settings
 ) -> SystemBaseline:
     tables: dict[str, FigureBaseline] = {}

@@ -50,7 +50,7 @@ class ChangedTurn:
     p: float
 
 
-def _useful(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
+def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
     """Count trials whose first answer was useful, and all trials."""
     first = {way: next((key for speaker, key in way if speaker == "system"), "") for way in taken}
     return sum(n for way, n in taken.items() if first[way] == USEFUL), sum(taken.values())
@@ -60,7 +60,7 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
     """Return the topics whose first answer changed significantly, by ascending p."""
     found: list[ChangedTopic] = []
     for topic in sorted(before.keys() & now.keys()):
-        (a, n), (b, m) = (_useful(one[topic]) for one in (before, now))
+        (a, n), (b, m) = (_useful_counts(one[topic]) for one in (before, now))
         p = compare_within([b], [m], [a + b], [n + m]).p
         found.append(ChangedTopic(topic, (a, n), (b, m), 1.0 if math.isnan(p) else p))
     corrected = holm([one.p for one in found])

@@ -80,17 +80,17 @@ def _figure_head(one: WatchedFigure) -> dict[str, Any]:
         "word": one.word,
         "state": one.state.name if one.gated else None,
         "alarm": one.alarm,
-        "changed_since": _time(one.state.since),
-        "confirmed_at": _time(one.state.confirmed),
+        "changed_since": _timestamp(one.state.since),
+        "confirmed_at": _timestamp(one.state.confirmed),
         "changes": one.state.times,
-        "back_since": _time(one.state.back),
+        "back_since": _timestamp(one.state.back),
         "no_interval_because": one.difference.note or None,
         "assumes": one.difference.assumes or None,
         "no_trials_settle_because": one.settles.hindrance or None,
     }
 
 
-def _time(seconds: float) -> str | None:
+def _timestamp(seconds: float) -> str | None:
     return stamp(datetime.fromtimestamp(seconds, UTC)) if math.isfinite(seconds) else None
 
 

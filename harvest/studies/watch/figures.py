@@ -46,7 +46,7 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
         yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
     for system in found.systems:
         if system.figures:
-            yield _figures(system)
+            yield _figure_table(system)
         yield from (Text(printable(over_words(one), line=True), style="dim") for one in system.figures if one.over)
         yield from system_details(system)
     runs = pluralize(len(found.baseline.runs), "run")
@@ -90,7 +90,7 @@ def _legend(found: Watched) -> str:
     )
 
 
-def _figures(system: WatchedSystem) -> Table:
+def _figure_table(system: WatchedSystem) -> Table:
     valid = f"{system.name}, {pluralize(system.valid, 'valid trial')} of {system.planned}"
     table = Table(
         box=box.SIMPLE_HEAD,

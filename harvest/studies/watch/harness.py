@@ -38,14 +38,14 @@ def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harnes
     turns = 0
     for one in run.conversations:
         turns += max(1, len(one.turns))
-        for what, where in _faults(one):
+        for what, where in _conversation_faults(one):
             found.setdefault(what, []).append(where)
-    for what, where in _sent(run, heard):
+    for what, where in _sent_faults(run, heard):
         found.setdefault(what, []).append(where)
     return Harness(turns, {what: (len(each), each[0]) for what, each in found.items()})
 
 
-def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
+def _conversation_faults(one: Conversation) -> Iterator[tuple[str, str]]:
     """The faults of one conversation, each with its place."""
     name = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
     if not one.valid:
@@ -56,21 +56,21 @@ def _faults(one: Conversation) -> Iterator[tuple[str, str]]:
         said.append(turn.said)
         if turn.reply is None:
             continue
-        wrong = _wrong(turn, answer_to(said), [answer_to(said[:before]) for before in range(1, len(said))])
+        wrong = _answer_fault(turn, answer_to(said), [answer_to(said[:before]) for before in range(1, len(said))])
         if wrong:
             yield wrong, f"{name}, turn {turn.number}"
 
 
-def _wrong(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
+def _answer_fault(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
     """The fault of a recorded answer; "" if there is none."""
     assert turn.reply is not None
-    text, expected = _words(turn.reply.answer.text), _words(wanted)
+    text, expected = _normalized_words(turn.reply.answer.text), _normalized_words(wanted)
     if text == expected:
         links = Counter(link.href for link in turn.reply.answer.links)
         return "" if links == Counter(link.href for link in links_in(wanted)) else "links were not recorded as they are"
     if not text:
         return "an answer was recorded as empty"
-    if text in map(_words, earlier):
+    if text in map(_normalized_words, earlier):
         return "an earlier answer was recorded again"
     if expected in text:
         return "more than the answer was recorded"
@@ -79,17 +79,17 @@ def _wrong(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
     return "another answer was recorded than was given"
 
 
-def _sent(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _sent_faults(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     """Compare the messages that a page received with those recorded as sent."""
     pages = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("driver") == "browser"
     }
     said = [
-        (tuple(_words(turn.said) for turn in one.turns), one)
+        (tuple(_normalized_words(turn.said) for turn in one.turns), one)
         for one in run.conversations
         if one.key.system in pages and one.turns
     ]
-    came = Counter(tuple(map(_words, turns)) for turns in heard.values())
+    came = Counter(tuple(map(_normalized_words, turns)) for turns in heard.values())
     for turns, one in said:
         if came[turns]:
             came[turns] -= 1
@@ -98,5 +98,5 @@ def _sent(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, s
             yield "what was recorded as said is not what the page was sent", where
 
 
-def _words(text: str) -> str:
+def _normalized_words(text: str) -> str:
     return " ".join(text.split())

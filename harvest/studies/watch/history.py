@@ -197,7 +197,7 @@ class History:
         return tuple(sorted(last.values(), key=lambda one: moment(one.at)))
 
     @cached_property
-    def _told(self) -> Mapping[tuple[str, str], list[Look]]:
+    def _looks_by_run(self) -> Mapping[tuple[str, str], list[Look]]:
         """All looks by baseline and run, in file order."""
         found: dict[tuple[str, str], list[Look]] = {}
         for one in self.lines:
@@ -206,7 +206,7 @@ class History:
 
     def earlier(self, look: Look) -> tuple[Look, ...]:
         """Return the earlier looks at the same run and baseline, the oldest first."""
-        same = self._told[look.baseline, look.at]
+        same = self._looks_by_run[look.baseline, look.at]
         return tuple(same[: same.index(look)])
 
     def until(self, now: float) -> History:
@@ -246,7 +246,9 @@ def whole_history(path: str | PathLike[str]) -> History:
     """Return the content of the file; empty if there is none. Raises InputError, with its place, for a line that is
     not a look or was changed after it was written.
     """
-    return _history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
+    return (
+        _parse_history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
+    )
 
 
 # What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet.
@@ -256,7 +258,7 @@ _ZEROS = re.compile(rb"\0+(?=\r?\n|\Z)")
 _GLUED = re.compile(rb'(?<=[^\n])(?=\{"format":"harvest-history/1")')
 
 
-def _history(data: bytes, path: str) -> History:
+def _parse_history(data: bytes, path: str) -> History:
     found: list[Look] = []
     torn: list[Place] = []
     bare: list[Place] = []
@@ -289,7 +291,7 @@ class HistoryFile:
 
     def __init__(self, file: SharedFile) -> None:
         self._file = file
-        self.history = _history(file.data, str(file.path))
+        self.history = _parse_history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
         """Append a look, flush it to the disk, and return it with its hash and the identity that it revises.

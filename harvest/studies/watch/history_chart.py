@@ -20,14 +20,14 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
     for system, figure in series:
         measured = [(place, look.systems[system]) for place, look in enumerate(looks, 1) if system in look.systems]
         points = [
-            (float(place), _scale(figure) * one.figures[figure].value)
+            (float(place), _unit_scale(figure) * one.figures[figure].value)
             for place, one in measured
             if figure in one.figures
         ]
-        levels = list(_levels(looks, system, figure))
+        levels = list(_level_line(looks, system, figure))
         curves = [Curve(figure, points), *([Curve(_LEVEL, levels)] if levels else ())]
         unit = "percent" if is_percentage(figure) else figure
-        panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _top(points, figure)))
+        panel = CurvePanel(f"{system}, {figure}", "look", unit, curves, (0.0, _axis_end(points, figure)))
         drawn, down = curve_panels([panel], wide, down)
         key, down = curve_key([curve.name for curve in curves], wide, down - 8)
         elements += [*drawn, *key]
@@ -39,11 +39,11 @@ def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> s
     return page(title, "; ".join(said), elements, _WIDTH, down)
 
 
-def _scale(figure: str) -> float:
+def _unit_scale(figure: str) -> float:
     return 100.0 if is_percentage(figure) else 1.0
 
 
-def _levels(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
+def _level_line(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[float, float]]:
     """The two ends of each stretch between change points; none without a change point."""
     found = moves(looks, system, figure)
     if not found:
@@ -52,14 +52,14 @@ def _levels(looks: Sequence[Look], system: str, figure: str) -> Iterator[tuple[f
     ends = [*(start - 1 for start in found), len(looks) - 1]
     means = [next(iter(found.values())).before, *(one.after for one in found.values())]
     for start, end, mean in zip(starts, ends, means, strict=True):
-        yield start + 1.0, _scale(figure) * mean
-        yield end + 1.0, _scale(figure) * mean
+        yield start + 1.0, _unit_scale(figure) * mean
+        yield end + 1.0, _unit_scale(figure) * mean
 
 
-def _top(points: Sequence[tuple[float, float]], figure: str) -> float:
+def _axis_end(points: Sequence[tuple[float, float]], figure: str) -> float:
     """The end of the axis: 100% for percentages, otherwise a round number above the values."""
     most = max((value for _, value in points if not math.isnan(value)), default=1.0)
     if is_percentage(figure) or most <= 0:
-        return _scale(figure)
+        return _unit_scale(figure)
     size = 10.0 ** math.floor(math.log10(most))
     return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most * (1 - 1e-9))

@@ -127,7 +127,7 @@ class _Audit:
         asked = {key.topic for key in self.material.planned if key.system == name}
         asked |= {one.key.topic for one in self.material.conversations if one.key.system == name}
         lost, unasked = tuple(sorted(missing & asked)), tuple(sorted(missing - asked))
-        fell = _fell((before.valid, before.planned), (valid, planned))
+        fell = _coverage_fell((before.valid, before.planned), (valid, planned))
         why = self._incomparable(name, before)
         if why or not own:
             return WatchedSystem(name, why, planned, valid, lost, unasked, fell), LookSystem(
@@ -147,9 +147,9 @@ class _Audit:
                     value = float(np.mean([np.mean(trials) for trials in every.values()]))
                     counts = (len(cells), len(every), value, sum(map(len, every.values())))
                     one = replace(one, over=Over(*counts, len(blessed.means), blessed.mean))
-                one = _widened(one, cut.get(figure.name, (0.0, 0.0)), self.rules.matters)
+                one = _widen_interval(one, cut.get(figure.name, (0.0, 0.0)), self.rules.matters)
                 watched.append(one)
-        watched = _with_discoveries(watched)
+        watched = _add_discoveries(watched)
         now = ways(own)
         told = (
             tuple(changed_topics(before.counted(), now)),
@@ -209,7 +209,7 @@ class _Audit:
         self, system: str, figure: Figure, known: Baseline, cells: Sequence[Sequence[float]], *, gated: bool
     ) -> WatchedFigure:
         n = sum(map(len, cells))
-        left = self._left(system, figure.name, n)
+        left = self._error_budget(system, figure.name, n)
         rules = JudgingRules(
             matters=self.rules.matters,
             level=self.settings.level,
@@ -247,14 +247,14 @@ class _Audit:
             matters=rules.matters,
         )
 
-    def _left(self, system: str, figure: str, n: int) -> float:
+    def _error_budget(self, system: str, figure: str, n: int) -> float:
         """The error budget of *same*: all of it, less what looks at this very run with fewer trials have used."""
         one = self.own.systems.get(system) if self.own is not None else None
         before = one.figures.get(figure) if one is not None else None
         return SAME_BUDGET if before is None else before.left_for(n)
 
 
-def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
+def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
     """Widen the interval by what was cut short. cut: how far below and above the figure could be. A figure that is
     only shown loses its interval if that exceeds the smallest difference that matters.
     """
@@ -285,14 +285,14 @@ def _widened(one: WatchedFigure, cut: tuple[float, float], matters: float) -> Wa
     return replace(one, difference=found, verdict=verdict, judged=judged)
 
 
-def _with_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
+def _add_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
     """Add q over all figures that are only shown."""
     tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
     found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
     return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]
 
 
-def _fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
+def _coverage_fell(before: tuple[int, int], now: tuple[int, int]) -> bool:
     """Return True if significantly fewer planned trials are valid: Fisher's exact test, one-sided, at 1%."""
     valid, planned = now
     if not planned or not before[1]:

@@ -48,13 +48,13 @@ def figure_sentence(one: WatchedFigure, found: Watched) -> str:
         return f"{name} is the same within {100 * found.matters:g} points{since}"
     if one.word == "alarm":
         if is_shown_by_itself(one):
-            return f"{name}: alarm ({_fell(one)}), {_AGAIN}{since}"
+            return f"{name}: alarm ({_moved_by_words(one)}), {_AGAIN}{since}"
         return (
             f"{name}: alarm over the audits until now ({evidence_words(one)}), {_AGAIN}; this audit by itself does not "
             f"show it ({moved}){since}"
         )
     if one.word in ("fell", "rose"):
-        return f"{name} {_fell(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
+        return f"{name} {_moved_by_words(one)}; one audit is not enough for an alarm ({evidence_words(one)}){since}"
     return f"{name}: cannot tell whether it changed ({moved}; {settling_words(one.settles)}){since}"
 
 
@@ -73,14 +73,14 @@ def evidence_words(one: WatchedFigure) -> str:
 
 def moved_words(one: WatchedFigure) -> str:
     """Return the difference from the baseline with its interval: `-53.4 points [-61.0, -45.2]`."""
-    return f"{signed_value(one.difference.value, one.name)}{_unit(one.name)}{interval_words(one)}"
+    return f"{signed_value(one.difference.value, one.name)}{_unit_suffix(one.name)}{interval_words(one)}"
 
 
 def interval_words(one: WatchedFigure) -> str:
     """Return ` [-61.0, -45.2]`; an interval between these very runs is named as such."""
     low, high = one.difference.shown
     of = "" if one.difference.interval.printed else " between these runs"
-    return "" if math.isnan(low) else f"{_interval_words(low, high, one.name)}{of}"
+    return "" if math.isnan(low) else f"{_ends_words(low, high, one.name)}{of}"
 
 
 def joined_words(one: WatchedFigure) -> str:
@@ -90,18 +90,18 @@ def joined_words(one: WatchedFigure) -> str:
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
-    shown = f"{signed_value(value, one.name)}{_unit(one.name)}{_interval_words(low, high, one.name)}"
+    shown = f"{signed_value(value, one.name)}{_unit_suffix(one.name)}{_ends_words(low, high, one.name)}"
     return f"; the last {audits} audits together: {shown}"
 
 
-def _interval_words(low: float, high: float, name: str) -> str:
+def _ends_words(low: float, high: float, name: str) -> str:
     return f" [{signed_value(low, name)}, {signed_value(high, name)}]"
 
 
-def _fell(one: WatchedFigure) -> str:
+def _moved_by_words(one: WatchedFigure) -> str:
     name, value = one.name, one.difference.value
     size = signed_value(abs(value), name).removeprefix("+")
-    return f"{'fell' if value < 0 else 'rose'} by {size}{_unit(name)}{interval_words(one)}"
+    return f"{'fell' if value < 0 else 'rose'} by {size}{_unit_suffix(name)}{interval_words(one)}"
 
 
 def changed_by_words(one: WatchedFigure) -> str:
@@ -109,7 +109,7 @@ def changed_by_words(one: WatchedFigure) -> str:
     if one.judged is None or not one.judged.rests_on_several:
         return moved_words(one)
     value, low, high, audits = one.judged.together
-    mean = f"{signed_value(value, one.name)}{_unit(one.name)}{_interval_words(low, high, one.name)}"
+    mean = f"{signed_value(value, one.name)}{_unit_suffix(one.name)}{_ends_words(low, high, one.name)}"
     return f"{mean} over {pluralize(audits, 'audit')}, this one by itself {moved_words(one)},"
 
 
@@ -128,7 +128,7 @@ def had_changed_words(one: WatchedFigure) -> str:
     """Return the difference before this audit, and when it was found."""
     state = one.state
     found = f"alarm of {moment_text(state.since)}, confirmed {moment_text(state.confirmed)}"
-    return f"{signed_value(state.change, one.name)}{_unit(one.name)} ({found})"
+    return f"{signed_value(state.change, one.name)}{_unit_suffix(one.name)} ({found})"
 
 
 def back_words(one: WatchedFigure) -> str:
@@ -154,7 +154,7 @@ def over_words(one: WatchedFigure) -> str:
 def settling_words(one: Settling) -> str:
     """Say what more trials would bring, or what else would help."""
     if one.trials:
-        return f"{_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
+        return f"{_more_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
     if one.hindrance == "settled":
         return "its interval lies beyond what matters already, and an alarm takes the evidence of further audits"
     if one.hindrance == "runs":
@@ -167,12 +167,12 @@ def settling_words(one: Settling) -> str:
     instead = "another" if near else "a larger"
     other = "further audits add evidence" if near else "bless more runs"
     return (
-        f"{why}: even {_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
+        f"{why}: even {_more_trials(one.most)} would settle it with a chance of {100 * one.chance:.0f}%; "
         f"{other}, or let {instead} difference matter (--matters)"
     )
 
 
-def _trials(number: int) -> str:
+def _more_trials(number: int) -> str:
     return f"{number:,} more {'trial' if number == 1 else 'trials'} of each topic"
 
 
@@ -195,5 +195,5 @@ def signed_value(value: float, name: str) -> str:
     return change(value, share=is_percentage(name.partition(" ")[0]))
 
 
-def _unit(name: str) -> str:
+def _unit_suffix(name: str) -> str:
     return " points" if is_percentage(name.partition(" ")[0]) else ""

@@ -47,18 +47,18 @@ def paint_attributes(name: str, width: float | None = None) -> str:
     return found + (' stroke-dasharray="3 3"' if name == "unseen" else "")
 
 
-def _rule(name: str) -> str:
+def _style_rule(name: str) -> str:
     fill, stroke = _PAINTS[name][1]
     return f".harvest-tree .{name}{{fill:{fill}" + (f";stroke:{stroke}" if stroke else "") + "}"
 
 
-def _ground(theme: int) -> str:
+def _background(theme: int) -> str:
     return f"background:{_PAINTS['paper'][theme][0]}"
 
 
 # Where the picture is the whole page, the ground around it and the bars that scroll it follow the theme as well.
 # The ground of a picture, and the rules for dark screens; all of them hold within a picture only.
 STYLE = (
-    f".harvest-tree{{color-scheme:light dark;{_ground(0)}}}@media screen and "
-    f"(prefers-color-scheme:dark){{.harvest-tree{{{_ground(1)}}}{''.join(map(_rule, _PAINTS))}}}"
+    f".harvest-tree{{color-scheme:light dark;{_background(0)}}}@media screen and "
+    f"(prefers-color-scheme:dark){{.harvest-tree{{{_background(1)}}}{''.join(map(_style_rule, _PAINTS))}}}"
 )

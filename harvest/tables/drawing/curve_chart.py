@@ -47,11 +47,11 @@ def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tupl
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
-        elements += _panel(panel, MARGIN + place * (width + _BETWEEN), width, down)
+        elements += _curve_panel(panel, MARGIN + place * (width + _BETWEEN), width, down)
     return elements, down + 26 + _HEIGHT + 42
 
 
-def _panel(panel: CurvePanel, left: float, width: float, down: float) -> list[str]:
+def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> list[str]:
     top, start, end = down + 26, left + _AXIS, left + width - 12
     bottom = top + _HEIGHT
     places = [0.0, *(x for curve in panel.curves for x, _ in curve.points)]

@@ -51,11 +51,11 @@ def panel_width(panel: IntervalPanel) -> float:
     """Return the pixels between the margins that a panel needs for all its text, which takes up to 560 on either
     side.
     """
-    left, right = _sides(panel)
+    left, right = _side_widths(panel)
     return left + _GAP + _PLOT + _GAP + right
 
 
-def _sides(panel: IntervalPanel) -> tuple[float, float]:
+def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
     """The widths of the text on the left and on the right."""
     size = _SMALL if panel.small else _SIZE
     labels = [room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT for row in panel.rows]
@@ -70,7 +70,7 @@ def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list
     """
     size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
     elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
-    left, right = _sides(panel)
+    left, right = _side_widths(panel)
     start, end = MARGIN + left + _GAP, MARGIN + wide - right - _GAP
     values = [value for row in panel.rows for value in (row.value, row.low, row.high)]
     axis = Axis.around([*values, 0.0] if panel.zero else values, start, end)
@@ -87,11 +87,11 @@ def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list
         words = fit_text(row.label, left - indent, size * swell)
         elements.append(text(MARGIN + indent, middle + size * 0.35, words, size, bold=row.heading))
         elements.append(text(end + _GAP, middle + size * 0.35, fit_text(row.said, right, size), size))
-        elements += _drawn(panel, row, axis, middle, high)
+        elements += _row_elements(panel, row, axis, middle, high)
     return elements, bottom + 40
 
 
-def _drawn(panel: IntervalPanel, row: IntervalRow, axis: Axis, middle: float, high: float) -> list[str]:
+def _row_elements(panel: IntervalPanel, row: IntervalRow, axis: Axis, middle: float, high: float) -> list[str]:
     if math.isnan(row.value):
         return []
     at = axis.at(row.value)

@@ -46,11 +46,11 @@ def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, 
     for place, one in enumerate(series):
         ink, mark, filled = _MARKS[place % len(_MARKS)]
         found += [mark(across.at(a), up.at(b), ink, size=3.8, filled=filled) for a, b in one.points]
-    key, down = _key([one.name for one in series], wide, bottom + 44)
+    key, down = _series_key([one.name for one in series], wide, bottom + 44)
     return [*found, *key], down
 
 
-def _key(names: Sequence[str], wide: float, down: float) -> tuple[list[str], float]:
+def _series_key(names: Sequence[str], wide: float, down: float) -> tuple[list[str], float]:
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate(names):
         ink, mark, filled = _MARKS[place % len(_MARKS)]

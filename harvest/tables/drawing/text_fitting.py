@@ -59,13 +59,13 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and room(rest, size) > most:
-        head = rest[: _end(rest, max(_fitting(rest, most, size), 1))]
+        head = rest[: _line_end(rest, max(_fitting(rest, most, size), 1))]
         found.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
     return (*found, fit_text(rest, most, size)) if rest or not found else tuple(found)
 
 
-def _end(rest: str, fits: int) -> int:
+def _line_end(rest: str, fits: int) -> int:
     """The end of a line of at most `fits` characters: before a space or after a `+`, else after a hyphen, else the
     full line.
     """

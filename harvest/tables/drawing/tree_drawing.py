@@ -258,7 +258,7 @@ class _Drawing:
             found.append(f"{drawn}{paint_attributes(f'{box.mark}-mark')}/>")
             left += 17
         for place, line in enumerate(box.lines):
-            found.append(_held(left, top + 5 + _LINE * place, x + width - left - 2, line))
+            found.append(_box_line(left, top + 5 + _LINE * place, x + width - left - 2, line))
         if box.note:
             found.append(text(x + _AIR, top + box.height - 6, box.note, _SMALL, "dim"))
         thick = self._thick(int(tree.visits[node]))
@@ -293,7 +293,7 @@ class _Drawing:
         return found
 
 
-def _held(x: float, y: float, width: float, line: str) -> str:
+def _box_line(x: float, y: float, width: float, line: str) -> str:
     """A line of a box. Letters of unknown width and height are clipped to the box."""
     if line.isascii():
         return text(x, y + 12, line, _LABEL, "ink")
