@@ -193,7 +193,12 @@ def command(
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     if triage:
-        _print_triage(recorded)
+        places = list(look_first(recorded.finished))
+        for place in places:
+            click.echo(str(place))
+        what = f"{pluralize(len(places), 'place')} to look at first"
+        whole = pluralize(len(recorded.finished), "conversation")
+        tell(f"{what}, in {whole}. This is not a score, and other places may be as bad.")
         return 0
     if model is not None:
         return _extract_nuggets(run, recorded, model, endpoint, only, concurrency, tries or 2, keys_in_clear)
@@ -274,16 +279,6 @@ def _score_by_rules(run: Path, recorded: Run, schema: Schema) -> None:
     waiting = {one.name: rule.needs for one in schema for rule in one.rules if rule.needs}
     for name, needs in waiting.items():
         tell(f"{name}: its rule scores it by the scores of {', '.join(needs)}, when the run is scored")
-
-
-def _print_triage(recorded: Run) -> None:
-    found = 0
-    for place in look_first(recorded.finished):
-        click.echo(str(place))
-        found += 1
-    whole = pluralize(len(recorded.finished), "conversation")
-    what = f"{pluralize(found, 'place')} to look at first, in {whole}"
-    tell(f"{what}. This is no score, and what is not listed may be as bad.")
 
 
 def _count_judgments(layer: Layer) -> str:

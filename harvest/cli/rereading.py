@@ -84,7 +84,15 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
     told = _count_changes(answers, found, revised)
     damage: Sequence[str] = recorded.damage
     if out is not None:
-        damage = write_revision(recorded, out, _revisions(revised), told={"system": system, **told})
+        revisions = {
+            (one.conversation.trial_id, one.conversation.attempt): Revision(
+                {answer.turn.number: answer.now for answer in one.answers if answer.changed and answer.now is not None},
+                one.path.routes,
+                one.outcome,
+            )
+            for one in revised
+        }
+        damage = write_revision(recorded, out, revisions, told={"system": system, **told})
     if as_json:
         click.echo(json.dumps(_reread_document(told, answers, found, revised, out), ensure_ascii=False))
     else:
@@ -149,19 +157,14 @@ def _revised_conversations(run: Run, answers: Sequence[Reread]) -> Iterator[_Rev
         yield _Revised(conversation, tuple(several), path, refused)
 
 
-def _revisions(revised: Sequence[_Revised]) -> Mapping[AttemptId, Revision]:
-    return {
-        (one.conversation.trial_id, one.conversation.attempt): Revision(
-            {answer.turn.number: answer.now for answer in one.answers if answer.changed and answer.now is not None},
-            one.path.routes,
-            one.outcome,
-        )
-        for one in revised
-    }
-
-
 def _count_changes(answers: Sequence[Reread], found: Sequence[Found], revised: Sequence[_Revised]) -> dict[str, Any]:
     read_now = [one for one in answers if one.now is not None]
+    parts = Counter(
+        name
+        for one in read_now
+        for name in ("text", "links", *PARTS)
+        if getattr(one.now, name) != getattr(one.was, name)
+    )
     return {
         "read": len(read_now),
         "changed": sum(one.changed for one in read_now),
@@ -171,14 +174,8 @@ def _count_changes(answers: Sequence[Reread], found: Sequence[Found], revised: S
         "parted": sum(bool(one.path.parted) for one in revised),
         "refused": sum(one.refused is not None for one in revised),
         "found_in_failed_turns": len(found),
-        "parts": dict(Counter(name for one in read_now for name in _changed_parts(one))),
+        "parts": dict(parts),
     }
-
-
-def _changed_parts(answer: Reread) -> list[str]:
-    """Names of the fields in which an answer differs today."""
-    names = ("text", "links", *PARTS)
-    return [name for name in names if getattr(answer.now, name) != getattr(answer.was, name)]
 
 
 def _turn_name(conversation: Conversation, turn: int) -> str:

@@ -43,10 +43,6 @@ def _split_list(context: click.Context, parameter: click.Parameter, value: str |
     return items
 
 
-def _read_shard(context: click.Context, parameter: click.Parameter, value: str | None) -> Shard | None:
-    return None if value is None else Shard.read(value)
-
-
 @click.command()
 @click.argument("audit", type=GivenPath(str))
 @click.option("--out", type=GivenPath(), metavar="RUN", help="The run folder [default: runs/NAME].")
@@ -56,7 +52,12 @@ def _read_shard(context: click.Context, parameter: click.Parameter, value: str |
 @click.option(
     "--worker", default="", metavar="NAME", help="This machine's name, if runs of several machines will be merged."
 )
-@click.option("--shard", callback=_read_shard, metavar="I/N", help="Play only part I of N: one on each of N machines.")
+@click.option(
+    "--shard",
+    callback=lambda _context, _option, text: None if text is None else Shard.read(text),
+    metavar="I/N",
+    help="Play only part I of N: one on each of N machines.",
+)
 @click.option(
     "--dask",
     metavar="ADDRESS",

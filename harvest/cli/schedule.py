@@ -62,10 +62,13 @@ def command(
     base = options["baseline"] or baseline_beside(audit)
     if not base.exists():
         _say(f"there is no baseline yet; before the first audit: harvest bless RUN --out {base}")
+    # This very installation, called from anywhere.
+    script = Path(sys.executable).with_name("harvest")
+    installed = (str(script),) if script.is_file() else (sys.executable, "-m", "harvest")
     job = Job(
         file.name,
         every,
-        (*_harvest_command(), *words),
+        (*installed, *words),
         folder,
         lock=beside.with_suffix(".lock"),
         log=beside.with_suffix(".log"),
@@ -79,9 +82,10 @@ def command(
                 advice="start the workflow by hand, an hour after an alarm, or let it play more often: --every day",
             )
         _relative_path(audit)
+        root = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
         text = workflow(
             replace(job, words=("harvest", *words)),
-            folder=PurePosixPath(folder.relative_to(_repository_root(folder))),
+            folder=PurePosixPath(folder.relative_to(root)),
             history=_relative_path(options["history"] or history_beside(base)),
             runs=_relative_path(options["out"] or Path("runs") / file.name),
             install=install or f"{DISTRIBUTION}=={version(DISTRIBUTION)}",
@@ -103,17 +107,6 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
         if given[name] is not None:
             raise InputError(f"{option} is for an existing run; a schedule plays new ones", advice="leave it out")
     return given
-
-
-def _harvest_command() -> tuple[str, ...]:
-    """The command that calls this installation from anywhere."""
-    beside = Path(sys.executable).with_name("harvest")
-    return (str(beside),) if beside.is_file() else (sys.executable, "-m", "harvest")
-
-
-def _repository_root(folder: Path) -> Path:
-    """The root of the repository around `folder`; `folder` itself if there is none."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def _relative_path(path: str | Path) -> PurePosixPath:

@@ -47,14 +47,6 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, values: tupl
     return found or None
 
 
-def _option_type(kind: Choice | Number) -> click.ParamType[Any]:
-    if isinstance(kind, Choice):
-        return _Choice(kind)
-    if kind.whole:
-        return WholeNumberRange(int(kind.least), int(kind.most))
-    return NumberRange(kind.least, kind.most)
-
-
 def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callable[[_Command], _Command]:
     if isinstance(declared.kind, (ByName, ByGrade)):
         return click.option(
@@ -65,10 +57,17 @@ def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callabl
             metavar=declared.metavar or None,
             help=f"{words}.",
         )
+    kind: click.ParamType[Any]
+    if isinstance(declared.kind, Choice):
+        kind = _Choice(declared.kind)
+    elif declared.kind.whole:
+        kind = WholeNumberRange(int(declared.kind.least), int(declared.kind.most))
+    else:
+        kind = NumberRange(declared.kind.least, declared.kind.most)
     return click.option(
         declared.option,
         declared.name,
-        type=_option_type(declared.kind),
+        type=kind,
         default=None if audited else declared.default,
         show_default=not audited,
         metavar=declared.metavar or None,
@@ -104,7 +103,7 @@ def setting_option(name: str) -> Callable[[_Command], _Command]:
     return _declared_option(SETTINGS[name], SETTINGS[name].help, audited=False)
 
 
-def resampling_options(*, seed: str = "Of the bootstrap.") -> Callable[[_Command], _Command]:
+def resampling_options(*, seed: str = "Seed of the bootstrap.") -> Callable[[_Command], _Command]:
     """Add --level, --replications and --seed, for commands without an audit. seed: help text of --seed."""
 
     def with_options(command: _Command) -> _Command:

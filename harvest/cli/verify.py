@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.text import Text
@@ -72,7 +71,7 @@ def command(paths: tuple[Path, ...], wanted: str | None, as_json: bool) -> int:
         )
     found = [_verify_run(path, wanted) if path.is_dir() else _verify_report(path) for path in paths]
     if as_json:
-        click.echo(json.dumps([_plain(one) for one in found], ensure_ascii=False))
+        click.echo(json.dumps([{**asdict(one), "verdict": one.verdict} for one in found], ensure_ascii=False))
     people = people_console(stderr=as_json)
     for one in found:
         style = {"verified": "bold green", "verified in part": "bold yellow"}.get(one.verdict, "bold red")
@@ -169,7 +168,12 @@ def _verify_report(path: Path) -> _Found:
     if not found.faults:
         differences = list(remade(path, known))
         if differences:
-            differences[:0] = [_NEWER.format(run) for run in known.runs if _judged_since(run, path)]
+            made = path.stat().st_mtime  # as far as the files' times tell
+            layers = {
+                run: entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl") for run in known.runs
+            }
+            newer = [run for run, files in layers.items() if any(file.stat().st_mtime > made for file in files)]
+            differences[:0] = [_NEWER.format(run) for run in newer]
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
         if known.measures and differences:  # it cannot be told what else they come from
             found.open = True
@@ -177,14 +181,3 @@ def _verify_report(path: Path) -> _Found:
         else:
             found.faults += differences
     return found
-
-
-def _judged_since(run: Path, report: Path) -> bool:
-    """Return True if judgments were added to a run after the report was written, by the times of the files."""
-    made = report.stat().st_mtime
-    files = entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl")
-    return any(file.stat().st_mtime > made for file in files)
-
-
-def _plain(one: _Found) -> dict[str, Any]:
-    return {**asdict(one), "verdict": one.verdict}

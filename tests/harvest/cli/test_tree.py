@@ -360,7 +360,12 @@ def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> Non
     said = "acts of user turns: U2 (1) as the simulated user recorded them, U1 (1) by rules"
     assert _act_sources([mixed], "act") == [said]
     assert _act_sources([mixed], "user=act, system=exact") == [said]
-    assert _act_sources([one], "act") == _act_sources([mixed], "exact") == _act_sources([mixed], "user=state,system=act") == []
+    assert (
+        _act_sources([one], "act")
+        == _act_sources([mixed], "exact")
+        == _act_sources([mixed], "user=state,system=act")
+        == []
+    )
     assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"
 
 

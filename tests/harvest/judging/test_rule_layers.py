@@ -41,7 +41,7 @@ def test_what_to_look_at_first_is_named_by_place_and_reason(capsys: pytest.Captu
     with pytest.raises(SystemExit) as ended:
         main(["annotate", str(SAMPLE), "--triage"])
     assert ended.value.code == 0
-    assert "This is no score" in capsys.readouterr().err
+    assert "This is not a score" in capsys.readouterr().err
 
 
 def test_a_recorded_run_is_scored_by_the_schema_of_rules_and_says_why_a_criterion_is_undefined(
