@@ -147,7 +147,7 @@ def _write_sheet(sheet: Path, drawn: _Drawn, seed: int) -> None:
     names = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in telling]
     told = sum(any(name.search(text) for name in names for text in pair) for pair in shown)
     tell(f"{count} pairs written to {sheet}: fill in 'preference' ({', '.join(CHOICES)}); a copy for each person")
-    tell(f"which system stands where is in {kept}: keep it from those who judge")
+    tell(f"the systems behind the pairs are in {kept}: hide it from those who judge")
     click.echo(f"then: harvest preferences SHEET... --key {kept}", err=True)
     if told:
         tell(f"{told} of them name a system in their texts, so they are not blind")

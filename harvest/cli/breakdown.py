@@ -72,7 +72,7 @@ command.add_command(predict_command, "predict")
     is_flag=True,
     help="Train a detector without each tenth of the dialogues (--held-out system: without each system) to predict it.",
 )
-@click.option("--reliability", is_flag=True, help="Print predicted beside observed breakdowns in ten bins.")
+@click.option("--reliability", is_flag=True, help="Print predicted and observed breakdowns in ten bins.")
 @resampling_options(seed="Seed of the bootstrap and of the splits of annotators.")
 @click.option("--all", "every", is_flag=True, help="Print every measure, and each system's dialogues separately.")
 @form_options

@@ -89,12 +89,12 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
         if is_run(folder):
             refuse_differences(read(folder).header, header, folder)
         async with RunWriter.open(folder, header, secrets=audit.secrets) as writer:
-            recorded = read(folder)  # again, now that nobody else writes
+            recorded = read(folder)  # again, now that no other process writes
             for sentence in recorded.damage:
                 tell(f"note: {sentence}")
             work = _next_trial(recorded, system, topic, trial)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
-            once = replace(system, limits=replace(system.limits, attempts=1))  # nobody is asked to say it all again
+            once = replace(system, limits=replace(system.limits, attempts=1))  # no person is asked to say it all again
             with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before anybody is asked to type
                 tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
                 tell(f"what you want: {printable(topic.request)}")

@@ -33,10 +33,10 @@ from topics.unseen_characters import named, show_unseen, unseen_in
 # Options, of several drivers, that say where their system is.
 _ADDRESSES = ("url", "base_url", "function", "run")
 
-# Topics with characters that nobody sees.
+# Places named of an invisible character.
 _NAMED = 3
 
-# Topics of which the first turn is shown, and words of each of its ends.
+# Topics whose first turn is shown, and words of each of its ends.
 _OPENINGS, _ENDS = 3, 6
 
 # Seed turns of them that are shown, and words of each end of one.
@@ -207,7 +207,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             + (f" and {len(where) - _NAMED} more" if len(where) > _NAMED else "")
             for name, where in document["unseen_characters"].items()
         )
-        _echo(f"  note: what users say holds what nobody sees, and systems read: {'; '.join(each)}")
+        _echo(f"  note: users say invisible characters, which systems read: {'; '.join(each)}")
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _echo(f"  gold: {gold}")
@@ -262,7 +262,7 @@ def _address(audit: Audit, system: System) -> str | None:
 
         driver = audit.drivers[system.asked]
         assert isinstance(driver, BrowserDriver)
-        return driver.url  # which may stand in a site file
+        return driver.url  # which may be in a site file
     if "argv" in system.options:
         return shlex.join(map(str, system.options["argv"]))
     return next((str(system.options[name]) for name in _ADDRESSES if name in system.options), None)

@@ -32,7 +32,7 @@ LIBRARIES = (
     "rich",
     "yarl",
 )
-_MARGIN = " " * 7  # in which the state stands
+_MARGIN = " " * 7  # for the state
 _START = 20.0  # seconds a browser gets to start: on a cold disk it takes several
 
 

@@ -26,7 +26,7 @@ from topics.errors import InputError, Place
     help="How the system is reached.",
 )
 def command(folder: str, driver: str) -> None:
-    """Write a starting point: audit.yaml, topics.yaml and protocol.yaml, with comments.
+    """Write an audit to start from: audit.yaml, topics.yaml and protocol.yaml, with comments.
 
     FOLDER is created if it does not exist. Existing files are not overwritten.
     """

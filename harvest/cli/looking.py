@@ -65,7 +65,7 @@ class Reaudit:
             told = f"{one.path}: {left.sentence}"
             if left.readable:
                 option = "--run" if left.whole and not placebo else "--resume"
-                told += f"; go on with it by: {self.command(option, one.path)}"
+                told += f"; to continue it: {self.command(option, one.path)}"
             _print_note(told)
         if others[_MOST:]:
             _print_note(f"nor were these judged: {', '.join(str(one.path) for one in others[_MOST:])}")

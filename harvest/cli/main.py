@@ -70,14 +70,14 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     },
     "Watch": {
         "bless": _Entry("harvest.cli.bless", "Make recorded runs the baseline of later audits."),
-        "reaudit": _Entry("harvest.cli.reaudit", "Play an audit again, and tell whether it changed."),
+        "reaudit": _Entry("harvest.cli.reaudit", "Play an audit again, and say whether it changed."),
         "schedule": _Entry("harvest.cli.schedule", "Print a schedule for cron, systemd or GitHub Actions."),
-        "history": _Entry("harvest.cli.history", "Show how the figures of a watched audit went."),
-        "attribute": _Entry("harvest.cli.attribute", "Say whose change it was that a figure moved between two runs."),
+        "history": _Entry("harvest.cli.history", "Show the figures of a watched audit over time."),
+        "attribute": _Entry("harvest.cli.attribute", "Attribute the difference between two runs to its causes."),
     },
     "Study": {
         "compare": _Entry("harvest.cli.compare", "Compare systems over common topics."),
-        "variance": _Entry("harvest.cli.variance", "Say how much trials vary, and why."),
+        "variance": _Entry("harvest.cli.variance", "Show how much trials vary, and why."),
         "robustness": _Entry("harvest.cli.robustness", "Compare the arms of an audit with their control."),
         "plan": _Entry("harvest.cli.plan", "Plan how many topics and trials a comparison needs."),
         "simulate": _Entry("harvest.cli.simulate", "Fit simulated users to recordings, and check them."),
@@ -89,8 +89,8 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         ),
         "pool": _Entry("harvest.cli.pool", "List what there is to judge in RUNs, each thing once."),
         "judge": _Entry("harvest.cli.judge", "Let a model judge nuggets, turns, conversations or blind pairs."),
-        "nuggets": _Entry("harvest.cli.nuggets", "Say how much of what topics want the answers hold."),
-        "preferences": _Entry("harvest.cli.preferences", "Say which systems people prefer."),
+        "nuggets": _Entry("harvest.cli.nuggets", "Show how many of the topics' nuggets the answers hold."),
+        "preferences": _Entry("harvest.cli.preferences", "Show which systems people prefer."),
     },
     "Exchange": {
         "import": _Entry("harvest.cli.importing", "Make a run from annotated transcripts or messages files."),
@@ -108,7 +108,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
 COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
 
 _WITH_PIPES = {"run", "reaudit", "chat", "probe", "login", "doctor"}
-_READER_GONE = 128 + signal.SIGPIPE  # as a shell has it of a program that SIGPIPE ended
+_READER_GONE = 128 + signal.SIGPIPE  # as shells report a program that SIGPIPE ended
 
 
 class _LateCommands(click.Group):
@@ -231,7 +231,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     except (
         BaseException
     ) as fault:  # also SystemExit: no command ends that way, but code that a command calls may try to
-        if isinstance(fault.__context__, BrokenPipeError):  # rich leaves so when nobody reads any more
+        if isinstance(fault.__context__, BrokenPipeError):  # how rich leaves when the reader is gone
             code = _READER_GONE
         else:
             _echo(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")

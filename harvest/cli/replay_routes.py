@@ -62,7 +62,7 @@ def command(run: Path, protocol: str | None, fail_on_change: bool, as_json: bool
     for conversation in recorded.finished:
         reworded = conversation.user in REWORDING
         now = retrace(chosen, topics[conversation.key.topic], conversation.exchanges, reworded=reworded)
-        # Decisions that stand, by a rule whose code is not the recorded one.
+        # Unchanged decisions by rules with other code than the recorded one.
         versions += sum(
             turn.route is not None
             and action.route is not None

@@ -50,7 +50,7 @@ def command(
     `harvest reaudit` can be given here, too, and is passed on: --strict, --prometheus FILE, …
     """
     if cron + as_units + github != 1:
-        what = "these are several schedules" if cron + as_units + github else "nothing says whose schedule it is"
+        what = "these are several schedules" if cron + as_units + github else "the kind of schedule is missing"
         raise InputError(what, allowed="one of --cron, --systemd and --github")
     if install is not None and not github:
         raise InputError("--install is for --github: here, the Harvest of this machine is used")

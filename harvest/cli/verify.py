@@ -175,7 +175,7 @@ def _verify_report(path: Path) -> _Found:
             newer = [run for run, files in layers.items() if any(file.stat().st_mtime > made for file in files)]
             differences[:0] = [_NEWER.format(run) for run in newer]
         found.said.append(f"made again from {pluralize(len(known.runs), 'run')}")
-        if known.measures and differences:  # it cannot be told what else they come from
+        if known.measures and differences:  # they may have other causes
             found.open = True
             found.notes += [known.measures, *differences]
         else:

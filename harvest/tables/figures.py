@@ -48,7 +48,7 @@ def figures(
     silent = [] if asked or last is None else sorted({row.turn for row in overall if row.turn and row.turn > last})
     overall = [row for row in overall if row.turn not in silent]
     systems = [system for system in systems if system in scored]
-    # A name that is whole can be copied, and asked for again; so long ones have fewer systems beside them.
+    # Whole names can be copied and asked for again, so tables with long names have fewer systems.
     labels: dict[tuple[str, int | None], dict[str, None]] = {}
     for row in overall:
         labels.setdefault((row.measure, row.turn), {})[row.label] = None
@@ -140,7 +140,7 @@ def _legend(rows: Sequence[ScoreRow]) -> str:
     usual = list(dict.fromkeys(row.measure for row in rows if good.get(row.measure, "high") == "high"))
     usual = [name for name in usual if name not in unbounded]
     if usual:
-        # Named, where something stands beside them that nothing else is said of.
+        # Named, if there are others without a note.
         short = dict.fromkeys(name.partition("(")[0] for name in usual)
         which = f": {', '.join(short)}" if neutral or unbounded else ""
         said.append("from 0 to 1, 1 is good" + (which or (", except for failures" if failures else "")))
@@ -225,7 +225,7 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
     for row in rows:
         if row.low == row.low and row.interval and row.level is not None:
             made.setdefault((row.interval, row.resampled or "nothing", row.level), []).append(row)
-    # A name under two methods would say of none how it was made: it is then written in full, with its system if needed.
+    # A name under two methods would be ambiguous, so it is written in full, with its system if needed.
     shorts = Counter(name for found in made.values() for name in {_short_name(row) for row in found})
     full = _full_names(made.values())
     for (method, resampled, level), found in made.items():

@@ -57,7 +57,7 @@ def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], l
         together = sum(turn.share for turn in rest)
         yield f"{percent(round(together, _DIGITS)):>5}  {pluralize(len(rest), 'other turn')} together"
     if not found.tells_ends:
-        yield "ends are not told apart: of some conversations it is not recorded how they ended"
+        yield "ends are not distinguished, because some conversations have no recorded end"
     if found.refused:
         yield f"no p{' of single turns' if found.p == found.p else ''}: {found.refused}"
     elif found.turns:

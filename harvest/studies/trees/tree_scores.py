@@ -201,7 +201,7 @@ def trial_scores(
             advice=f"harvest score RUN --measure '{measure}' shows what it is computed from",
         )
     of_systems = (row for row in table.rows if row.scorers and row.topic is None and row.trial is None)
-    # What stands on branches is each trial's own, which nothing corrects.
+    # The scores of branches are those of single trials, which are not corrected.
     raw = (replace(row, scorers=str(row.scorers).replace(CORRECTED, UNCHECKED)) for row in of_systems)
     named = dict.fromkeys(f"{row.system}: {row.label}" for row in raw)
     return TrialScores(values, (*named, *table.coverage))

@@ -44,7 +44,7 @@ from topics.text_file import LARGEST, decode
 
 FORMAT = "harvest-history/1"
 
-# The smallest difference that matters, unless told otherwise.
+# The smallest difference that matters by default.
 MATTERS = 0.03
 
 # Audits over which the chance of a false alarm is held: a year of weekly ones.
@@ -218,7 +218,7 @@ class History:
         for place in self.torn:
             yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
         for place in self.glued:
-            yield f"{place}: several looks stand on this line; each of them counts"
+            yield f"{place}: this line has several looks; each of them counts"
         if self.bare:
             others = f" (and {pluralize(len(self.bare) - 1, 'more line')})" if len(self.bare) > 1 else ""
             yield (

@@ -160,7 +160,7 @@ def settling_words(one: Settling) -> str:
     if one.hindrance == "runs":
         return (
             "a baseline of so few runs does not show how much audits differ by themselves, so how many more trials "
-            f"would settle it cannot be told: bless {FEWEST_RUNS} runs or more"
+            f"would settle it is unknown: bless {FEWEST_RUNS} runs or more"
         )
     near = one.hindrance == "edge"
     why = "it may well lie at the edge of what matters" if near else "the baseline is not known well enough"

@@ -10,7 +10,7 @@ from recordings.trees.fingerprints import MOST_TEXTS
 from recordings.trees.node_text import cells, cut, node_title, one_line, title
 from recordings.trees.tree import ConversationTree
 
-_NARROWEST = 14  # columns that are kept for what was said, however deep the line stands
+_NARROWEST = 14  # columns for the turn, however deep its line is indented
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _WIDEST = 12.0  # of an edge that every trial takes
 _LABELS = (230.0, 190.0, 160.0, 135.0, 115.0)  # widths of a box in pixels, tried until the tree fits
 _LINES = 3  # of a node's words
 
-# What stands at an edge: the share, counts beside it, and the interval below.
+# Labels of an edge: the share, counts beside it, and the interval below.
 Words = tuple[str, str, str]
 
 

@@ -133,7 +133,7 @@ def test_a_baseline_that_somebody_else_replaced_meanwhile_is_not_replaced(
     monkeypatch.setattr("harvest.cli.bless.bless", slow)
     done = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert done.returncode == 2
-    assert "audit.baseline.json: while these runs were read, somebody else wrote this file" in done.stderr
+    assert "audit.baseline.json: somebody else wrote this file while the runs were read" in done.stderr
     assert '"blessed_by": "b"' in (folder / "audit.baseline.json").read_text()
     again = harvest("bless", "run-0", "--out", "audit.baseline.json", "--by", "a", "--replace", cwd=folder)
     assert again.returncode == 0

@@ -92,7 +92,7 @@ def test_systems_that_different_people_judged_are_compared_with_a_warning(run: P
     [
         (("--judgments", "zoe"), "nobody called 'zoe' judged"),
         (("--judges", "human:zoe"), "nobody called 'zoe' judged as human"),
-        (("--judges", "human,model"), "nobody would check here what it says"),
+        (("--judges", "human,model"), "whose judgments nobody checks here"),
     ],
 )
 def test_somebody_unknown_and_a_model_that_nobody_checks_are_refused(

@@ -144,7 +144,10 @@ def test_an_earlier_file_of_the_same_kind_is_replaced_and_another_is_not(folder:
         assert (done.returncode, done.stderr) == (0, "")
     assert len(junitparser.JUnitXml.fromfile(str(folder / "junit.xml"))) == 1
     swapped = harvest("score", "runs/base", "--junit", "a.prom", cwd=folder)
-    assert (swapped.returncode, "a.prom: this file is something else" in swapped.stderr) == (2, True)
+    assert (
+        swapped.returncode,
+        "a.prom: refusing to overwrite a file that Harvest did not write" in swapped.stderr,
+    ) == (2, True)
     (folder / "other.xml").write_text('<?xml version="1.0"?>\n<testsuites name="pytest tests"></testsuites>\n')
     assert harvest("score", "runs/base", "--junit", "other.xml", cwd=folder).returncode == 2
 
@@ -152,7 +155,7 @@ def test_an_earlier_file_of_the_same_kind_is_replaced_and_another_is_not(folder:
 def test_a_file_that_came_into_the_way_meanwhile_stays(folder: Path) -> None:
     code, _, err = reaudit(folder, "--junit", "audit.history.jsonl")  # it is written before the verdicts are told
     assert code == 0
-    assert "error: audit.history.jsonl was not written: this file is something else" in err
+    assert "error: audit.history.jsonl was not written: refusing to overwrite a file that Harvest did not write" in err
     assert len(read_history(folder / "audit.history.jsonl")) == 1
 
 
@@ -196,14 +199,14 @@ def test_a_run_tells_of_its_thresholds_and_of_the_trials_that_failed(folder: Pat
     assert metrics(folder)["harvest_exit_code"] == 3
 
     shard = harvest("run", "audit.yaml", "--shard", "1/2", *told, cwd=folder)
-    assert (shard.returncode, "there is nothing to tell machines" in shard.stderr) == (2, True)
+    assert (shard.returncode, "there are no verdicts to write" in shard.stderr) == (2, True)
 
 
 def test_without_thresholds_a_score_has_nothing_to_tell(folder: Path) -> None:
     (folder / "audit.yaml").write_text(AUDIT.partition("thresholds:")[0])
     assert harvest("run", "audit.yaml", "--out", "runs/bare", cwd=folder).returncode == 0
     done = harvest("score", "runs/bare", "--junit", "junit.xml", cwd=folder)
-    assert (done.returncode, "tell of thresholds, and there are none here" in done.stderr) == (2, True)
+    assert (done.returncode, "report thresholds, and there are none here" in done.stderr) == (2, True)
 
 
 def test_one_system_that_is_down_is_not_hidden_by_another(folder: Path) -> None:

@@ -31,7 +31,7 @@ def test_what_cannot_be_written_is_said_of_the_path_that_was_given(
         else:
             check_output_file(path)
     check_output_file(there, replace=True)
-    with pytest.raises(InputError, match="this file is something else"):
+    with pytest.raises(InputError, match="refusing to overwrite a file that Harvest did not write"):
         check_output_file(there, replace=True, ours=lambda data: data != b"kept")
     with pytest.raises(InputError, match="a device or pipe"):
         check_output_file(Path(os.devnull), replace=True)
@@ -44,7 +44,10 @@ def test_force_writes_over_an_older_report_and_over_nothing_else(tmp_path: Path)
     page, run = tmp_path / "page.html", tmp_path / "nowhere"
     page.write_text("<title>of somebody</title>")
     done = harvest("report", run, "--out", page, "--force")
-    assert (done.returncode, f"{page}: this file is something else" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, f"{page}: refusing to overwrite a file that Harvest did not write" in done.stderr) == (
+        2,
+        True,
+    ), done.stderr
     page.write_text("<title>run – Harvest report</title>", encoding="utf-8")
     done = harvest("report", run, "--out", page, "--force")
     assert (done.returncode, f"{run}: there is no such" in done.stderr) == (2, True), done.stderr

@@ -247,7 +247,10 @@ def test_what_cannot_be_watched_is_said_in_one_message(folder: Path) -> None:
     assert (both.returncode, "exclude each other" in both.stderr) == (2, True)
     again = harvest("bless", "runs/base-0", "--out", "audit.baseline.json", cwd=folder)
     assert (again.returncode, "there is a baseline already" in again.stderr) == (2, True)
-    for further, said in (((), "this file exists already"), (("--replace",), "this file is something else")):
+    for further, said in (
+        ((), "this file exists already"),
+        (("--replace",), "refusing to overwrite a file that Harvest did not write"),
+    ):
         audit = harvest("bless", "runs/base-0", "--out", "audit.yaml", *further, cwd=folder)
         assert (audit.returncode, f"audit.yaml: {said}" in audit.stderr) == (2, True)
     assert (folder / "audit.yaml").read_text() == WATCHED

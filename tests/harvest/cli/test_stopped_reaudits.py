@@ -52,9 +52,7 @@ def reaudit(*options: str) -> str:
 
 def named(said: str) -> dict[str, str]:
     """By run, the command that goes on with it, of what a command said."""
-    found = re.findall(
-        r"note: (\S+): it was [^;]*; go on with it by: harvest (reaudit .*?)(?= note:| no alarm|$)", said
-    )
+    found = re.findall(r"note: (\S+): it was [^;]*; to continue it: harvest (reaudit .*?)(?= note:| no alarm|$)", said)
     return dict(found)
 
 

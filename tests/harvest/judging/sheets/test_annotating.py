@@ -275,7 +275,7 @@ def test_a_bad_line_of_json_is_refused_with_line_and_column(tmp_path: Path, anno
         (("--force",), "goes with --export"),
         (("--sample", "3"), "go with --export"),
         (("--serve", "--criterion", "Fluency"), "the names of those who judge are missing"),
-        (("--serve", "--author", "a", "--author", " a ", "--criterion", "all"), "one person was named twice"),
+        (("--serve", "--author", "a", "--author", " a ", "--criterion", "all"), "--author names one person twice"),
         (("--serve", "--author", "mean", "--criterion", "all"), "'mean' is a way to fold judgments"),
         (("--import", "x.csv", "--author", "Distribution"), "is a way to fold judgments"),
         (("--import", "x.csv", "--author", "anna,ben"), "without commas"),

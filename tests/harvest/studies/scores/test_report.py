@@ -129,7 +129,7 @@ systems:
     assert "T3 has 2 turns: (1) One (2) Two<U+2060>" in done.stdout
     note = "U+200B (zero width space) in T1, T4; U+00A0 (no-break space) in T1; U+2060 (word joiner) in T3"
     note += "; U+0000 (null) in T4"
-    assert f"what users say holds what nobody sees, and systems read: {note}" in done.stdout
+    assert f"users say invisible characters, which systems read: {note}" in done.stdout
     plan = json.loads(harvest("check", "audit.yaml", "--json", cwd=folder).stdout)
     assert plan["unseen_characters"]["U+200B (zero width space)"] == ["T1", "T4"]
 

@@ -51,7 +51,7 @@ def test_reasons_stand_in_the_place_of_figures() -> None:
     unknown = list(parting_lines(replace(FOUND, turns=(), divergence=0.0, tells_ends=False), SHOWN))
     assert unknown[1:3] == [
         "nowhere: over 4 topics both took every branch as often",
-        "ends are not told apart: of some conversations it is not recorded how they ended",
+        "ends are not distinguished, because some conversations have no recorded end",
     ]
     other = list(parting_lines(replace(FOUND, texts=SameSource(0.001, 40, 4, 999)), SHOWN))
     assert "not from the same system, p .001" in other[-1]

@@ -222,7 +222,7 @@ def test_looks_on_one_line_are_read_one_by_one(tmp_path: Path, glue: Callable[[s
     history = whole_history(path)
     assert [len(history.lines), len(history.torn)] == [3 - torn, torn]
     said = list(history.damage(path, moment("2027-01-01T00:00:00Z")))
-    assert f"{path}:2: several looks stand on this line; each of them counts" in said
+    assert f"{path}:2: this line has several looks; each of them counts" in said
 
 
 def test_a_look_from_the_future_is_named_and_is_not_the_last_one(tmp_path: Path) -> None:
