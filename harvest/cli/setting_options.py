@@ -12,7 +12,7 @@ import click
 from harvest.cli.number import NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
-from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Number, Setting
+from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Setting
 from topics.suggestions import did_you_mean
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
