@@ -23,7 +23,7 @@ from harvest.studies.breakdown.detection import (
     training_examples,
     utterances,
 )
-from protocols.breakdown.detector import Detection, Detector, load_detector
+from protocols.breakdown.detector import Detector, load_detector
 from protocols.breakdown.features import Utterance
 from protocols.breakdown.training import train as train_detector
 from recordings.conversations.utterances import utterances_of
@@ -106,15 +106,11 @@ def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator
             line["probabilities"][2] = round(1 - sum(line["probabilities"][:2]), 9)
             line["label"] = LABELS[int(labels_of(row))]
             if why:
-                line["why"] = _explanation(chosen.explain(turns, places[number]))
+                found = chosen.explain(turns, places[number])
+                added = {one.name: round(one.added, 4) for one in found.contributions[:_SHOWN]}
+                others = round(sum(one.added for one in found.contributions[_SHOWN:]), 4)
+                line["why"] = {"base": round(found.base, 4), "added": added, "others": others}
             yield json.dumps(line, ensure_ascii=False)
-
-
-def _explanation(found: Detection) -> dict[str, Any]:
-    strongest = found.contributions[:_SHOWN]
-    added = {one.name: round(one.added, 4) for one in strongest}
-    rest = sum(one.added for one in found.contributions[_SHOWN:])
-    return {"base": round(found.base, 4), "added": added, "others": round(rest, 4)}
 
 
 def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[Utterance, ...], dict[int, int]]]:
@@ -166,7 +162,12 @@ def detected(
     else:
         chosen = load_detector(detector)
         found = submission(chosen, dialogues)
-        notes += _training_notes(chosen, [dialogue.name for dialogue in dialogues])
+        names = [dialogue.name for dialogue in dialogues]
+        if known := len({*chosen.dialogues} & {*names}):
+            notes.append(
+                f"the detector was trained on {known} of these {pluralize(len(names), 'dialogue')}: its figures "
+                "flatter it; --cross-validate trains without what is predicted"
+            )
     if found.name in {one.name for one in material.submissions}:
         raise InputError(f"a submission cannot be called {found.name!r}", advice="rename its file or folder")
     return replace(material, submissions=(*material.submissions, found), notes=tuple(notes))
@@ -179,16 +180,6 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
         return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
     except InputError:  # compact files with counts alone, or predictions under another name
         return []
-
-
-def _training_notes(detector: Detector, names: Sequence[str]) -> Iterator[str]:
-    known = len(set(detector.dialogues) & set(names))
-    whole = pluralize(len(names), "dialogue")
-    if known:
-        yield (
-            f"the detector was trained on {known} of these {whole}: its figures flatter it; "
-            "--cross-validate trains without what is predicted"
-        )
 
 
 def reliability_tables(material: BreakdownMaterial) -> Iterator[Table]:

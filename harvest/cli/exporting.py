@@ -79,7 +79,18 @@ def command(
     elif form == "dbdc":
         write_dialogues(chosen, out, annotator_counts(read_layers(run)))
     elif criterion:
-        _write_scores(run, chosen, out, criterion, schema or "sakai-2023")
+        from harvest.judging.validation_rows import write_validation  # brings the criteria, needed only here
+        from scoring.swan.judged import Judgments
+        from scoring.swan.precedence import Precedence
+        from scoring.swan.schema import load_schema
+
+        criteria = load_schema(schema or "sakai-2023")
+        judgments = Judgments.of(read_layers(run), criteria, Precedence.asked("human"))
+        asked = criteria[criterion]
+        if asked.values:
+            raise InputError(f"{asked.name} has values and no scores", advice="choose a criterion with scores")
+        rows = write_validation(chosen, judgments, asked.name, out)
+        tell(f"{pluralize(rows, 'score')} by people written to {out}")
         return
     if without := _parts_left_out(form, chosen):
         tell(f"note: {form!r} has no place for {without}; `messages` keeps them")
@@ -106,17 +117,3 @@ def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
     )
     called = {"refused": "refusals", "refusal": "words of refusals"}
     return ", ".join(f"{called.get(name, name)} of {pluralize(of[name], 'answer')}" for name in of)
-
-
-def _write_scores(run: Path, chosen: Sequence[Conversation], out: Path, name: str, schema: str) -> None:
-    from harvest.judging.validation_rows import write_validation  # brings the criteria, which nothing else here needs
-    from scoring.swan.judged import Judgments
-    from scoring.swan.precedence import Precedence
-    from scoring.swan.schema import load_schema
-
-    criteria = load_schema(schema)
-    judgments = Judgments.of(read_layers(run), criteria, Precedence.asked("human"))
-    if criteria[name].values:
-        raise InputError(f"{criteria[name].name} has values and no scores", advice="take a criterion with scores")
-    rows = write_validation(chosen, judgments, criteria[name].name, out)
-    tell(f"{pluralize(rows, 'score')} by people written to {out}")

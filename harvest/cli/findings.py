@@ -56,7 +56,10 @@ def command(
     if topic is not None:
         found.material.topics[topic]  # raises, naming the topics there are
     rows = probe_rows(found, level=level)
-    measures = _requested_measures(wanted, rows)
+    measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
+    known = dict.fromkeys(map(_base_measure, rows))
+    if unknown := next((name for name in measures if name not in known), None):
+        raise InputError(f"these runs have no findings for {unknown!r}", allowed=", ".join(known) or "none")
     made_of = {part for name in measures for part in _MADE_OF.get(name, (name,))}
     rows = tuple(
         row for row in rows if system in (None, row.system) and (not measures or _base_measure(row) in measures)
@@ -77,16 +80,6 @@ def command(
     people = people_console(stderr=bool(output.form))
     for sentence in found.material.damage:
         people.print(f"damage: {printable(sentence, line=True)}", markup=False)
-
-
-def _requested_measures(wanted: tuple[str, ...], rows: tuple[ScoreRow, ...]) -> tuple[str, ...]:
-    """Return the names of the requested measures. Raises InputError for one without findings."""
-    measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
-    known = dict.fromkeys(_base_measure(row) for row in rows)
-    for name in measures:
-        if name not in known:
-            raise InputError(f"these runs have no findings for {name!r}", allowed=", ".join(known) or "none")
-    return measures
 
 
 def _base_measure(row: ScoreRow) -> str:

@@ -53,7 +53,7 @@ def command(
     You must have the right to audit the page. Without --out and --json the draft goes to standard output.
     """
     _check_arguments(url, message, out, screenshot, login)
-    found = run_until_stopped(_probe_page(url, message, login, timeout, headed))
+    found = run_until_stopped(probe_page(url, message, login, timeout, headed))
     useful = any(one.field in ("composer", "fill") for one in found.findings)
     written: list[Path] = []
     refusals: list[OSError] = []
@@ -104,7 +104,7 @@ def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path 
         secrets_of(login)
 
 
-async def _probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
+async def probe_page(url: str, message: str, login: Path | None, seconds: float, headed: bool) -> Probed:
     from harvest.pages.browser.installed import find_browser
     from harvest.pages.browser.process import Browser, own_browser
     from harvest.pages.browser.settings import BrowserSettings

@@ -49,7 +49,7 @@ def fold_trees(
         if one.valid:
             first.setdefault(_key(one), one)
     trees: list[ConversationTree] = []
-    left = _act_sources((one.conversation() for one in first.values()), merge)
+    left = act_sources((one.conversation() for one in first.values()), merge)
     if unlabelled:
         left.append(
             "no reply has a label, so by label all topics would be one tree without branches: merged by their words, a "
@@ -99,7 +99,7 @@ def _tried_words(attempts: Sequence[Attempt]) -> str:
     return f"{pluralize(len(lost), 'trial')} recorded: {', '.join(kinds)}"
 
 
-def _act_sources(conversations: Iterable[Conversation], merge: str) -> list[str]:
+def act_sources(conversations: Iterable[Conversation], merge: str) -> list[str]:
     """Say which user turns were merged by recorded acts and which by rules, if there are both."""
     sides = dict(part.partition("=")[::2] for part in "".join(merge.split()).split(","))
     if merge != "act" and sides.get("user") != "act":

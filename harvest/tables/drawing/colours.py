@@ -5,7 +5,7 @@ apart with red-green colour blindness, and the marks o and x repeat them without
 """
 
 # name: (fill, stroke) on light ground, on dark ground
-_PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "paper": (("#ffffff", ""), ("#0d1117", "")),
     "ink": (("#1f2328", ""), ("#e6edf3", "")),
     "dim": (("#59636e", ""), ("#9da7b1", "")),
@@ -22,7 +22,7 @@ _PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
 }
 # Single colours of charts, on light ground and on dark.
 THEMES: dict[str, tuple[str, str]] = {
-    name: (_PAINTS[paint][0][side], _PAINTS[paint][1][side])
+    name: (PAINTS[paint][0][side], PAINTS[paint][1][side])
     for name, paint, side in (
         ("paper", "paper", 0),
         ("ink", "ink", 0),
@@ -40,7 +40,7 @@ _WIDTHS = {"hair": 1.0, "unseen": 1.5, "useful-mark": 2.0, "useless-mark": 2.0}
 
 def paint_attributes(name: str, width: float | None = None) -> str:
     """Return the class of an element, and attributes for viewers without style sheets. width: of its stroke."""
-    fill, stroke = _PAINTS[name][0]
+    fill, stroke = PAINTS[name][0]
     found = f'class="{name}" fill="{fill}"'
     if stroke:
         found += f' stroke="{stroke}" stroke-width="{width if width is not None else _WIDTHS.get(name, 1.2):.3g}"'
@@ -48,17 +48,17 @@ def paint_attributes(name: str, width: float | None = None) -> str:
 
 
 def _style_rule(name: str) -> str:
-    fill, stroke = _PAINTS[name][1]
+    fill, stroke = PAINTS[name][1]
     return f".harvest-tree .{name}{{fill:{fill}" + (f";stroke:{stroke}" if stroke else "") + "}"
 
 
 def _background(theme: int) -> str:
-    return f"background:{_PAINTS['paper'][theme][0]}"
+    return f"background:{PAINTS['paper'][theme][0]}"
 
 
 # Where the picture is the whole page, the ground around it and the bars that scroll it follow the theme as well.
 # The ground of a picture, and the rules for dark screens; all of them hold within a picture only.
 STYLE = (
     f".harvest-tree{{color-scheme:light dark;{_background(0)}}}@media screen and "
-    f"(prefers-color-scheme:dark){{.harvest-tree{{{_background(1)}}}{''.join(map(_style_rule, _PAINTS))}}}"
+    f"(prefers-color-scheme:dark){{.harvest-tree{{{_background(1)}}}{''.join(map(_style_rule, PAINTS))}}}"
 )

@@ -6,7 +6,6 @@ import gc
 
 import pytest
 
-from harvest.cli import garbage
 from harvest.cli.garbage import uncollected
 
 
@@ -20,15 +19,14 @@ def test_collecting_goes_on_afterwards_whatever_happens() -> None:
     assert gc.isenabled()
 
 
-def test_many_values_are_not_looked_through_later_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage, "_MANY", 10_000)
+def test_many_values_are_not_looked_through_later_either() -> None:
     gc.collect()  # so that few are young
     before = gc.get_freeze_count()
     try:
-        with uncollected():
+        with uncollected(many=10_000):
             few: list[list[int]] = [[] for _ in range(100)]
         assert gc.get_freeze_count() == before
-        with uncollected():
+        with uncollected(many=10_000):
             many: list[list[int]] = [[] for _ in range(20_000)]
         assert gc.get_freeze_count() >= before + len(many) + len(few)
     finally:

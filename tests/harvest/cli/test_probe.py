@@ -18,7 +18,7 @@ def test_an_answer_of_several_lines_keeps_its_indent(monkeypatch: pytest.MonkeyP
     async def found(*_: object) -> Probed:
         return Probed(URL, "Hello", (), "", True, None, said=said)
 
-    monkeypatch.setattr("harvest.cli.probe._probe_page", found)
+    monkeypatch.setattr("harvest.cli.probe.probe_page", found)
     lines = harvest("probe", URL, width=60).stderr.splitlines()
     quoted = [line for line in lines if "word" in line]
     assert len(quoted) > 2

@@ -352,18 +352,18 @@ def test_acts_that_a_simulated_user_recorded_come_before_rules(
 
 
 def test_a_note_says_which_turns_go_by_recorded_acts_and_which_by_rules() -> None:
-    from harvest.studies.trees.folded_trees import _act_sources
+    from harvest.studies.trees.folded_trees import act_sources
     from tests.support.tree_examples import conversation
 
     one = conversation([("list", "one"), ("more", "two")])
     mixed = replace(one, turns=(one.turns[0], replace(one.turns[1], user="u", act="insist")))
     said = "acts of user turns: U2 (1) as the simulated user recorded them, U1 (1) by rules"
-    assert _act_sources([mixed], "act") == [said]
-    assert _act_sources([mixed], "user=act, system=exact") == [said]
+    assert act_sources([mixed], "act") == [said]
+    assert act_sources([mixed], "user=act, system=exact") == [said]
     assert (
-        _act_sources([one], "act")
-        == _act_sources([mixed], "exact")
-        == _act_sources([mixed], "user=state,system=act")
+        act_sources([one], "act")
+        == act_sources([mixed], "exact")
+        == act_sources([mixed], "user=state,system=act")
         == []
     )
     assert [merging_named("act").user.function(turn) for turn in mixed.turns][1] == "insist"

@@ -140,9 +140,9 @@ def _luminance(colour: str) -> float:
 @pytest.mark.parametrize("ground", ["paper", "user", "system", "useful", "useless"])
 @pytest.mark.parametrize("ink", ["ink", "dim"])
 def test_text_stands_out_from_its_ground_in_both_themes(theme: int, ground: str, ink: str) -> None:
-    from harvest.tables.drawing.colours import _PAINTS
+    from harvest.tables.drawing.colours import PAINTS
 
-    one, two = sorted(_luminance(_PAINTS[name][theme][0]) for name in (ground, ink))
+    one, two = sorted(_luminance(PAINTS[name][theme][0]) for name in (ground, ink))
     assert (two + 0.05) / (one + 0.05) >= 4.5
 
 
