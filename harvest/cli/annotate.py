@@ -259,7 +259,7 @@ def _extract_nuggets(
             task = shown.add_task("passages", total=total)
             return lambda: shown.advance(task)
 
-        # Where it is stopped, what was answered is on disk.
+        # If it is stopped, the answers so far are on disk.
         done = run_until_stopped(extract(run, chosen, endpoint, secrets, tries=tries, watch=watch))
     for sentence in account(done):
         tell(sentence)
@@ -342,7 +342,7 @@ def _import_sheet(
     cleaner = Redactor()  # a note is compared as it would be kept
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
-    # Who names no version says nothing of it: what was said before under any version was said before.
+    # Without a version, earlier scores of the author count under any version.
     mine = newest_judgments(
         layer
         for layer in people

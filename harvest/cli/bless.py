@@ -43,7 +43,7 @@ def command(runs: tuple[Path, ...], out: Path, measures: tuple[Term, ...], by: s
             by = getpass.getuser()
     found = bless([read(run) for run in runs], measures=measures, by=by, at=stamp(REAL_CLOCK.now()))
     with shared_file(out) as file:
-        # Two people may bless at a time: what one of them has not seen is not replaced by what they think is right.
+        # Two people may bless at the same time: neither replaces a baseline that they have not seen.
         if file.data != there:
             raise InputError(
                 "somebody else wrote this file while the runs were read, so it was left as it is",

@@ -23,7 +23,7 @@ from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-# A name of so many characters is an ordinary word of some language.
+# Shorter names are ordinary words in some language.
 _SHORT = 2
 
 

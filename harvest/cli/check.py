@@ -30,7 +30,7 @@ from topics.counting import pluralize
 from topics.plug_ins import loaded
 from topics.unseen_characters import named, show_unseen, unseen_in
 
-# Options, of several drivers, that say where their system is.
+# Options of drivers that locate the system.
 _ADDRESSES = ("url", "base_url", "function", "run")
 
 # Places named of an invisible character.

@@ -127,7 +127,7 @@ def command(
     total = len({one.key for thing in things for one in thing.asked})
     with Progress(console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("judged", total=total)
-        # Where it is stopped, what was answered is on disk.
+        # If it is stopped, the answers so far are on disk.
         done = run_until_stopped(
             judge_things(folder, things, judge, endpoint, secrets, tries=tries, tell=lambda: shown.advance(task))
         )

@@ -40,7 +40,7 @@ class _Entry:
     summary: str
 
 
-# The summaries stand here so that `harvest --help` imports no command; a test holds them to the commands' own.
+# Summaries are repeated here so that `harvest --help` imports no command; a test compares them with the commands.
 _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
     "Most used": {
         "run": _Entry("harvest.cli.run", "Play an audit (or resume it), then score it."),
@@ -178,13 +178,13 @@ def _harvest() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit. A user's mistake is one message without a traceback."""
-    # Put something in the place of what was closed before we started. What is printed there goes nowhere, and no file
-    # that is opened later takes its number and gets what was meant for it: the lowest free one is taken.
+    # Replace streams that were closed before we started: otherwise the next file that is opened would get the lowest
+    # free number, and with it the output meant for the stream.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  # until the end
     for stream in (sys.stdout, sys.stderr):
-        # A reply may hold what no terminal can show (half a surrogate pair, or any Chinese where LANG is C).
+        # A reply may contain text that the terminal cannot encode (a lone surrogate, or any Chinese if LANG is C).
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     with disarmed_output(sys.argv[1:] if arguments is None else arguments, os.environ):
@@ -200,7 +200,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
         # to what reading them takes.
         gc.set_threshold(200_000, 50, 50)
         if not {*sys.argv[1:2]} & _WITH_PIPES:
-            # Go away quietly with the reader, as `| head` expects. Never where a pipe may be a system's or a browser's.
+            # End quietly with the reader, as `| head` expects, unless a pipe may be a system's or a browser's.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         # Click's own `main` would turn a reader that goes away into an exit code.

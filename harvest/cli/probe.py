@@ -66,7 +66,7 @@ def command(
             written.append(path)
         except OSError as fault:
             refusals.append(fault)
-    # The page was asked once; what came of it must not be lost with a file that cannot be written.
+    # The page was asked once; its answer must not be lost because a file cannot be written.
     if as_json:
         click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     elif useful and out not in written:

@@ -30,7 +30,7 @@ from scoring.settings import scoring_settings
 from topics.counting import pluralize
 from topics.errors import InputError
 
-# The shipped audit that is played to see what Harvest does: its run gets a report, and a word on what to look at.
+# The shipped audit for a first look at Harvest: its run gets a report and suggestions for next steps.
 DEMO = "demo"
 
 
@@ -182,7 +182,7 @@ def _score_and_tell(
     channels: Channels,
 ) -> int:
     """Score the run, report to people and programs, and return the exit code. named: the run as a person names it."""
-    # Late: to import what scores takes as long as all the rest, and the first turn need not wait for it.
+    # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
     from harvest.studies.scores.bounds import checked_bounds, code_of, measures_needed, shares_of

@@ -168,7 +168,7 @@ def _score_table(
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
     below = f"\n[{of}]" if of else ""
     for system in systems:
-        # A name on lines that fit the column of a value, broken where its parts meet if it can be.
+        # Break a name into lines that fit a value's column, between its parts if possible.
         lines = [""]
         for part in re.split(r"(?<=[-_.@ ])|(?=@)", printable(system, line=True)):
             if lines[-1] and len(lines[-1]) + len(part) > _VALUE_WIDTH:
@@ -197,7 +197,7 @@ def shown_with_interval(row: ScoreRow) -> str:
     return f"{value} [{decimal(row.low, 4, bare=True)}, {decimal(row.high, 4, bare=True)}]"
 
 
-# By what was resampled, of what an interval speaks, for the head of its column.
+# The estimand of an interval, for the head of its column, by what was resampled.
 _OF = {
     "topics": "topics like these",
     "topics+trials": "topics like these",

@@ -337,8 +337,8 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
         one = look.systems[system].figures.get(figure) if system in look.systems else None
         if one is None or one.evidence is None or one.shown is None:
             continue
-        # What a line says. One from before states were has its evidence against the baseline, which a change closes,
-        # and was confirmed where it was called changed.
+        # Lines from before states existed have evidence against the baseline, which a change ends, and count as
+        # confirmed if they were called changed.
         before_states = one.confirms is None
         low, high = one.shown or (math.nan, math.nan)
         changed = before_states and one.verdict == "changed"

@@ -7,7 +7,7 @@ from recordings.trees.graph import node_name
 from recordings.trees.node_text import cut, node_title, one_line, title
 from recordings.trees.tree import ConversationTree
 
-# Columns of a label; what is longer ends in an ellipsis.
+# Columns of a label; longer ones end in an ellipsis.
 WIDTH = 48
 
 _SIDES = {"": "", "user": "U ", "system": "S "}

@@ -55,7 +55,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
     words, down = _paragraphs([(one, 12.0, "dim", False) for one in legend], wide, down)
     elements += words
     w, h = round(wide + 2 * MARGIN), round(down + MARGIN)
-    # On a narrow screen what was said would be smaller than 10 pixels: there a page is scrolled.
+    # On a narrow screen, text below 10 pixels would be unreadable, so the page scrolls instead.
     style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
     name = "Conversation trees: " + "; ".join(plate.title for plate in plates)
     return (

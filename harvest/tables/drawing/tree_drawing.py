@@ -195,7 +195,7 @@ class _Drawing:
             number = (depth + 1) // 2 if side != "turn " else depth
             found.append(text(self.left[depth] + _AIR, 10, f"{side}{number}", 11, "dim", bold=True))
         found.append(f'<g transform="translate(0 {self.head:g})">')
-        # Edges first: where an edge comes near a text, the text lies on it.
+        # Edges first, so that text is drawn over an edge that comes near it.
         for node in self.chosen.nodes:
             found += self._edges(node)
         found.append(text(0, self.middles[0] + 4, self.root, _FIGURE, "ink", bold=True))
