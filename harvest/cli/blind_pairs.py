@@ -23,7 +23,7 @@ from recordings.log.run_folder import Run, read
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-# Shorter names are ordinary words in some language.
+# Names of at most this many characters are ordinary words of some language.
 _SHORT = 2
 
 
