@@ -69,7 +69,15 @@ def figures(
     if not asked:
         yield from _without_interval(overall)
     yield from _invalid_notes(overall, bounded)
-    yield from _unknown_notes(overall)
+    for row in overall:
+        # Entities of unknown group count as evenly spread over the groups, which can look fair.
+        if row.unknown and row.measure == FAIRNESS.name:
+            yield Text(
+                f"{printable(row.system, line=True)}: unknown group: {pluralize(row.unknown, 'relevant entity')}; "
+                f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
+                f"{row.shown(row.best)} with the best",
+                style="yellow",
+            )
     if asked:
         for row in overall:
             said = "; ".join(part for part in row.note.split("; ") if not part.startswith("effective n"))
@@ -255,20 +263,6 @@ def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], 
 
 def _short_name(row: ScoreRow) -> str:
     return row.measure.split("(")[0]
-
-
-def _unknown_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Say what entities of unknown group could change: they count as evenly spread over the groups, which can look
-    fair.
-    """
-    for row in rows:
-        if row.unknown and row.measure == FAIRNESS.name:
-            yield Text(
-                f"{printable(row.system, line=True)}: unknown group: {pluralize(row.unknown, 'relevant entity')}; "
-                f"{FAIRNESS.name} would be {row.shown(row.worst)} with the least favourable groups, "
-                f"{row.shown(row.best)} with the best",
-                style="yellow",
-            )
 
 
 def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:

@@ -200,7 +200,12 @@ def notes_of(probed: Probed) -> tuple[str, ...]:
             for system, count in steps.items()
         )
 
-    skipped, unreached = map(counts, _steps_by_system(found))
+    steps = {
+        system: steps_of([one for one in found if one.key.system == system])
+        for system in dict.fromkeys(one.key.system for one in found)
+    }
+    skipped = counts({system: left_out for system, (left_out, _) in steps.items() if left_out})
+    unreached = counts({system: missed for system, (_, missed) in steps.items() if missed})
     compared = {
         (note.user, note.case.fact) for one in found for note in one.noted if note.case.measure == "consistency"
     }
@@ -237,16 +242,3 @@ def notes_of(probed: Probed) -> tuple[str, ...]:
             "consistency is measured only where both answers are right."
         )
     return tuple(sentences)
-
-
-def _steps_by_system(found: Sequence[Found]) -> tuple[dict[str, Counter[str]], dict[str, Counter[str]]]:
-    """The steps that were skipped, and those that were not reached, by system."""
-    skipped: dict[str, Counter[str]] = {}
-    unreached: dict[str, Counter[str]] = {}
-    for system in dict.fromkeys(one.key.system for one in found):
-        left_out, not_reached = steps_of([one for one in found if one.key.system == system])
-        if left_out:
-            skipped[system] = left_out
-        if not_reached:
-            unreached[system] = not_reached
-    return skipped, unreached
