@@ -16,7 +16,7 @@ from harvest.studies.runs.side_by_side import run_names
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words, lost_attempts
 from harvest.studies.scores.scorecard import Material
-from harvest.studies.scores.trial_values import Key, Values, measure_values, share_values
+from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, share_values
 from harvest.studies.watch.baseline import identities
 from protocols.protocol import Protocol
 from recordings.files.json_text import Json
@@ -25,7 +25,7 @@ from recordings.log.run_folder import Run
 from scoring.inference.attribution import Attribution, Side, Told, attribute
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import WithLost, need_bounds
-from scoring.library import list_forms, single, understand
+from scoring.library import understand
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, USEFUL
 from scoring.notation import Term, parse
@@ -110,7 +110,7 @@ def study_attribution(
         for one in understand(term, settings, sides[1].topics, schema)
     ]
     for one in asked:
-        _refuse_pooled(one)
+        refuse_pooled(one.name, one, "no trial can be relabelled", (USEFUL, MEAN_USEFUL))
     study = _Study(runs, (sides[0], sides[1]), settings, tuple(asked))
     names = run_names(runs)
     return AttributionStudy(
@@ -118,17 +118,8 @@ def study_attribution(
         systems=tuple(study.system(name) for name in dict.fromkeys(systems or shared)),
         settings=settings,
         contrasts=contrasts,
-        harness=_harness(before, after),
+        harness=_software_changes(before, after),
     )
-
-
-def _refuse_pooled(measure: Measure) -> None:
-    one = measure.declaration
-    if measure.form is not None or (one.of != "conversation" and one not in (USEFUL, MEAN_USEFUL)):
-        raise InputError(
-            f"{measure.name} is computed over many conversations at once, so no trial can be relabelled",
-            allowed=list_forms((USEFUL, MEAN_USEFUL, *single())),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +133,10 @@ class _Study:
         protocols = [run.header.played_protocol() for run in self.runs]
         readings = [todays_reading(run, name) for run in self.runs]
         told = [
-            self._told(name, side, protocols[place], protocols[1 - place], readings[place])
+            self._versions_of_trials(name, side, protocols[place], protocols[1 - place], readings[place])
             for place, side in enumerate(self.sides)
         ]
-        other = _users(self.runs[0], name) != _users(self.runs[1], name)
+        other = _user_inputs(self.runs[0], name) != _user_inputs(self.runs[1], name)
         now = [identities(run)["topics"] for run in self.runs]
         assert isinstance(now[0], Mapping)
         assert isinstance(now[1], Mapping)
@@ -180,7 +171,7 @@ class _Study:
                 found.add(key)
         return frozenset(found)
 
-    def _told(
+    def _versions_of_trials(
         self, name: str, side: Material, own: Protocol | None, other: Protocol | None, reading: Reading
     ) -> dict[Key, Side]:
         """Return, by measure, an audit's trials in all four versions."""
@@ -198,7 +189,7 @@ class _Study:
                 continue
             for trial in cells:
                 as_recorded, decided_now, read_now, by_other_rules = (
-                    _value(way.get(key, {}).get(trial)) for way in ways
+                    _cell_value(way.get(key, {}).get(trial)) for way in ways
                 )
                 said = words[trial][: key[1]] if key[1] else words[trial]
                 one = Told(as_recorded, decided_now, read_now, by_other_rules, said)
@@ -228,7 +219,7 @@ def _without_intervals(one: Attribution) -> Attribution:
     return replace(one, intervals={source: no_interval(LOST) for source in one.intervals})
 
 
-def _value(cell: tuple[float, float] | None) -> float:
+def _cell_value(cell: tuple[float, float] | None) -> float:
     return cell[0] if cell is not None and cell[1] > 0 else math.nan
 
 
@@ -243,7 +234,7 @@ def _coverage(name: str, side: Material) -> Coverage:
 _RULES = frozenset({"edges", "then", "empty", "label"})
 
 
-def _users(run: Run, system: str) -> Json:
+def _user_inputs(run: Run, system: str) -> Json:
     protocol, definition = run.header.protocol, run.header.systems.get(system)
     says: dict[str, Any] = {}
     if isinstance(protocol, dict):
@@ -260,7 +251,7 @@ def _users(run: Run, system: str) -> Json:
     return plain({**says, "arm": changes, **{key: audit.get(key) for key in ("user_files", "endpoints")}})
 
 
-def _harness(before: Run, after: Run) -> dict[str, tuple[str, str]]:
+def _software_changes(before: Run, after: Run) -> dict[str, tuple[str, str]]:
     """Return the software of the two runs where it differs."""
     known = dict.fromkeys((*before.header.software, *after.header.software))
     pairs = {name: tuple(run.header.software.get(name, "") for run in (before, after)) for name in known}

@@ -52,8 +52,8 @@ def attribution_tables(study: AttributionStudy) -> Iterator[RenderableType]:
             yield Text(printable(f"{system.system}, {key_name(key)}", line=True), style="bold")
             yield Padding(Text(_sentence(one, key)), (0, 0, 0, 2))
             if one.topics:
-                yield _table(one, key)
-        for line in _apart(study, system):
+                yield _share_table(one, key)
+        for line in _effects_outside_shares(study, system):
             yield Text(printable(f"{system.system}: {line}", line=True), style="yellow")
 
 
@@ -63,15 +63,15 @@ def attribution_legend(study: AttributionStudy) -> Iterator[Text]:
 
 
 def _sentence(one: Attribution, key: Key) -> str:
-    moved = f"From {_bare(one.before, key)} to {_bare(one.after, key)}: {_sign(one.difference, key)}"
+    moved = f"From {_digits(one.before, key)} to {_digits(one.after, key)}: {_signed(one.difference, key)}"
     if not one.topics:
         return f"{moved}. Nothing of it can be told apart: no topic is in both runs with a value."
     told = [source for source in SOURCES if one.intervals[source].low > 0 or one.intervals[source].high < 0]
     if not one.largest:
         return f"{moved}. Nothing changed."
     if one.largest in told:
-        share = _sign(one.shares[one.largest], key)
-        others = [f"{_sign(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
+        share = _signed(one.shares[one.largest], key)
+        others = [f"{_signed(one.shares[source], key)} {_WHOSE[source]}" for source in told if source != one.largest]
         return f"{moved}. {share} of it is {_WHOSE[one.largest]}{', ' + ', '.join(others) if others else ''}."
     if one.largest == "topics":
         return f"{moved}. The largest part comes of topics that are not in both runs; no other differs from chance."
@@ -82,7 +82,7 @@ def _is_lost(one: Attribution) -> bool:
     return any(interval.note == LOST for interval in one.intervals.values())
 
 
-def _table(one: Attribution, key: Key) -> Table:
+def _share_table(one: Attribution, key: Key) -> Table:
     table = figure_table("share of", ())
     for heading in ("value [low, high]\ntopics like these", "because"):
         table.add_column(Text(heading), overflow="fold")
@@ -90,7 +90,7 @@ def _table(one: Attribution, key: Key) -> Table:
         share = one.shares[source]
         table.add_row(source, _with_interval(one, source, key), _WHAT[source] if share and not _is_lost(one) else "")
     table.add_row(
-        Text("together", style="bold"), _sign(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
+        Text("together", style="bold"), _signed(one.difference, key), f"{pluralize(one.topics, 'topic')} in both"
     )
     return table
 
@@ -100,12 +100,12 @@ def _with_interval(one: Attribution, source: str, key: Key) -> str:
     if not value:
         return "none"
     if math.isnan(interval.low):
-        return _sign(value, key)
-    low, high = (_bare(end, key, "+") for end in (interval.low, interval.high))
-    return f"{_sign(value, key)} [{low}, {high}]"
+        return _signed(value, key)
+    low, high = (_digits(end, key, "+") for end in (interval.low, interval.high))
+    return f"{_signed(value, key)} [{low}, {high}]"
 
 
-def _apart(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
+def _effects_outside_shares(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
     """Yield notes on effects that are in no share, or make a share doubtful."""
     was, now = system.coverage
     if (was.planned - was.valid, was.lost) != (now.planned - now.valid, now.lost):
@@ -193,13 +193,13 @@ def attribution_rows(study: AttributionStudy) -> Iterator[LongRow]:
                 )
 
 
-def _sign(value: float, key: Key) -> str:
+def _signed(value: float, key: Key) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{_bare(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"
+    return f"{_digits(value, key, '+')}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _bare(value: float, key: Key, sign: str = "") -> str:
+def _digits(value: float, key: Key, sign: str = "") -> str:
     if math.isnan(value):
         return "n/a"
     if not is_percentage(key[0]):

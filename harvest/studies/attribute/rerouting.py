@@ -49,8 +49,8 @@ class _Path:
 
 def reroute(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> Rerouted:
     """Decide again with these answers, by turn, in place of the recorded ones."""
-    before = _path(protocol, topic, conversation, {})
-    after = _path(protocol, topic, conversation, answers)
+    before = _decided_path(protocol, topic, conversation, {})
+    after = _decided_path(protocol, topic, conversation, answers)
     routes: dict[int, Route] = {}
     other_rules: list[int] = []
     for turn in conversation.turns:
@@ -90,9 +90,9 @@ def _decision_of(route: Route) -> tuple[str, str, str]:
     return route.label, route.rule, route.target
 
 
-def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> _Path:
+def _decided_path(protocol: Protocol, topic: Topic, conversation: Conversation, answers: Mapping[int, Answer]) -> _Path:
     answered = [turn for turn in conversation.turns if turn.reply is not None]
-    exchanges = tuple(Exchange(turn.said, _heard(turn, answers)) for turn in answered)
+    exchanges = tuple(Exchange(turn.said, _answer_heard(turn, answers)) for turn in answered)
     reworded = conversation.user in REWORDING
     actions = retrace(protocol, topic, exchanges, reworded=reworded)
     routes: dict[int, Route] = {}
@@ -103,22 +103,22 @@ def _path(protocol: Protocol, topic: Topic, conversation: Conversation, answers:
         outcome = conversation.outcome
         if following is not None:
             if isinstance(action, Stop) or (isinstance(action, Say) and action.text != following.said and not reworded):
-                return _Path(routes, turn.number, _because(turn, action, f"the user said {following.said!r}"))
+                return _Path(routes, turn.number, _describe_parting(turn, action, f"the user said {following.said!r}"))
         elif isinstance(action, Stop):
             return _Path(routes, outcome=Outcome(action.outcome, action.reason))
         elif isinstance(action, Ask) and outcome is not None and outcome.kind == "user-stopped":
             return _Path(routes, outcome=outcome)  # leaving is this user's own decision, as its words are
         elif outcome is not None and outcome.kind not in (INVALID, "system-ended"):
-            return _Path(routes, turn.number, _because(turn, action, "the conversation ended"))
+            return _Path(routes, turn.number, _describe_parting(turn, action, "the conversation ended"))
     return _Path(routes)
 
 
-def _heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
+def _answer_heard(turn: Turn, answers: Mapping[int, Answer]) -> Answer:
     assert turn.reply is not None
     return answers.get(turn.number, turn.reply.answer)
 
 
-def _because(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
+def _describe_parting(turn: Turn, action: Say | Ask | Stop, then: str) -> str:
     match action:
         case Say():
             would = f"would say {action.text[:120]!r}"

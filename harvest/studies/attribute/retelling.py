@@ -53,7 +53,7 @@ def decide_again(
 ) -> Conversation:
     """Return the conversation with today's answers and the decisions of `protocol`, or as recorded if no rules
     decided."""
-    turns = tuple(_with(turn, (answers or {}).get(turn.number)) for turn in one.turns)
+    turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)
     answered = [turn for turn in turns if turn.reply is not None]
@@ -68,7 +68,7 @@ def decide_again(
     )
 
 
-def _with(turn: Turn, answer: Answer | None) -> Turn:
+def _replace_answer(turn: Turn, answer: Answer | None) -> Turn:
     if answer is None or turn.reply is None:
         return turn
     return replace(turn, reply=replace(turn.reply, answer=answer))

@@ -20,7 +20,7 @@ _MOST_PAIRS, _MOST_TOPICS = 3, 30
 def comparison_chart(found: Comparison, *, details: bool = False) -> str:
     """Return an SVG forest plot. With `details`, also draw each topic's contribution to the first three
     differences."""
-    panels = [*_differences(found), *(_parts(found) if details else ())]
+    panels = [*_difference_panels(found), *(_part_panels(found) if details else ())]
     inside = max(_WIDTH - 2 * MARGIN, *map(panel_width, panels))
     title = f"{', '.join(found.systems)}: differences of each pair"
     elements, down = paragraphs([title], inside, MARGIN - 4, size=16, ink="ink", bold=True)
@@ -34,46 +34,48 @@ def comparison_chart(found: Comparison, *, details: bool = False) -> str:
     for panel in panels:
         drawn, down = interval_panel(panel, inside, down + 14)
         elements += drawn
-    more, down = paragraphs([*_key(found, details=details)], inside, down + 4)
+    more, down = paragraphs([*_key_lines(found, details=details)], inside, down + 4)
     each = (
-        f"{measure_name(one)}, {_pair(pair)}: {_figures(one, pair)}" for one in found.measures for pair in one.pairs
+        f"{measure_name(one)}, {_pair_of(pair)}: {_figures_of(one, pair)}"
+        for one in found.measures
+        for pair in one.pairs
     )
     return page(title, "A forest plot. " + "; ".join(each), [*elements, *more], inside + 2 * MARGIN, down + MARGIN)
 
 
-def _differences(found: Comparison) -> Iterator[IntervalPanel]:
+def _difference_panels(found: Comparison) -> Iterator[IntervalPanel]:
     """Yield one panel for all percentages, in points, and one for each other measure."""
     shares = [one for one in found.measures if is_percentage(one.measure)]
     if shares:
-        rows = [row for one in shares for row in (_heading(one), *_rows(one, 100.0))]
+        rows = [row for one in shares for row in (_heading_row(one), *_pair_rows(one, 100.0))]
         yield IntervalPanel("Percentages", "difference in points", rows)
     for name in dict.fromkeys(one.measure for one in found.measures if not is_percentage(one.measure)):
         own = [one for one in found.measures if one.measure == name]
-        rows = [row for one in own for row in (*([_heading(one)] if len(own) > 1 else ()), *_rows(one, 1.0))]
+        rows = [row for one in own for row in (*([_heading_row(one)] if len(own) > 1 else ()), *_pair_rows(one, 1.0))]
         yield IntervalPanel(name, f"difference in {name}", rows)
 
 
-def _heading(one: MeasureComparison) -> IntervalRow:
+def _heading_row(one: MeasureComparison) -> IntervalRow:
     return IntervalRow(measure_name(one), heading=True)
 
 
-def _rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
+def _pair_rows(one: MeasureComparison, scale: float) -> Iterator[IntervalRow]:
     for pair in one.pairs:
         yield IntervalRow(
-            _pair(pair),
+            _pair_of(pair),
             pair.value * scale,
             pair.interval.low * scale,
             pair.interval.high * scale,
-            _figures(one, pair),
+            _figures_of(one, pair),
             filled=pair.found,
         )
 
 
-def _pair(pair: Pair) -> str:
+def _pair_of(pair: Pair) -> str:
     return f"{pair.first} − {pair.second}"
 
 
-def _figures(one: MeasureComparison, pair: Pair) -> str:
+def _figures_of(one: MeasureComparison, pair: Pair) -> str:
     if math.isnan(pair.value):
         return "n/a"
     low, high = pair.interval.low, pair.interval.high
@@ -86,7 +88,7 @@ def _pairs_with_drivers(found: Comparison) -> list[tuple[MeasureComparison, Pair
     return [(one, pair) for one in found.measures if one.topic_type is None for pair in one.pairs if pair.drivers]
 
 
-def _parts(found: Comparison) -> Iterator[IntervalPanel]:
+def _part_panels(found: Comparison) -> Iterator[IntervalPanel]:
     for one, pair in _pairs_with_drivers(found)[:_MOST_PAIRS]:
         scale = 100.0 if is_percentage(one.measure) else 1.0
         each = sorted(((driver.share * pair.value * scale, driver.topic) for driver in pair.drivers), reverse=True)
@@ -97,7 +99,9 @@ def _parts(found: Comparison) -> Iterator[IntervalPanel]:
             said = f"{_number(math.fsum(rest), scale)} together"
             rows = [*rows[:half], IntervalRow(f"{pluralize(len(rest), 'topic')} between", said=said), *rows[-half:]]
         unit = "points" if scale == 100 else one.measure
-        title = f"What topics add to {_pair(pair)} in {measure_name(one)}: together {_minus(signed(one, pair.value))}"
+        title = (
+            f"What topics add to {_pair_of(pair)} in {measure_name(one)}: together {_minus(signed(one, pair.value))}"
+        )
         yield IntervalPanel(title, f"part in the difference, in {unit}", rows, mark="bar", small=True)
 
 
@@ -110,7 +114,7 @@ def _minus(text: str) -> str:
     return text.replace("-", "−")
 
 
-def _key(found: Comparison, *, details: bool) -> Iterator[str]:
+def _key_lines(found: Comparison, *, details: bool) -> Iterator[str]:
     yield (
         "● told apart, by a p of at most "
         f"{1 - found.settings.level:.4g}, corrected over pairs; ○ cannot be told apart (?); the name on the right is "

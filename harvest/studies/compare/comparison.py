@@ -122,16 +122,16 @@ def compare_runs(
     chosen = _choose_systems(gathered, systems)
     continued = tuple(name for name in chosen if name in material.continued)
     judges = judges or Judges()
-    wanted = list(_understood(measures, settings, material, judges))
+    wanted = list(_understand(measures, settings, material, judges))
     values, notes = _values(chosen, gathered, wanted, scored, judges)
-    keys = _keys(wanted, values, asked=bool(measures))
+    keys = _compared_keys(wanted, values, asked=bool(measures))
     played = {one.key.topic for one in material.finished if one.key.system in chosen}
     parts: list[tuple[str | None, list[str]]] = [(None, [t.id for t in material.topics.topics if t.id in played])]
     if by_type:
         types = dict.fromkeys(t.type.name for t in material.topics.topics if t.id in played)
         own = {t.id: t.type.name for t in material.topics.topics}
         parts += [(name, [topic for topic in parts[0][1] if own[topic] == name]) for name in types]
-    times = _times(material, chosen)
+    times = _start_times(material, chosen)
     with cores() as pool:
         found = [
             pool.submit(
@@ -181,7 +181,7 @@ def compare_runs(
             *material.alike,
             *material.reread,
             *notes,
-            *(_without_values(keys, values, chosen) if measures else ()),
+            *(_missing_notes(keys, values, chosen) if measures else ()),
             *none,
             *([_SESSIONS.format(", ".join(continued))] if continued else ()),
             *(f"{one.sentence}." for one in dependent),
@@ -278,7 +278,7 @@ def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ..
     return (*(name for name in chosen if name not in controls), *(name for name in chosen if name in controls))
 
 
-def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
+def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, float]]:
     """Return each trial's start in seconds by system, without systems that have no recorded times."""
     found: dict[str, dict[Trial, float]] = {name: {} for name in chosen}
     for one in material.finished:
@@ -287,7 +287,7 @@ def _times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Trial, f
     return {name: own for name, own in found.items() if own}
 
 
-def _understood(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
+def _understand(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
     """Yield the requested measures, or those that `harvest score` always shows."""
     for term in terms or usual_measures(material):
         for measure in understand(term, settings, material.topics, judges.criteria):
@@ -323,7 +323,7 @@ def _values(
     return values, notes
 
 
-def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
+def _compared_keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: bool) -> dict[Key, Measure]:
     """Return what is compared, in the requested order; `%useful` stands for every turn that was asked."""
     there = dict.fromkeys(key for own in values.values() for key in own)
     last = max((key[1] or 0 for key in there), default=0)
@@ -338,7 +338,7 @@ def _keys(wanted: Sequence[Measure], values: Mapping[str, Values], *, asked: boo
     return found
 
 
-def _without_values(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
+def _missing_notes(keys: Mapping[Key, Measure], values: Mapping[str, Values], chosen: Sequence[str]) -> Iterator[str]:
     """Yield, for each measure, the systems without any value and the possible reason."""
     for key, measure in keys.items():
         silent = [

@@ -68,23 +68,23 @@ def comparison_rows(found: Comparison) -> Iterator[LongRow]:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():
             said = f"letters: {one.letters[system]}" if len(found.systems) > 2 else ""
-            yield LongRow(**_common(found, one, system), figure="system", unit=unit, estimate=value, note=said)
+            yield LongRow(**_common_cells(found, one, system), figure="system", unit=unit, estimate=value, note=said)
         for pair in one.pairs:
             yield from _pair_rows(found, one, pair)
     for parted in found.parted:
         yield from _parted_rows(found, parted)
 
 
-def _runs(found: Comparison, *systems: str) -> str:
+def _run_names(found: Comparison, *systems: str) -> str:
     """Return the names of the runs that recorded `systems`."""
     names = dict.fromkeys(str(found.recorded[name][0].resolve().name) for name in systems if name in found.recorded)
     return ", ".join(names)
 
 
-def _common(found: Comparison, one: MeasureComparison, *systems: str) -> dict[str, Any]:
+def _common_cells(found: Comparison, one: MeasureComparison, *systems: str) -> dict[str, Any]:
     return {
         "study": "compare",
-        "run": _runs(found, *systems),
+        "run": _run_names(found, *systems),
         "measure": one.measure,
         "turn": one.turn,
         "topic_type": one.topic_type or "",
@@ -96,7 +96,7 @@ def _common(found: Comparison, one: MeasureComparison, *systems: str) -> dict[st
 
 
 def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterator[LongRow]:
-    unit, common = unit_of(is_percentage(one.measure)), _common(found, one, pair.first, pair.second)
+    unit, common = unit_of(is_percentage(one.measure)), _common_cells(found, one, pair.first, pair.second)
     level = found.settings.level
     yield LongRow(
         **common,
@@ -142,7 +142,7 @@ def _pair_rows(found: Comparison, one: MeasureComparison, pair: Pair) -> Iterato
 def _parted_rows(found: Comparison, one: PartedSystems) -> Iterator[LongRow]:
     common: dict[str, Any] = {
         "study": "compare",
-        "run": _runs(found, one.first, one.second),
+        "run": _run_names(found, one.first, one.second),
         "system": one.first,
         "other": one.second,
         "estimand": "these",

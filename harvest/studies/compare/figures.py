@@ -31,7 +31,7 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     """Yield the printed comparison. With `details`, also say which topics drive each pair's difference."""
     for pair in found.measures[0].pairs if found.measures else ():
         yield _sentence(found, pair.first, pair.second)
-    yield Text(_scope(found), style="dim")
+    yield Text(_scope_sentence(found), style="dim")
     if found.contrasts:
         differ = (
             "the runs differ"
@@ -46,14 +46,14 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
     for measure in found.measures:
         table.add_row(Text(measure_name(measure), style="bold"))
         for one in measure.pairs:
-            table.add_row(*map(Text, _line(measure, one)))
+            table.add_row(*map(Text, _pair_cells(measure, one)))
     yield table
     for line in _legend(found):
         yield Text(line, style="dim")
-    yield from _too_few(found)
-    yield from _reasons(found)
-    yield from _what_is_needed(found)
-    yield from _what_drives(found, details=details)
+    yield from _too_few_notes(found)
+    yield from _explain_undecided(found)
+    yield from _needed_notes(found)
+    yield from _driver_notes(found, details=details)
     for parted in found.parted:
         yield Text()
         for line in parting_lines(parted, found.recorded, found.settings.level):
@@ -62,7 +62,7 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
             else:
                 after = INDENT if line.startswith(" ") else ""
                 yield from map(Text, wrap(line, max(width, 40), subsequent_indent=after))
-    yield from _not_compared(found)
+    yield from _omission_notes(found)
 
 
 def _sentence(found: Comparison, first: str, second: str) -> Text:
@@ -94,7 +94,7 @@ def _list_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _scope(found: Comparison) -> str:
+def _scope_sentence(found: Comparison) -> str:
     most_known = max(found.measures, key=lambda one: (one.topic_type is None, len(one.topics), one.trials[0]))
     topics, (fewest, most) = len(most_known.topics), most_known.trials
     trials = pluralize(most, "trial") if fewest == most else f"{fewest} to {most} trials"
@@ -125,7 +125,7 @@ def _figures(found: Comparison, width: int) -> Iterator[Table]:
         yield table
 
 
-def _line(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
+def _pair_cells(measure: MeasureComparison, pair: Pair) -> tuple[str, ...]:
     name = f"  {printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
     if pair.verdict == "no value":
         return name, "n/a"
@@ -148,12 +148,12 @@ def _legend(found: Comparison) -> Iterator[str]:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
             ", each by itself" if several else ""
         )
-    if assumed := _assumed(found):
+    if assumed := _assumptions(found):
         yield f"assumed: {'; '.join(assumed)}"
     many = sum(one.topic_type is None for one in found.measures)
     measures = f"; not corrected over the {many} measures" if many > 1 else ""
     also = " and the interval leaves out 0" + (" at the level for all pairs" if several else "")
-    yield f"p: {_test(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
+    yield f"p: {_test_words(found)}{measures}; better: if p is at most {alpha}{also}; ?: cannot tell"
     shown = f" over the {len(found.systems)} systems shown" if several else ""
     yield f"effect: difference / √(residual variance{shown}); W/T/L: topics won, tied and lost by the first system"
     pooled = dict.fromkeys(one.label for one in found.measures if one.pooled)
@@ -164,7 +164,7 @@ def _legend(found: Comparison) -> Iterator[str]:
         )
 
 
-def _assumed(found: Comparison) -> list[str]:
+def _assumptions(found: Comparison) -> list[str]:
     """Return the assumptions of the intervals, naming the measures if an assumption does not apply to all."""
     by_part: dict[str, dict[str, None]] = {}
     for one in found.measures:
@@ -175,7 +175,7 @@ def _assumed(found: Comparison) -> list[str]:
     return [part if labels.keys() == every else f"{part} ({', '.join(labels)})" for part, labels in by_part.items()]
 
 
-def _test(found: Comparison) -> str:
+def _test_words(found: Comparison) -> str:
     """Describe the test that p comes from."""
     several = len(found.systems) > 2
     by_ratio = next((one.label for one in found.measures if one.pooled), "")
@@ -202,7 +202,7 @@ def _test(found: Comparison) -> str:
     )
 
 
-def _too_few(found: Comparison) -> Iterator[Text]:
+def _too_few_notes(found: Comparison) -> Iterator[Text]:
     counts = {len(one.topics): pair.least for one in found.measures for pair in one.pairs if pair.verdict == "too few"}
     if found.estimand == "like-these" and any(len(one.topics) == 1 for one in found.measures):
         yield Text(
@@ -226,7 +226,7 @@ def _too_few(found: Comparison) -> Iterator[Text]:
         )
 
 
-def _reasons(found: Comparison) -> Iterator[Text]:
+def _explain_undecided(found: Comparison) -> Iterator[Text]:
     """Explain pairs that cannot be distinguished although p or the figures suggest it; add typical differences."""
     said: dict[str, list[str]] = {}
     for measure in found.measures:
@@ -263,10 +263,10 @@ def _reasons(found: Comparison) -> Iterator[Text]:
 
 
 def _name_pair(measure: MeasureComparison, pair: Pair, found: Comparison) -> str:
-    return measure_name(measure) + (f", {_both(pair)}" if len(found.systems) > 2 else "")
+    return measure_name(measure) + (f", {_pair_name(pair)}" if len(found.systems) > 2 else "")
 
 
-def _what_is_needed(found: Comparison) -> Iterator[RenderableType]:
+def _needed_notes(found: Comparison) -> Iterator[RenderableType]:
     """Estimate what would settle the undecided pairs if the true differences were as large as those observed."""
     lines = [
         f"{measure_name(measure)}, {printable(pair.first, line=True)} − {printable(pair.second, line=True)}: {said}"
@@ -301,42 +301,42 @@ def _needed_words(pair: Pair, found: Comparison) -> str:
     return f"roughly {roughly(topics)} topics like these{of_trials}"
 
 
-def _what_drives(found: Comparison, *, details: bool) -> Iterator[Text]:
+def _driver_notes(found: Comparison, *, details: bool) -> Iterator[Text]:
     """Name the topics that a difference depends on; without `details`, only a topic whose removal would reverse it."""
     for measure in found.measures:
         for pair in measure.pairs:
             turned = [one for one in pair.drivers if one.without * pair.value <= 0]
             if turned and len(pair.drivers) > 1 and pair.found:
                 topic = printable(turned[0].topic, line=True)
-                yield Text(f"{measure_name(measure)}, {_both(pair)}: rests on topic {topic} alone", style="yellow")
+                yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: rests on topic {topic} alone", style="yellow")
             if details and pair.drivers:
-                yield Text(f"{measure_name(measure)}, {_both(pair)}: {_drivers(measure, pair)}")
+                yield Text(f"{measure_name(measure)}, {_pair_name(pair)}: {_driver_words(measure, pair)}")
 
 
-def _drivers(measure: MeasureComparison, pair: Pair) -> str:
+def _driver_words(measure: MeasureComparison, pair: Pair) -> str:
     most = pair.drivers[:_MOST_DRIVERS]
     if most[0].share > 1:  # a part larger than the whole is hard to interpret
         last = pair.drivers[: -_MOST_DRIVERS - 1 : -1]
         one, other = (most, last) if pair.value > 0 else (last, most)
         return (
-            f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topics(one)}; for "
-            f"{printable(pair.second, line=True)}: {_topics(other)}"
+            f"topics cancel out; highest for {printable(pair.first, line=True)}: {_topic_names(one)}; for "
+            f"{printable(pair.second, line=True)}: {_topic_names(other)}"
         )
     said = ", ".join(  # a part that is printed as 0% drives nothing
         f"{printable(one.topic, line=True)} {100 * one.share:.0f}%" for one in most if 100 * one.share >= 0.5
     )
-    return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topics(most[:1])}"
+    return f"driven by {said} of it; {signed(measure, most[0].without)} without {_topic_names(most[:1])}"
 
 
-def _topics(drivers: Sequence[Driver]) -> str:
+def _topic_names(drivers: Sequence[Driver]) -> str:
     return ", ".join(printable(one.topic, line=True) for one in drivers)
 
 
-def _both(pair: Pair) -> str:
+def _pair_name(pair: Pair) -> str:
     return f"{printable(pair.first, line=True)} − {printable(pair.second, line=True)}"
 
 
-def _not_compared(found: Comparison) -> Iterator[Text]:
+def _omission_notes(found: Comparison) -> Iterator[Text]:
     for what, counts in (
         ("invalid trials, in no figure", found.invalid),
         ("planned trials not played, in no figure", found.unplayed),

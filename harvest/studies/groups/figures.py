@@ -52,7 +52,7 @@ def group_tables(found: Comparison) -> Iterator[RenderableType]:
     table = figure_table("group", headings, min_width=14, max_width=26)
     for key in found.measures:
         table.add_row(Text(key_name(key), style="bold"))
-        for cells in _lines(found, key):
+        for cells in _group_cells(found, key):
             table.add_row(*map(Text, cells))
     yield table
     for warning in _warnings(found):
@@ -75,7 +75,7 @@ def legend(found: Sequence[Comparison]) -> Iterator[Text]:
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **said), style="dim")
 
 
-def _lines(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
+def _group_cells(found: Comparison, key: Key) -> Iterator[tuple[str, ...]]:
     for group in found.system.names:
         row = found.figures.get((key, group))
         figure = (row.shown(row.value), str(row.n)) if row else ("", "")
@@ -115,7 +115,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
     for (key, first, second), one in (*differences.items(), *found.nulls.items()):
         if said := bounds_words(one, share=is_percentage(key[0])):
             yield printable(f"{key_name(key)}, {second} to {first}: {said}", line=True)
-    yield from _too_few(found)
+    yield from _too_few_notes(found)
     names = {key[0].partition("(")[0] for key in found.measures}
     positional = [one.name for one in single() if one.words and one.name in names]
     longer = {
@@ -140,7 +140,7 @@ def _warnings(found: Comparison) -> Iterator[str]:
             yield f"pairs not in any difference, at most: {count}, because {what}"
 
 
-def _too_few(found: Comparison) -> Iterator[str]:
+def _too_few_notes(found: Comparison) -> Iterator[str]:
     family, every = found.family, list(found.differences.values())
     most, least = max((one.topics for one in every), default=0), max((one.least for one in every), default=math.nan)
     if found.system.continued:

@@ -51,7 +51,7 @@ def pair_lines(pair: ConversationPair, sides: tuple[Side, Side], console: Consol
         yield from _user_turn(page, number, mine, other)
         yield from _system_turn(page, number, mine, other, flipped=number in flipped)
     yield page.rule()
-    yield from page.beside(*(_end(one) for one in both))
+    yield from page.beside(*(_outcome_text(one) for one in both))
 
 
 def pair_line(pair: ConversationPair, sides: tuple[Side, Side]) -> str:
@@ -140,7 +140,7 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
         and other
         and (mine.said, mine.state, mine.user, mine.act) == (other.said, other.state, other.user, other.act)
     ):
-        yield from page.across(_asker(number, mine))
+        yield from page.across(_user_heading(number, mine))
         yield from page.across(Text(printable(mine.said)))
         return
     found = compare_words(mine.said, other.said) if mine and other else None
@@ -149,12 +149,12 @@ def _user_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None) 
         if turn is None:
             told.append(Text(f"no turn {number}", style="dim"))
             continue
-        heading = _asker(number, turn).append("\n")
-        told.append(heading.append_text(page.marked(turn.said, _apart(found, side), side)))
+        heading = _user_heading(number, turn).append("\n")
+        told.append(heading.append_text(page.marked(turn.said, _differing_stretches(found, side), side)))
     yield from page.beside(told[0], told[1])
 
 
-def _asker(number: int, turn: Turn) -> Text:
+def _user_heading(number: int, turn: Turn) -> Text:
     by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
     return Text.assemble((f"U{number} ", "bold cyan"), (printable(f"({by})", line=True), "dim"))
 
@@ -175,7 +175,7 @@ def _system_turn(page: _Page, number: int, mine: Turn | None, other: Turn | None
         yield from page.across(Text.assemble((f"S{number}: ", "dim"), flip, (said, "dim")))
     own = [list((Counter(parts[side]) - Counter(parts[1 - side])).elements()) for side in (0, 1)]
     told = [
-        Text() if turn is None else _answer(page, turn, _apart(found, side), own[side], side)
+        Text() if turn is None else _answer(page, turn, _differing_stretches(found, side), own[side], side)
         for side, turn in enumerate((mine, other))
     ]
     yield from page.beside(told[0], told[1])
@@ -194,7 +194,7 @@ def _compared_words(found: WordDifferences, mine: SystemTurn, other: SystemTurn)
     return share + (", so none are marked" if found.common < _FEW else "")
 
 
-def _apart(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
+def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[tuple[int, int]]:
     if found is None or found.common < _FEW:
         return ()
     return (found.left, found.right)[side]
@@ -221,7 +221,7 @@ def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Se
     return found
 
 
-def _end(conversation: Conversation | None) -> Text:
+def _outcome_text(conversation: Conversation | None) -> Text:
     if conversation is None:
         return Text("no valid attempt", style="red")
     detail = conversation.outcome.detail if conversation.outcome else ""

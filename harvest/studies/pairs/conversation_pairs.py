@@ -144,13 +144,13 @@ def label_differences(pairs: Sequence[ConversationPair]) -> Iterator[LabelDiffer
             if labels[0] != labels[1]:
                 apart[labels] = apart.get(labels, 0) + 1
         within = (
-            _within(turn, [(one.topic, one.left) for one in pairs]),
-            _within(turn, [(one.topic, one.right) for one in pairs]),
+            _differ_within(turn, [(one.topic, one.left) for one in pairs]),
+            _differ_within(turn, [(one.topic, one.right) for one in pairs]),
         )
         yield LabelDifference(turn, len(both), dict(sorted(apart.items())), within)
 
 
-def _within(turn: int, conversations: Sequence[tuple[str, Conversation | None]]) -> float:
+def _differ_within(turn: int, conversations: Sequence[tuple[str, Conversation | None]]) -> float:
     by_topic: dict[str, list[str]] = {}
     for topic, one in conversations:
         label = _labels(one).get(turn) if one else None

@@ -46,12 +46,12 @@ def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
     for one in found.systems:
         if one.clusters < one.topics:
             units = f"{pluralize(one.topics, 'topic')} in {pluralize(one.clusters, 'cluster')}"
-            yield Text(f"{_pair(one)}: {units}, which are the units of interval and p", style="dim")
+            yield Text(f"{_pair_name(one)}: {units}, which are the units of interval and p", style="dim")
         if one.interval.note:
-            yield Text(f"{_pair(one)}: no interval ({one.interval.note})", style="yellow")
+            yield Text(f"{_pair_name(one)}: no interval ({one.interval.note})", style="yellow")
     for side in found.sides:
-        yield Text(_of_side(side))
-    yield Text(_agreement(found))
+        yield Text(_side_sentence(side))
+    yield Text(_agreement_sentence(found))
     unsure = sum(one.unsure for one in found.systems)
     people = f"{len(found.people)} {'person' if len(found.people) == 1 else 'people'}"
     yield Text(
@@ -69,13 +69,13 @@ def preference_tables(found: PreferenceStudy) -> Iterator[RenderableType]:
         )
 
 
-def _pair(one: Preferred) -> str:
+def _pair_name(one: Preferred) -> str:
     return f"{printable(one.first, line=True)} and {printable(one.second, line=True)}"
 
 
 def _sentence(one: Preferred, level: float) -> str:
     if not one.judged:
-        return f"{_pair(one)}: nobody judged."
+        return f"{_pair_name(one)}: nobody judged."
     if not one.told:
         why = ""
         if one.p_corrected <= 1 - level and one.interval.printed:
@@ -83,10 +83,10 @@ def _sentence(one: Preferred, level: float) -> str:
                 ": p is small, but the interval holds 50%, since a topic unlike these could turn it; more topics would "
                 "narrow it"
             )
-        return f"{_pair(one)}: cannot tell which is preferred{why}."
+        return f"{_pair_name(one)}: cannot tell which is preferred{why}."
     better = one.first if one.value > 0.5 else one.second
     share = max(one.value, 1 - one.value)
-    return f"{_pair(one)}: {printable(better, line=True)} is preferred ({100 * share:.1f}%)."
+    return f"{_pair_name(one)}: {printable(better, line=True)} is preferred ({100 * share:.1f}%)."
 
 
 def _figures(found: PreferenceStudy) -> Table:
@@ -95,7 +95,7 @@ def _figures(found: PreferenceStudy) -> Table:
     for one in found.systems:
         table.add_row(
             Text(f"{printable(one.first, line=True)} over {printable(one.second, line=True)}"),
-            Text(_share(one.value, one.interval)),
+            Text(_share_words(one.value, one.interval)),
             p_text(one.p_corrected),
             f"{one.wins}/{one.ties}/{one.losses}",
             str(one.pairs),
@@ -104,23 +104,23 @@ def _figures(found: PreferenceStudy) -> Table:
     return table
 
 
-def _share(value: float, interval: Interval) -> str:
+def _share_words(value: float, interval: Interval) -> str:
     if math.isnan(value):
         return "n/a"
     ends = "" if math.isnan(interval.low) else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
     return f"{100 * value:.1f}%{ends}"
 
 
-def _of_side(side: Side) -> str:
+def _side_sentence(side: Side) -> str:
     if not side.decided:
         return "side: no judgment is decided"
     by = f" by {printable(side.who, line=True)}" if side.who else ""
     p = "" if math.isnan(side.p) else f" (p {p_text(side.p)})"
     decided = pluralize(side.decided, "decided judgment")
-    return f"side: the left one was chosen{by} in {_share(side.share, side.interval)} of {decided}{p}"
+    return f"side: the left one was chosen{by} in {_share_words(side.share, side.interval)} of {decided}{p}"
 
 
-def _agreement(found: PreferenceStudy) -> str:
+def _agreement_sentence(found: PreferenceStudy) -> str:
     one = found.agreement
     if not one.things:
         return "agreement: no pair was judged by two people"

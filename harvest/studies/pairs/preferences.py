@@ -142,7 +142,7 @@ def preferences(
         handed_out=len(pairs),
         unjudged=len(pairs.keys() - judged.keys()),
         systems=tuple(found),
-        sides=tuple(_side(who, judged, level, seed) for who in (("", *people) if len(people) > 1 else ("",))),
+        sides=tuple(_side_bias(who, judged, level, seed) for who in (("", *people) if len(people) > 1 else ("",))),
         agreement=agreement(
             [[_VALUES[one] for one in own.values()] for own in judged.values()],
             [_unit(pairs[number].topic, within) for number in judged],
@@ -199,7 +199,7 @@ def _preference_between(
     )
 
 
-def _side(who: str, judged: Mapping[int, Mapping[str, str]], level: float, seed: int) -> Side:
+def _side_bias(who: str, judged: Mapping[int, Mapping[str, str]], level: float, seed: int) -> Side:
     each, decided = [], 0
     for own in judged.values():
         chosen = [choice for name, choice in own.items() if choice in ("left", "right") and who in ("", name)]

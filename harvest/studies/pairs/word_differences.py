@@ -45,8 +45,8 @@ def compare_words(left: str, right: str) -> WordDifferences:
     words, their = [one[0] for one in mine], [one[0] for one in others]
     if not words and not their:
         return WordDifferences((), (), math.nan)
-    head = _same(words, their)
-    tail = _same(words[head:][::-1], their[head:][::-1])
+    head = _count_common_start(words, their)
+    tail = _count_common_start(words[head:][::-1], their[head:][::-1])
     inner, outer = words[head : len(words) - tail], their[head : len(their) - tail]
     often = Counter(outer)
     if sum(often[word] for word in inner) > _MOST_STEPS:
@@ -65,7 +65,7 @@ def compare_words(left: str, right: str) -> WordDifferences:
     return WordDifferences(tuple(mine_apart), tuple(others_apart), 2 * same / (len(words) + len(their)))
 
 
-def _same(left: Sequence[str], right: Sequence[str]) -> int:
+def _count_common_start(left: Sequence[str], right: Sequence[str]) -> int:
     return next(
         (i for i, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), min(len(left), len(right))
     )

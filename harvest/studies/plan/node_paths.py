@@ -52,26 +52,26 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
     for turn in turns[:-1]:
         found = next((way for way in _branches(tree, node) if way.title == turn), None)
         if found is None:
-            raise _unknown(tree, ends, node, turn)
+            raise _unknown_path(tree, ends, node, turn)
         node = found.branch
     turn, ways = turns[-1], [*_branches(tree, node), *_endings(tree, ends, node)]
     named = [way for way in ways if way.title == turn]
     if not named and turn in ("end", END):
         named = _endings(tree, ends, node)
     if not named:
-        raise _unknown(tree, ends, node, turn)
+        raise _unknown_path(tree, ends, node, turn)
     if len(named) > 1:
         raise InputError(
-            f"--node: after {_after(tree, node)} conversations end in {len(named)} ways, and each is a branch",
+            f"--node: after {_describe(tree, node)} conversations end in {len(named)} ways, and each is a branch",
             allowed=_list_ways(named),
         )
     if len(ways) < 2:
         several = [node for node in range(len(tree)) if len(tree.children(node)) + len(_endings(tree, ends, node)) > 1]
         several.sort(key=lambda node: (-int(tree.visits[node]), node))
-        branching = [f"the ways on from {_after(tree, one)} ({tree.visits[one]} came)" for one in several[:_MOST]]
+        branching = [f"the ways on from {_describe(tree, one)} ({tree.visits[one]} came)" for one in several[:_MOST]]
         raise InputError(
-            f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_after(tree, node)} went "
-            f"on to {turn}, so other branches are unknown",
+            f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_describe(tree, node)} "
+            f"went on to {turn}, so other branches are unknown",
             allowed="; ".join(branching) or "no turn of this run has several ways on",
         )
     return node, named[0]
@@ -94,15 +94,15 @@ def _list_ways(ways: Sequence[Way]) -> str:
     return ", ".join([*shown, *more])
 
 
-def _unknown(tree: ConversationTree, ends: Ends, node: int, turn: str) -> InputError:
+def _unknown_path(tree: ConversationTree, ends: Ends, node: int, turn: str) -> InputError:
     ways = sorted([*_branches(tree, node), *_endings(tree, ends, node)], key=lambda way: -way.taken)
     came = pluralize(int(tree.visits[node]), "conversation")
     return InputError(
-        f"--node: of {came} that came to {_after(tree, node)}, none went on to {turn!r}",
+        f"--node: of {came} that came to {_describe(tree, node)}, none went on to {turn!r}",
         allowed=_list_ways(ways),
         advice="harvest compare and harvest tree show the ways that conversations went",
     )
 
 
-def _after(tree: ConversationTree, node: int) -> str:
+def _describe(tree: ConversationTree, node: int) -> str:
     return ARROW.join(turn_name(tree, turn) for turn in tree.path(node)) or "the start"

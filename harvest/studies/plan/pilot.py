@@ -98,7 +98,7 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
         raise InputError(f"{where}: no trial has a value of {key_name(key)}", advice="plan without --from")
     tables, pooled = list(by_system.values()), measure.declaration is RECOVERY
     mean = float(np.nanmean([np.nanmean(table if pooled else _means(table)) for table in tables]))
-    coming = _coming(material, list(by_system), where) if pooled else None
+    coming = _recovery_shares(material, list(by_system), where) if pooled else None
     if len(tables) > 1:
         cells = np.stack(tables)
         split = across_systems(cells, level=_UPPER)
@@ -110,7 +110,7 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
     return Pilot(mean, max(0.0, nested.topic.value), math.nan, nested.trial.value, math.nan, 1, notes, coming)
 
 
-def _coming(material: Material, systems: Sequence[str], where: str) -> Floats:
+def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> Floats:
     """Return how often trials need recovery, of shape (topics, systems), for topics with two or more trials of each
     system."""
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
@@ -221,7 +221,7 @@ def assumed_components(
             )
     sources: dict[str, str] = {}
     mean = stated.get("mean", pilot.mean if pilot else MEAN)
-    sources["mean"] = _source("mean" in stated, pilot)
+    sources["mean"] = _origin_words("mean" in stated, pilot)
     if not low < mean < high:
         raise InputError(
             f"{key_name(key)}: the mean {_figure(mean, key)} is not inside the range, so nothing could vary",
@@ -232,7 +232,7 @@ def assumed_components(
     # For one system, the variance between topics includes that of systems × topics.
     seen = pilot.topic + (0.0 if math.isnan(pilot.both) else pilot.both) if pilot else ICC * room
     between = squares.get("between", seen)
-    sources["between"] = _source("between" in stated, pilot)
+    sources["between"] = _origin_words("between" in stated, pilot)
     if "interaction" in squares:
         both = squares["interaction"]
     elif pilot and not math.isnan(pilot.both) and "between" not in squares:
@@ -240,9 +240,9 @@ def assumed_components(
     else:
         both = INTERACTION * between
     known = pilot is not None and not math.isnan(pilot.both) and "between" not in squares
-    sources["interaction"] = _source("interaction" in stated, pilot if known else None)
+    sources["interaction"] = _origin_words("interaction" in stated, pilot if known else None)
     within = squares.get("within", pilot.trial if pilot else room - between)
-    sources["within"] = "follows" if shape == "yes or no" else _source("within" in stated, pilot)
+    sources["within"] = "follows" if shape == "yes or no" else _origin_words("within" in stated, pilot)
     if both > between:
         raise InputError(
             f"--interaction: {_size(math.sqrt(both), key)} is more than the spread between topics of one system",
@@ -303,5 +303,5 @@ def coming_shares(declaration: Declaration, pilot: Pilot | None, stated: Mapping
     return beta_quantile(places, share * weight, (1 - share) * weight)[:, None]
 
 
-def _source(stated: bool, pilot: Pilot | None) -> str:
+def _origin_words(stated: bool, pilot: Pilot | None) -> str:
     return "stated" if stated else "pilot" if pilot else "assumed"

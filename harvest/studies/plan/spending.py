@@ -98,17 +98,17 @@ def spending_tables(one: Spending) -> Iterator[RenderableType]:
     """Yield what is printed, starting with the lines to paste into the audit."""
     yield trials_lines(one)
     yield Text()
-    yield Text(_answer(one), style="bold")
+    yield Text(_answer_sentence(one), style="bold")
     if (one.found.trials == one.found.equal).all():
         yield Text(
             "Equal trials may go on in the pilot's own folder, whose trials then count: "
-            f"±{_half(one, one.continued_width)}."
+            f"±{_half_width(one, one.continued_width)}."
         )
     else:
         better = one.continued_width < one.found.width
         yield Text(
             "Play them into a new folder: the pilot chose these numbers, so an estimate must not hold its trials. "
-            f"Equal trials could go on in the pilot's folder and keep them: ±{_half(one, one.continued_width)}"
+            f"Equal trials could go on in the pilot's folder and keep them: ±{_half_width(one, one.continued_width)}"
             + (", which is narrower, if the systems are still the same." if better else ".")
         )
     if math.isnan(one.unseen):
@@ -139,9 +139,9 @@ def trials_lines(one: Spending) -> str:
     return "\n".join(lines)
 
 
-def _answer(one: Spending) -> str:
+def _answer_sentence(one: Spending) -> str:
     found, count = one.found, f"{one.total:,} trials of each system"
-    measure, equal = printable(key_name(one.key), line=True), f"±{_half(one, one.found.equal_width)}"
+    measure, equal = printable(key_name(one.key), line=True), f"±{_half_width(one, one.found.equal_width)}"
     if (found.trials == found.equal).all():
         return (
             f"Equal trials: this pilot gives no reason to share {count} in another way; the interval of a difference "
@@ -151,12 +151,12 @@ def _answer(one: Spending) -> str:
     low, high = (f"{100 * abs(end):.0f}% {'wider' if end < 0 else 'narrower'}" for end in (found.low, found.high))
     return (
         f"These {count} would narrow the interval of a difference for these topics by {100 * found.narrower:.0f}%: "
-        f"±{_half(one, found.width)} of {measure} instead of {equal} with equal trials "
+        f"±{_half_width(one, found.width)} of {measure} instead of {equal} with equal trials "
         f"(single studies: 9 in 10 from {low} to {high}). Every topic still counts alike."
     )
 
 
-def _half(one: Spending, width: float) -> str:
+def _half_width(one: Spending, width: float) -> str:
     if math.isnan(width):
         return "n/a"
     return f"{100 * width / 2:.1f} points" if is_percentage(one.key[0]) else f"{width / 2:.4f}"

@@ -103,7 +103,7 @@ class TailsModel:
         return printable(str(self.tail.term), line=True)
 
     @property
-    def _shows(self) -> tuple[str, str]:
+    def _bound_words(self) -> tuple[str, str]:
         """Return how often an interval lies wholly below a bound above the tail, and wholly above one below it."""
         return ("missed", "kept") if worst_end(self.tail) == "low" else ("kept", "missed")
 
@@ -112,7 +112,7 @@ class TailsModel:
         return {"measure": str(self.tail.term), "detect": self.distance}
 
     def figures(self, design: Design[TailPowers]) -> Iterator[Mapping[str, Any]]:
-        above, below = self._shows
+        above, below = self._bound_words
         for system, power in design.power.items():
             for figure, unit, value in (
                 (f"bound above shown {above}", "share", power.below),
@@ -157,7 +157,7 @@ class TailsModel:
         )
 
     def words(self, grid: Grid[TailPowers]) -> Words[TailPowers]:
-        above, below = self._shows
+        above, below = self._bound_words
         advice = (
             "No design below shows both in 4 studies of 5: topics help more than trials, or take a larger --detect."
         )
@@ -209,18 +209,18 @@ class TailsModel:
 
 
 def _cell(design: Design[TailPowers], take: Callable[[TailPower], float]) -> Text:
-    width = max((one.width for one in _shown(design.power)), default=math.nan)
+    width = max((one.width for one in _with_intervals(design.power)), default=math.nan)
     return share_cell(least_shown(design.power, take), f" ±{width / 2:.4f}", "no interval")
 
 
-def _shown(powers: TailPowers) -> list[TailPower]:
+def _with_intervals(powers: TailPowers) -> list[TailPower]:
     """Return the systems that have an interval in most studies."""
     return [one for one in powers.values() if one.with_interval >= _MOST]
 
 
 def least_shown(powers: TailPowers, take: Callable[[TailPower], float]) -> float:
     """Return the smallest value over systems with an interval in most studies; NaN without such a system."""
-    return min((take(one) for one in _shown(powers)), default=math.nan)
+    return min((take(one) for one in _with_intervals(powers)), default=math.nan)
 
 
 def is_tail(term: Term) -> bool:

@@ -53,12 +53,12 @@ def _rows(found: Robustness, measure: MeasureOverArms) -> Iterator[IntervalRow]:
             one.value * scale,
             one.interval.low * scale,
             one.interval.high * scale,
-            _figures(one, scale),
+            _figure_words(one, scale),
             filled=bool(one.beyond),
         )
 
 
-def _figures(one: Difference, scale: float) -> str:
+def _figure_words(one: Difference, scale: float) -> str:
     if math.isnan(one.value):
         return "n/a"
     low, high = one.interval.low, one.interval.high

@@ -93,8 +93,8 @@ def robustness_rows(
     """
     for one in found:
         for measure in one.measures:
-            yield from _of_measure(one, measure)
-        yield from _of_arms(one)
+            yield from _measure_rows(one, measure)
+        yield from _arm_rows(one)
     yield from ranking_rows(ranked, str(found[0].sources[0]["run"]), found[0].trials)
     yield from factor_rows(factors, str(found[0].sources[0]["run"]), found[0].trials)
 
@@ -103,13 +103,13 @@ def _arm_name(found: Robustness, arm: str) -> str:
     return f"{found.system.name}, {arm}"
 
 
-def _common(found: Robustness) -> dict[str, Any]:
+def _shared(found: Robustness) -> dict[str, Any]:
     return {"study": "robustness", "run": str(found.sources[0]["run"]), "trials": found.trials}
 
 
-def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow]:
+def _measure_rows(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow]:
     name, turn = measure.key
-    common = {**_common(found), "measure": name, "turn": turn}
+    common = {**_shared(found), "measure": name, "turn": turn}
     unit = unit_of(is_percentage(name))
     for arm, value in measure.figures.items():
         worst = "worst arm" if arm == measure.worst else ""
@@ -155,10 +155,14 @@ def _of_measure(found: Robustness, measure: MeasureOverArms) -> Iterator[LongRow
         )
 
 
-def _of_arms(found: Robustness) -> Iterator[LongRow]:
+def _arm_rows(found: Robustness) -> Iterator[LongRow]:
     for arm, changed in found.changed.items():
         flips = found.flips[arm]
-        common = {**_common(found), "system": _arm_name(found, arm), "other": _arm_name(found, found.system.control)}
+        common = {
+            **_shared(found),
+            "system": _arm_name(found, arm),
+            "other": _arm_name(found, found.system.control),
+        }
         share = changed.other / changed.openings if changed.openings else math.nan
         yield LongRow(**common, figure="openings changed", unit="share", estimate=share, pairs=changed.openings)
         yield LongRow(**common, figure="words changed", unit="share", estimate=changed.words, pairs=changed.openings)
@@ -175,7 +179,7 @@ def _of_arms(found: Robustness) -> Iterator[LongRow]:
         expected = {**common, "estimand": "these", "topics": flips.topics}
         yield LongRow(**expected, figure="topics turned round by chance", unit="count", estimate=flips.by_chance)
     for arm, one in found.behaviour.items():
-        common = {**_common(found), "system": _arm_name(found, arm), "pairs": one.conversations}
+        common = {**_shared(found), "system": _arm_name(found, arm), "pairs": one.conversations}
         yield LongRow(**common, figure="user turns", unit="count", estimate=one.turns)
         for figure, shares in (("act", one.acts), ("end", one.ends)):
             for name, share in shares.items():

@@ -50,7 +50,7 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
     for measure in found.measures:
         yield Text(printable(f"{found.system.name}, {measure.label}", line=True), style="bold")
         yield Text(printable(_sentence(measure), line=True))
-        yield _arms(found, measure)
+        yield _arm_table(found, measure)
     if found.behaviour:
         table = figure_table("arm", ("turns",), min_width=12, max_width=26)
         table.add_column("acts", overflow="fold", ratio=1)
@@ -59,7 +59,7 @@ def robustness_tables(found: Robustness) -> Iterator[RenderableType]:
             turns = "n/a" if math.isnan(one.turns) else decimal(one.turns, 1)
             table.add_row(printable(arm, line=True), turns, _named_shares(one.acts), _named_shares(one.ends))
         yield table
-    yield _changes(found)
+    yield _change_table(found)
     for warning in _warnings(found):
         yield Text(printable(warning, line=True), style="yellow")
 
@@ -83,8 +83,8 @@ def robustness_legend(found: Sequence[Robustness]) -> Iterator[Text]:
     }
     level = found[0].settings.level
     spread = any(not math.isnan(one.spread.value) for one in measures)
-    more = [_LEGEND_OF_COMMON] if any(map(_in_common, measures)) else []
-    more += [_LEGEND_OF_WORDS] if any(map(_words_arms, found)) else []
+    more = [_LEGEND_OF_COMMON] if any(map(_has_common_figures, measures)) else []
+    more += [_LEGEND_OF_WORDS] if any(map(_arms_with_words, found)) else []
     more += [_LEGEND_OF_USERS] if any(one.behaviour for one in found) else []
     for line in (*_LEGEND[:3], *((_LEGEND_OF_SPREAD,) if spread else ()), *_LEGEND[3:], *more):
         yield Text(line.format(level=100 * level, alpha=round(1 - level, 6), **words), style="dim")
@@ -118,8 +118,8 @@ def _sentence(measure: MeasureOverArms) -> str:
     return "; ".join(parts)
 
 
-def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
-    common = _in_common(measure)
+def _arm_table(found: Robustness, measure: MeasureOverArms) -> Table:
+    common = _has_common_figures(measure)
     headings = ["figure", *(["in common\narm, control"] if common else ())]
     headings += ["difference [low, high]\ntopics like these", "pairs", "p", "found"]
     table = figure_table("arm", headings, min_width=12, max_width=26)
@@ -137,12 +137,12 @@ def _arms(found: Robustness, measure: MeasureOverArms) -> Table:
     return table
 
 
-def _in_common(measure: MeasureOverArms) -> bool:
+def _has_common_figures(measure: MeasureOverArms) -> bool:
     """True if some difference is between figures other than those of the arms themselves."""
     return any(map(measure.elsewhere, measure.differences))
 
 
-def _words_arms(found: Robustness) -> tuple[str, ...]:
+def _arms_with_words(found: Robustness) -> tuple[str, ...]:
     """Return the arms for which changed words are informative: not those that only change how users act."""
     return tuple(arm for arm, changed in found.changed.items() if arm not in found.system.users or changed.other)
 
@@ -153,8 +153,8 @@ def _named_shares(shares: Mapping[str, float]) -> str:
     return ", ".join([*said[:_MOST_NAMES], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def _changes(found: Robustness) -> Table:
-    worded = _words_arms(found)
+def _change_table(found: Robustness) -> Table:
+    worded = _arms_with_words(found)
     headings = (*(("openings changed", "words changed") if worded else ()), "turned round", "by chance")
     table = figure_table("arm", headings, min_width=12, max_width=26)
     for arm, changed in found.changed.items():

@@ -68,9 +68,9 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     Pairs are left out if losses of a system depend on its answers, or if users of an arm spoke differently to the
     two.
     """
-    pairs = [both for both in _pairs(armed) if not _withheld(armed, both)]
+    pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {
-        (key, place): _found(armed, key, measure, both, seed)
+        (key, place): _compare_pair(armed, key, measure, both, seed)
         for key, measure in armed.wanted.items()
         for place, both in enumerate(pairs)
     }
@@ -93,7 +93,7 @@ def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
 def unranked_pairs(armed: Armed) -> tuple[str, ...]:
     """Return a sentence for each pair that is left out, with the reason."""
     return tuple(
-        f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _withheld(armed, (one, two)))
+        f"{one.name} − {two.name}: {why}" for one, two in _pairs(armed) if (why := _reason_withheld(armed, (one, two)))
     )
 
 
@@ -105,7 +105,7 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
     ]
 
 
-def _withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
+def _reason_withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
     """Say why a pair is left out: in some arm, losses depend on answers or users spoke differently. Return "" if it
     is not."""
     one, two = both
@@ -113,7 +113,7 @@ def _withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))
 
 
-def _found(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int) -> ByUser:
+def _compare_pair(armed: Armed, key: Key, measure: Measure, both: tuple[ArmedSystem, ArmedSystem], seed: int) -> ByUser:
     one, two = both
     values = armed.values
     cells = {arm: (values[name].get(key, {}), values[two.names[arm]].get(key, {})) for arm, name in one.names.items()}

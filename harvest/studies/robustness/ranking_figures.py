@@ -29,7 +29,7 @@ def ranking_sentence(one: RankedPair) -> str:
     better = "is higher" if one.good == "neither" else "is better"
     if one.depends == "which":
         most = " and ".join(
-            f"{', '.join(f'{arm} ({_size(one, arm)})' for arm in arms[:_MOST_ARMS])}"
+            f"{', '.join(f'{arm} ({_size_words(one, arm)})' for arm in arms[:_MOST_ARMS])}"
             f"{f' and {len(arms) - _MOST_ARMS} more' if len(arms) > _MOST_ARMS else ''} "
             f"{'prefers' if len(arms) == 1 else 'prefer'} {system}"
             for system, arms in ((first, one.first), (second, one.second))
@@ -62,7 +62,7 @@ def ranking_tables(
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")
         yield Text(printable(ranking_sentence(one), line=True), style="yellow" if one.depends == "which" else "")
-        yield _arms(one)
+        yield _arm_table(one)
     for why in unranked:
         yield Text(printable(f"nothing by arm of {why}", line=True), style="yellow")
     for label, taus in _agreements(found).items():
@@ -85,7 +85,7 @@ def ranking_legend(pairs: Sequence[RankedPair]) -> Iterator[Text]:
     )
 
 
-def _arms(one: RankedPair) -> Table:
+def _arm_table(one: RankedPair) -> Table:
     share = is_percentage(one.key[0])
     headings = ("apart [low, high]\ntopics like these", "against the\ncontrol", "p", "found")
     table = figure_table("arm", headings, min_width=8, max_width=22)
@@ -115,7 +115,7 @@ def _agreements(found: Sequence[Robustness]) -> dict[str, dict[str, float]]:
     return agreements
 
 
-def _size(one: RankedPair, arm: str) -> str:
+def _size_words(one: RankedPair, arm: str) -> str:
     share = is_percentage(one.key[0])
     each = one.found.apart if one.estimand == "like-these" else one.found.these
     own, unit = each[arm], " points" if share else ""

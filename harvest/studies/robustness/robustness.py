@@ -125,12 +125,12 @@ class Robustness:
 def robustness(armed: Armed, *, seed: int = 0) -> tuple[Robustness, ...]:
     """Compare the arms of every system. `seed` seeds the resampling."""
     return tuple(
-        _over_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
+        _compare_arms(system, armed.material, armed.wanted, armed.values, armed.settings, seed, armed.notes)
         for system in armed.systems
     )
 
 
-def _over_arms(
+def _compare_arms(
     system: ArmedSystem,
     material: Material,
     wanted: Mapping[Key, Measure],
@@ -183,7 +183,7 @@ def _over_arms(
         system=system,
         settings=settings,
         measures=tuple(
-            _measure(
+            _compare_in_measure(
                 key,
                 measure,
                 system,
@@ -196,7 +196,7 @@ def _over_arms(
             )
             for key, measure in wanted.items()
         ),
-        flips={arm: _flips(pairs) for arm, pairs in matched.items()},
+        flips={arm: _count_reversals(pairs) for arm, pairs in matched.items()},
         changed={arm: _count_changes(pairs) for arm, pairs in matched.items()},
         behaviour={
             arm: _behaviour([one for one in material.finished if one.key.system == name])
@@ -217,7 +217,7 @@ def _over_arms(
     )
 
 
-def _measure(
+def _compare_in_measure(
     key: Key,
     measure: Measure,
     system: ArmedSystem,
@@ -235,7 +235,7 @@ def _measure(
     sign = 1.0 if measure.declaration.better(measure.term) == "low" else -1.0
     apart = {system.control: 0.0} | {arm: one.value for arm, one in differences.items() if one.value == one.value}
     worst = max(apart, key=lambda arm: sign * apart[arm]) if any(apart.values()) else ""
-    spread = _spread(measure, cells, topics, settings)
+    spread = _spread_of_arms(measure, cells, topics, settings)
     told = spread.from_0_unless(any(one.beyond for one in differences.values()))
     if any(one.bounds is not None for one in differences.values()):
         told = told.without_interval("what was lost in arms could have been like the control, or unlike it")
@@ -260,7 +260,7 @@ def _measure(
     )
 
 
-def _spread(
+def _spread_of_arms(
     measure: Measure, cells: Mapping[str, Mapping[Trial, Cell]], topics: Sequence[str], settings: Settings
 ) -> Component:
     """Return the variance component of arms with a value. A ratio of sums has none, as in `harvest variance`."""
@@ -304,7 +304,7 @@ def _shares(counts: Counter[str]) -> dict[str, float]:
     return {name: count / counts.total() for name, count in counts.most_common()}
 
 
-def _flips(pairs: Sequence[Pair]) -> Flips:
+def _count_reversals(pairs: Sequence[Pair]) -> Flips:
     by_topic: dict[str, tuple[list[bool], list[bool]]] = {}
     for pair in pairs:
         for side, one in enumerate(pair):

@@ -44,14 +44,14 @@ class Reading:
 
     def mixed(self, system: str) -> bool:
         """True if several versions read the pages of `system`."""
-        return len(self.versions) > 1 and not self._again(system)
+        return len(self.versions) > 1 and not self._was_reread(system)
 
-    def _again(self, system: str) -> bool:
+    def _was_reread(self, system: str) -> bool:
         return bool(self.again) and self.only in ("", system)
 
     def said(self, system: str) -> str:
         """Say which versions read the pages of `system`."""
-        if self._again(system):
+        if self._was_reread(system):
             return f"again by Harvest {self.again}"
         return f"by Harvest {' and '.join(self.versions)}" if self.versions else f"by {_UNKNOWN}"
 
@@ -95,7 +95,7 @@ def reading_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
             )
     if len(named) > 1:
         yield from _system_changes(named)
-    yield from _rules(named)
+    yield from _rule_contrasts(named)
 
 
 def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
@@ -138,7 +138,7 @@ def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[s
             yield from changes_between({name: one[key] for name, one in values.items() if isinstance(one, dict)}, key)
 
 
-def _rules(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield kinds of rules whose versions differ; a version is raised whenever an answer could get another label."""
     versions: dict[str, dict[str, list[str]]] = {}
     for name, run in named.items():

@@ -95,18 +95,18 @@ def set_apart(
     partly = {name: [topic for topic in topics if topic not in everywhere] for name, topics in tried.items()}
     left_out = frozenset(changed).union(*partly.values())
     contrasts = (
-        *_silent(named),
-        *_topics(partly, changed, len(everywhere)),
-        *_attributes(known),
-        *_protocols(named),
-        *_users(named),
-        *_groups(named),
-        *_trials(named),
-        *_systems(named),
-        *_models(named),
+        *_silent_contrasts(named),
+        *_left_out_topics(partly, changed, len(everywhere)),
+        *_attribute_contrasts(known),
+        *_protocol_contrasts(named),
+        *_user_contrasts(named),
+        *_group_contrasts(named),
+        *_trial_contrasts(named),
+        *_system_contrasts(named),
+        *_model_contrasts(named),
         *reading_contrasts(named),
-        *(() if judged else _gold(named, known, everywhere, layers_of)),
-        *_judgments(named, layers_of),
+        *(() if judged else _gold_contrasts(named, known, everywhere, layers_of)),
+        *_judgment_contrasts(named, layers_of),
     )
     return SideBySide(left_out, contrasts)
 
@@ -131,7 +131,7 @@ def _nothing_in_common(
             return InputError(
                 "nothing is recorded here, so there is nothing to compare", place=Place(str(named[name].path))
             )
-    said = "; ".join(f"{name} has {_names(list(topics))}" for name, topics in tried.items())
+    said = "; ".join(f"{name} has {_shorten_names(list(topics))}" for name, topics in tried.items())
     if changed:
         said += f"; {next(iter(changed.values())).said}"
     return InputError(
@@ -153,10 +153,12 @@ def _changed_topics(known: Mapping[str, TopicSet]) -> dict[str, Contrast]:
     }
 
 
-def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast], common: int) -> Iterator[Contrast]:
+def _left_out_topics(
+    partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast], common: int
+) -> Iterator[Contrast]:
     if not any(partly.values()):
         return
-    lost = "; ".join(f"of {name} {_names(topics)}" for name, topics in partly.items() if topics)
+    lost = "; ".join(f"of {name} {_shorten_names(topics)}" for name, topics in partly.items() if topics)
     every = "both runs" if len(partly) == 2 else f"all {len(partly)} runs"
     same = " in the same words" if changed else ""
     said = f"figures are over the {pluralize(common, 'topic')} that {every} tried{same}; left out: {lost}"
@@ -164,7 +166,7 @@ def _topics(partly: Mapping[str, Sequence[str]], changed: Mapping[str, Contrast]
     yield from changed.values()
 
 
-def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _silent_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield systems that a run tried without any valid trial; no figure would show that they are missing."""
     for name, run in named.items():
         silent = silent_systems((one.key.system for one in run.conversations), run.finished)
@@ -173,7 +175,7 @@ def _silent(named: Mapping[str, Run]) -> Iterator[Contrast]:
             yield Contrast("invalid", said, {each: len(named[each].finished) for each in named})
 
 
-def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
+def _attribute_contrasts(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
     first = next(iter(known), "")
     for attribute in dict.fromkeys(name for topics in known.values() for name in topics.attributes):
         values = {
@@ -190,7 +192,7 @@ def _attributes(known: Mapping[str, TopicSet]) -> Iterator[Contrast]:
 _ATTRIBUTE = ("scale", "groups", "gold", "bounds", "mapping")
 
 
-def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     protocols = {name: run.header.protocol for name, run in named.items()}
     texts = {
         name: {**one, "about": ""} if isinstance(one, dict) else {"name": "none known"}
@@ -205,7 +207,7 @@ def _protocols(named: Mapping[str, Run]) -> Iterator[Contrast]:
     yield Contrast("protocol", f"{how}: turns, labels and ends may have different meanings", short)
 
 
-def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _user_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield differences in the models and files behind simulated users, and in the population that trials draw
     from."""
     parts: dict[str, dict[str, Json]] = {
@@ -219,14 +221,14 @@ def _users(named: Mapping[str, Run]) -> Iterator[Contrast]:
         yield Contrast("users", f"simulated users: {in_words(changes)}", parts)
 
 
-def _groups(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _group_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     groups = {name: list(recorded_audit(run).get("groups") or ()) for name, run in named.items()}
     if len({tuple(map(str, each)) for each in groups.values()}) > 1:
         said = by_value({name: ", ".join(map(str, each)) or "none" for name, each in groups.items()})
         yield Contrast("groups", f"groups of users: {said}", groups)
 
 
-def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _trial_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     audits = {name: recorded_audit(run) for name, run in named.items()}
     trials = {
         name: audits[name].get("trials") or max((one.key.trial for one in run.conversations), default=0)
@@ -246,7 +248,7 @@ def _trials(named: Mapping[str, Run]) -> Iterator[Contrast]:
         yield Contrast("trials", said, {name: {"trials": trials[name], "trials_of": {**own[name]}} for name in named})
 
 
-def _systems(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _system_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     for system in dict.fromkeys(name for run in named.values() for name in run.header.systems):
         values = {
             name: {**_definitions(run)[system], "population": None}  # reported as a difference of users
@@ -262,7 +264,7 @@ def _definitions(run: Run) -> dict[str, dict[str, Json]]:
     return {name: one for name, one in run.header.systems.items() if isinstance(one, dict)}
 
 
-def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
+def _model_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield differences in the models that systems say they used; nothing for systems with a name in one run only."""
     found: dict[str, dict[str, dict[str, None]]] = {}
     for name, run in named.items():
@@ -276,7 +278,7 @@ def _models(named: Mapping[str, Run]) -> Iterator[Contrast]:
             yield Contrast("model", f"{system} says that it answered with another model: {said}", {**several})
 
 
-def _gold(
+def _gold_contrasts(
     named: Mapping[str, Run],
     known: Mapping[str, TopicSet],
     topics: set[str],
@@ -302,7 +304,7 @@ def _gold(
         yield Contrast("gold", said, counts)
 
 
-def _judgments(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
+def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Layer]]) -> Iterator[Contrast]:
     """Yield differences in who judged. Judgments by rules are computed again for all runs."""
     authors = {
         name: sorted({f"{one.kind}:{one.author}" for one in layers_of(run) if one.kind in ("human", "model")})
@@ -313,6 +315,6 @@ def _judgments(named: Mapping[str, Run], layers_of: Callable[[Run], Sequence[Lay
         yield Contrast("judgments", f"judgments: {said}: SWAN and WAN may be over different criteria", {**authors})
 
 
-def _names(topics: Sequence[str]) -> str:
+def _shorten_names(topics: Sequence[str]) -> str:
     more = len(topics) - _MOST_NAMES
     return ", ".join(topics[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -111,14 +111,6 @@ def armed_systems(run: Run) -> tuple[ArmedSystem, ...]:
     return tuple(found)
 
 
-def _factors(run: Run) -> dict[str, tuple[str, ...]]:
-    audit = run.header.audit if isinstance(run.header.audit, dict) else {}
-    listed = audit.get("factors")
-    if not isinstance(listed, dict):
-        return {}
-    return {name: tuple(map(str, own)) for name, own in listed.items() if isinstance(own, list)}
-
-
 def gather_arms(
     run: Run,
     *,
@@ -143,7 +135,10 @@ def gather_arms(
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(names, material, others, settings, judges)
     values = {name: {**share_values(name, material), **computed[name]} for name in names}
-    return Armed(systems, material, settings, wanted, values, notes, _factors(run))
+    listed = run.header.audit.get("factors") if isinstance(run.header.audit, dict) else None
+    factors = listed.items() if isinstance(listed, dict) else ()
+    levels = {name: tuple(map(str, own)) for name, own in factors if isinstance(own, list)}
+    return Armed(systems, material, settings, wanted, values, notes, levels)
 
 
 def wanted_measures(

@@ -35,10 +35,10 @@ def check_bounds(audit: Audit) -> None:
         return
     schema = load_schema(SHIPPED)
     for i, threshold in enumerate(audit.thresholds):
-        _check(threshold, audit, schema, ("thresholds", i))
+        _check_threshold(threshold, audit, schema, ("thresholds", i))
 
 
-def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None:
+def _check_threshold(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None:
     document, topics, systems = audit.document, audit.topics, [system.name for system in audit.played]
     if (threshold.at_least is None) == (threshold.at_most is None):
         raise document.error(loc, "a threshold has exactly one bound", allowed="at_least, at_most")
@@ -87,7 +87,7 @@ def _check(threshold: Threshold, audit: Audit, schema: Schema, loc: Loc) -> None
 
 def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) -> None:
     """Check the turn of a bound; `%useful S1` and `%useful` with `turn: 1` mean the same."""
-    document, turn = audit.document, _turn(threshold, measure)
+    document, turn = audit.document, _turn_of(threshold, measure)
     if measure.declaration is not USEFUL:
         if turn is not None:
             raise document.error(
@@ -106,7 +106,7 @@ def _check_turn(threshold: Threshold, audit: Audit, measure: Measure, loc: Loc) 
         raise document.error(where, f"the protocol has no turn {turn}", allowed=f"1 to {most}" if most > 1 else "1")
 
 
-def _turn(threshold: Threshold, measure: Measure) -> int | None:
+def _turn_of(threshold: Threshold, measure: Measure) -> int | None:
     return measure.turn if threshold.turn is None else threshold.turn
 
 
@@ -180,7 +180,7 @@ def checked_bounds(
         schema = schema or load_schema(SHIPPED)
         made = understand(asked, Settings(), topics, schema)
         full = next(one for one in made if one.term.name == asked.name)
-        turn = _turn(bound, full)
+        turn = _turn_of(bound, full)
         wanted = bound.estimand or table.settings.estimand
         if wanted not in tables:
             if speaking_of is None:
@@ -198,16 +198,16 @@ def checked_bounds(
         if not rows:
             found.append(Checked(bound, None, "not measured", "this figure does not exist"))
         found += [
-            _beside(bound, row, full.range, LostBounds("") if lost is None else lost(row, wanted)) for row in rows
+            _check_losses(bound, row, full.range, LostBounds("") if lost is None else lost(row, wanted)) for row in rows
         ]
     return tuple(found)
 
 
-def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> Checked:
-    found = _alone(bound, row, reach)
+def _check_losses(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: LostBounds) -> Checked:
+    found = _check_figure(bound, row, reach)
     if not lost.why or found.verdict == "not measured" or found.why:
         return found
-    ends = [_alone(bound, one, reach) for one in lost.rows]
+    ends = [_check_figure(bound, one, reach) for one in lost.rows]
     if lost.rows and all(one.verdict == found.verdict for one in ends):
         return found
     values = sorted(one.value for one in lost.rows)
@@ -215,7 +215,7 @@ def _beside(bound: Threshold, row: ScoreRow, reach: tuple[float, float], lost: L
     return Checked(bound, row, "cannot tell", f"{lost.why}{between}")
 
 
-def _alone(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
+def _check_figure(bound: Threshold, row: ScoreRow, reach: tuple[float, float]) -> Checked:
     if math.isnan(row.value):
         return Checked(bound, row, "not measured", row.note or "it is undefined")
     least, most = reach

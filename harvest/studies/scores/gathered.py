@@ -254,20 +254,18 @@ def _holds_probe(run: Run) -> bool:
     return isinstance(users, dict) and any(holds_probe(user) for user in users.values())
 
 
-def _topics(run: Run) -> TopicSet:
-    topics = run.header.topic_set()
-    if topics is None:
-        raise InputError(
-            "this run was recorded without its topics",
-            place=Place(str(run.path)),
-            advice="import it again with --topics",
-        )
-    topics.only({one.key.topic for one in run.finished})  # raises for an unknown topic
-    return topics
-
-
 def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
-    sets = [_topics(run) for run in runs]
+    sets = []
+    for run in runs:
+        topics = run.header.topic_set()
+        if topics is None:
+            raise InputError(
+                "this run was recorded without its topics",
+                place=Place(str(run.path)),
+                advice="import it again with --topics",
+            )
+        topics.only({one.key.topic for one in run.finished})  # raises for an unknown topic
+        sets.append(topics)
     known = {topic.id: topic for topic in sets[0].topics if topic.id not in without}
     for run, topics in zip(runs, sets, strict=True):
         for topic in topics.topics:

@@ -192,17 +192,17 @@ def _table(
             wanted = turns if by_turn else (None,)
             values = [summaries.get((measure, system, type_name, trial, turn), float("nan")) for turn in wanted]
             found.append(_cells_of("n/a" if value != value else f"{100 * value:.0f}" for value in values))
-        add([measure], [Text(_line(found, widths))])
+        add([measure], [Text(_aligned_line(found, widths))])
 
     name = chop_cells(type_name, room)
     more = len(levels) - len(name)
-    add([""] * more + name, [Text()] * -more + [Text(_line(lines, widths)) for lines in levels])
+    add([""] * more + name, [Text()] * -more + [Text(_aligned_line(lines, widths)) for lines in levels])
     table.stylize("bold")
-    table.append(f" {'─' * (room + 2 + cell_len(_line(levels[-1], widths)))}\n")
+    table.append(f" {'─' * (room + 2 + cell_len(_aligned_line(levels[-1], widths)))}\n")
     cut = slice(turns.start - 1, turns.stop - 1)
     for topic, said in zip(topics, names, strict=True):
         texts = [cells[topic.id].get(column, "").ljust(last)[cut] for column in columns]
-        add(chop_cells(said, room), [_colour_line(_line(map(_cells_of, texts), widths))])
+        add(chop_cells(said, room), [_colour_line(_aligned_line(map(_cells_of, texts), widths))])
     table.append("\n")
     add_figures(USEFUL.name, by_turn=True)
     if last in turns:
@@ -216,7 +216,7 @@ def _cells_of(texts: Iterable[str]) -> str:
     return "".join([f"{text:>{_CELL}}" for text in texts])
 
 
-def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
+def _aligned_line(texts: Iterable[str], widths: Iterable[int]) -> str:
     """Align texts to the right of columns of these widths."""
     placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
     return (" " * _BETWEEN).join(placed)

@@ -116,7 +116,7 @@ def _bound_lost(
     """
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
-    ends = (0.0, 1.0) if of_share else _ends(key, measure, values)
+    ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)
     known = values[system].get(key, {}) if system in values else {}
     low: dict[Trial, Cell] = {}
     high: dict[Trial, Cell] = {}
@@ -126,8 +126,8 @@ def _bound_lost(
         if of_share and attempts:
             turns = material.turns[system, trial[0]]
             fill = NOT_USEFUL + USEFUL_LABEL if measure.declaration is RECOVERY else USEFUL_LABEL
-            worst = min((_cell(key, measure, filled(one, turns, NOT_USEFUL), turns) for one in attempts), key=_height)
-            best = max((_cell(key, measure, filled(one, turns, fill), turns) for one in attempts), key=_height)
+            worst = min((_cell(key, measure, filled(one, turns, NOT_USEFUL), turns) for one in attempts), key=_share_in)
+            best = max((_cell(key, measure, filled(one, turns, fill), turns) for one in attempts), key=_share_in)
         else:
             worst, best = (ends[0], 1.0), (ends[1], 1.0)
         if worst != best or known.get(trial) != worst:
@@ -136,7 +136,7 @@ def _bound_lost(
     return Lost(low, high, valued, depends)
 
 
-def _ends(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:
+def _lowest_and_highest(key: Key, measure: Measure, values: Mapping[str, Values]) -> tuple[float, float]:
     low, high = measure.declaration.range
     if measure.declaration.has_top:
         return low, high
@@ -156,7 +156,7 @@ def _cell(key: Key, measure: Measure, conversation: Conversation, turns: int) ->
     return value, float(over > 0)
 
 
-def _height(cell: Cell) -> float:
+def _share_in(cell: Cell) -> float:
     """Return a sort key for cells by share; a cell in neither sum is between a failure and a success."""
     return cell[0] - cell[1] / 2
 

@@ -117,7 +117,7 @@ class _Again:
     def differences(self, kept: Iterable[dict[str, Any]]) -> Iterator[str]:
         for row in kept:
             # An edited file can contain anything, even a list.
-            found = self._found(
+            found = self._find_row(
                 tuple(value if isinstance(value := row.get(key), _PLAIN) else str(value) for key in _PLACE)
             )
             if found is None:
@@ -138,7 +138,7 @@ class _Again:
             if counts(row):
                 yield row
 
-    def _found(self, place: tuple[Any, ...]) -> ScoreRow | None:
+    def _find_row(self, place: tuple[Any, ...]) -> ScoreRow | None:
         if place in self._passed:
             return self._passed.pop(place)
         for row in self._made:

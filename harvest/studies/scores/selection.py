@@ -89,7 +89,7 @@ def _bounds(
 ) -> Iterator[Bound]:
     """Yield bounds on the shares of every system that lost a trial after an answer."""
     systems = {key.system for key in lost}
-    rows = [row for row in _overall(table) if row.system in systems]
+    rows = [row for row in _overall_rows(table) if row.system in systems]
     shares = [row for row in rows if row.measure in _SHARES]
     if shares:
         settings = Settings(replications=100)  # its intervals are not used
@@ -101,7 +101,7 @@ def _bounds(
             key = (row.system, row.measure, row.turn)
             best = recovering if row.measure == RECOVERY.name else useful
             yield Bound(*key, row.value, useless.get(key, math.nan), best.get(key, math.nan))
-    rates = [(row, _rate(row.measure)) for row in rows if _rate(row.measure) and not math.isnan(row.value)]
+    rates = [(row, _event_rate(row.measure)) for row in rows if _event_rate(row.measure) and not math.isnan(row.value)]
     if rates:
         # The whole conversation is unknown, so its trial counts as never valid.
         without = tuple(
@@ -109,14 +109,14 @@ def _bounds(
             for one in material.conversations
         )
         terms = [parse(name) for name in dict.fromkeys(name for _, name in rates)]
-        again = _overall(rescored(replace(material, conversations=without), terms))
+        again = _overall_rows(rescored(replace(material, conversations=without), terms))
         found = {(row.system, row.measure): row for row in again}
         for row, name in rates:
             one = found[row.system, name]
             yield Bound(row.system, row.measure, None, row.value, one.worst, one.best)
 
 
-def _rate(measure: str) -> str:
+def _event_rate(measure: str) -> str:
     """Return the measure of how often an event happens, or "" if `measure` is not of an event."""
     found = declared(measure)
     if found is None or not found.event:
@@ -124,7 +124,7 @@ def _rate(measure: str) -> str:
     return measure if found is RATE else str(Term(RATE.name, (parse(measure),)))
 
 
-def _overall(table: ScoreTable) -> list[ScoreRow]:
+def _overall_rows(table: ScoreTable) -> list[ScoreRow]:
     return [row for row in table.joint if (row.topic, row.topic_type, row.trial) == (None, None, None)]
 
 
@@ -134,7 +134,7 @@ def _shares(
     table = score(
         conversations, material.topics, None, settings, generator(0, "bounds of what was lost"), turns=material.turns
     )
-    return {(row.system, row.measure, row.turn): row.value for row in _overall(table) if row.measure in _SHARES}
+    return {(row.system, row.measure, row.turn): row.value for row in _overall_rows(table) if row.measure in _SHARES}
 
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:

@@ -135,10 +135,10 @@ def measure_values(
         for name in (name for name in names if name in cell):
             found[key.system].setdefault((name, None), {})[key.topic, key.trial] = (cell[name], 1.0)
     asked.refuse_unsettled()
-    return found, (*asked.notes(), *_lacking(measures, material))
+    return found, (*asked.notes(), *_missing_input_notes(measures, material))
 
 
-def _lacking(measures: Sequence[Measure], material: Material) -> Iterator[str]:
+def _missing_input_notes(measures: Sequence[Measure], material: Material) -> Iterator[str]:
     """Say why measures have no value in any conversation, if something that they need is missing."""
     lacking = [one.base_name for one in measures if "gold" in one.declaration.needs] if material.gold is None else []
     if lacking:

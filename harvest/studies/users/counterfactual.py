@@ -122,7 +122,7 @@ def counterfactual(
     judges = judges or Judges()
     wanted = wanted_measures(measures or (Term(MEAN_USEFUL.name),), settings, material, judges)
     for measure in wanted.values():
-        _refuse(measure)
+        _refuse_measure(measure)
     others = [measure for measure in wanted.values() if measure.declaration not in SHARES]
     computed, notes = measure_values(list(users.met), material, others, settings, judges)
     continued = material.continued
@@ -151,7 +151,7 @@ def counterfactual(
     return Counterfactual(run, name, settings, met_by, tuple(figures), unseen, (*notes, *cut))
 
 
-def _refuse(measure: Measure) -> None:
+def _refuse_measure(measure: Measure) -> None:
     declared = measure.declaration
     allowed = f"{USEFUL.name} S1, and measures that every conversation has, such as {MEAN_USEFUL.name}"
     if declared is RECOVERY or (declared is USEFUL and measure.turn != 1):
@@ -285,10 +285,10 @@ def _foretell(
     found = foretold_mean(
         table[0], table[1], level=settings.level, clusters=None if numbers is None else numbers.tolist()
     )
-    return WithOther(system, key, measure, played, _in_range(found, least, most))
+    return WithOther(system, key, measure, played, _to_scale(found, least, most))
 
 
-def _in_range(found: Foretold, least: float, most: float) -> Foretold:
+def _to_scale(found: Foretold, least: float, most: float) -> Foretold:
     if (least, most) == (0, 1):
         return found
     one, size = found.interval, most - least

@@ -49,7 +49,7 @@ def population_tables(found: Populations) -> Iterator[RenderableType]:
         if any(one.found.interval.method.endswith(WITHIN) for one in own):
             for note in loss_notes([system], found.material):
                 yield Text(printable(note, line=True), style="yellow")
-        if warning := _lost(system, members):
+        if warning := _unequal_loss_warning(system, members):
             yield Text(warning, style="yellow")
 
 
@@ -82,7 +82,7 @@ def _cells(
     return (wrap_lines(f"  {name}", _WIDEST_NAME, hang=2), share, *told, figure, str(one.found.n), effective)
 
 
-def _lost(system: str, members: Mapping[str, Drawn]) -> str:
+def _unequal_loss_warning(system: str, members: Mapping[str, Drawn]) -> str:
     """Return a sentence if one user's trials were lost more often than another's, else ""."""
     rates = {name: 1 - one.valid / one.drawn for name, one in members.items() if one.drawn}
     if not rates or max(rates.values()) - min(rates.values()) < 1e-9:

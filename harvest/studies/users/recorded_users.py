@@ -44,7 +44,7 @@ class RecordedUsers:
         """Build the user of that name as it played. Raises InputError if it cannot be rebuilt, or its choices cannot
         be listed."""
         changes = self.changes[name]
-        built = self._built(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
+        built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
@@ -64,7 +64,7 @@ class RecordedUsers:
                 allowed=f"{known}, or a YAML file of users" if known else "a YAML file of users",
             )
         document = read_document(path)
-        return path.stem, self._enumerable_user(self._built(self._users_in(document), path), path.stem)
+        return path.stem, self._enumerable_user(self._build_user(self._users_in(document), path), path.stem)
 
     def _users_in(self, document: Document) -> Mapping[str, Any]:
         protocol = self._protocol()
@@ -87,7 +87,7 @@ class RecordedUsers:
             )
         return protocol
 
-    def _built(self, users: Any, path: Path, files: Json = None) -> ScriptedUser:
+    def _build_user(self, users: Any, path: Path, files: Json = None) -> ScriptedUser:
         self._protocol()
         value: Any = self.run.header.protocol
         protocol = decode_protocol({**value, "users": {**value["users"], **users}}, str(path))
@@ -139,10 +139,10 @@ def recorded_users(run: Run) -> RecordedUsers:
         match definition:
             case {"population": {**members}}:
                 for member, told in members.items():
-                    changes[str(member)] = _part(told, "changes")
-                met[system] = Drawn({str(member): _share(told) for member, told in members.items()})
+                    changes[str(member)] = _dict_at(told, "changes")
+                met[system] = Drawn({str(member): _declared_share(told) for member, told in members.items()})
             case {"arm": str(arm), **rest}:
-                changes[arm] = _part(rest, "changes")
+                changes[arm] = _dict_at(rest, "changes")
                 met[system] = Drawn({arm: 1.0}, str(rest.get("group") or ""))
             case {"group": str(group)}:
                 met[system] = Drawn({"": 1.0}, group)
@@ -153,11 +153,11 @@ def recorded_users(run: Run) -> RecordedUsers:
     return RecordedUsers(run, changes, met)
 
 
-def _part(value: Json, key: str) -> Mapping[str, Json]:
+def _dict_at(value: Json, key: str) -> Mapping[str, Json]:
     found = value.get(key) if isinstance(value, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
 
-def _share(told: Json) -> float:
+def _declared_share(told: Json) -> float:
     share = told.get("share") if isinstance(told, Mapping) else None
     return float(share) if isinstance(share, int | float) else 0.0

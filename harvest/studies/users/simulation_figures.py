@@ -70,7 +70,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
         yield table
     table = _table("behaviour", "all", "matched", "floor", "95% of floors", "p", "verdict")
     for name, measured in found.behaviour.items():
-        _add(table, name, measured.value, measured.floor, measured.verdict, measured.p)
+        _add_floor_row(table, name, measured.value, measured.floor, measured.verdict, measured.p)
     yield table
     if found.wordings is not None:
         yield _wordings(found.wordings)
@@ -78,7 +78,7 @@ def check_tables(found: Realism) -> Iterator[Table | Text]:
     yield _foresight(found.foresight, "real users, predicted by")
     if found.scores and found.score_floor:
         table = _table("scores", "all", "matched", "floor", "95% of floors", "verdict")
-        _add(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
+        _add_floor_row(table, SCORES, found.scores.distance, found.score_floor, found.score_floor.verdict)
         yield table
         scores = found.scores
         within = " within systems" if len(ranking.systems) > 1 else ""
@@ -294,7 +294,7 @@ def _p(p: float) -> str:
     return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _add(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
+def _add_floor_row(table: Table, name: str, value: float, floor: Floor, verdict: str, p: float | None = None) -> None:
     known = floor.floor
     interval = f"[{decimal(known.low, 4)}, {decimal(known.high, 4)}]" if known.n else "n/a"
     table.add_row(

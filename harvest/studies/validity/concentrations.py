@@ -80,10 +80,10 @@ class Concentration:
 
 def first_lost(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
     """Return the first attempt with an answer of each trial if it was lost. The attempts of a trial are in order."""
-    return {key: one for key, one in _first(conversations).items() if _is_lost(one)}
+    return {key: one for key, one in _first_attempts(conversations).items() if _is_lost(one)}
 
 
-def _first(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
+def _first_attempts(conversations: Iterable[Conversation]) -> dict[TrialKey, Conversation]:
     first: dict[TrialKey, Conversation] = {}
     for one in conversations:
         if one.outcome is not None and (one.valid or one.exchanges):
@@ -182,7 +182,7 @@ class _Step:
 
 
 def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
-    for key, one in _first(conversations).items():
+    for key, one in _first_attempts(conversations).items():
         answered = [turn for turn in one.turns if turn.reply is not None]
         for turn in answered:
             assert turn.reply is not None

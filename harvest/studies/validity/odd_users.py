@@ -22,7 +22,7 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
     for one in finished:
         by_system.setdefault(one.key.system, []).append(one)
     for system, own in by_system.items():
-        yield from _own_words(system, own)
+        yield from _unworded_notes(system, own)
         cut = Counter(one.outcome.reason for one in own if one.outcome is not None and is_cut_short(one.outcome))
         if cut:
             reasons = ", ".join(f"{reason} x {count}" for reason, count in cut.most_common())
@@ -30,7 +30,7 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
                 f"{system}: {cut.total()} of {pluralize(len(own), 'conversation')} cut short by a failure of the user "
                 f"({reasons}): what was answered before counts, what would have followed is not known."
             )
-        yield from _orders(system, own)
+        yield from _order_notes(system, own)
         ended = [
             {turn.label for turn in one.turns}
             for one in own
@@ -44,7 +44,7 @@ def odd_users(finished: Sequence[Conversation]) -> Iterator[str]:
             )
 
 
-def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+def _unworded_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Count the turns that a model could not word, and the rules that refused its samples."""
     turns = [turn for one in own for turn in one.turns]
     marked = [turn.worded for turn in turns if turn.worded]
@@ -60,7 +60,7 @@ def _own_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     )
 
 
-def _orders(system: str, own: Sequence[Conversation]) -> Iterator[str]:
+def _order_notes(system: str, own: Sequence[Conversation]) -> Iterator[str]:
     """Count the answers with orders to a model in the user's place, for a person to read."""
     answers = [turn.reply.answer.text for one in own for turn in one.turns if turn.reply is not None]
     found = [(names_sign(text), orders_a_model(text)) for text in answers]

@@ -154,10 +154,10 @@ def user_card(
     clusters = clusters or {}
     resampler = Resampler(generator(0, "user card"), level=level).under(Design(clusters))
     cards = tuple(_card(name, own, topics, resampler, clusters) for name, own in by_system.items())
-    different = _different(conversations)
+    different = _distinct_trials(conversations)
     told = {name: [one for one in own if one.key in different] for name, own in by_system.items()}
     differences = tuple(found for pair in combinations(cards, 2) for found in _differences(*pair, told, clusters))
-    return UserCard(cards, differences, _suspect(differences, by_system))
+    return UserCard(cards, differences, _suspect_turns(differences, by_system))
 
 
 # The baseline's table for faults that did not occur.
@@ -169,7 +169,7 @@ _EACH_LOOK = 0.01
 def fault_tables(turns: Sequence[WordedTurn], conversations: Sequence[Conversation]) -> dict[str, EventTable]:
     """Count the first occurrence of each existing fault in one system's conversations, by topic and by number and act
     of the turn; under `ALL_TURNS`, all turns. Returns {} if no model words a user."""
-    different = _different(conversations)
+    different = _distinct_trials(conversations)
     told = [one for one in turns if one.key in different]
     there = [ALL_TURNS, *(name for name in FAULTS if any(one.fault == name for one in told))]
     return {name: fault_table(told, name) for name in there} if told else {}
@@ -210,7 +210,7 @@ def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[st
     return ""
 
 
-def _different(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
+def _distinct_trials(conversations: Sequence[Conversation]) -> frozenset[TrialKey]:
     """Return the trials without those that repeat another one of the same topic and system word for word."""
     first: dict[tuple[object, ...], TrialKey] = {}
     for one in conversations:
@@ -288,7 +288,7 @@ def _differences(
 ) -> Iterator[UserDifference]:
     pair = one.system, two.system
     for name, p in differing_rates(turns[one.system], turns[two.system], clusters, *pair):
-        worse = max((one, two), key=lambda card: _distance(card, turns[card.system], name))
+        worse = max((one, two), key=lambda card: _distance_from_intended(card, turns[card.system], name))
         rest = two if worse is one else one
         rates = worse.rates[name], rest.rates[name]
         yield UserDifference(
@@ -296,7 +296,7 @@ def _differences(
         )
 
 
-def _distance(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float:
+def _distance_from_intended(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float:
     if rate == LENGTH:
         return abs(math.fsum(turn.length for turn in turns if not turn.fault)) / max(
             1, sum(not turn.fault for turn in turns)
@@ -305,7 +305,7 @@ def _distance(card: SystemCard, turns: Sequence[WordedTurn], rate: str) -> float
     return 0.0 if math.isnan(value) else value * (-1 if rate == KEPT else 1)
 
 
-def _suspect(
+def _suspect_turns(
     differences: Sequence[UserDifference], turns: Mapping[str, Sequence[WordedTurn]]
 ) -> Mapping[str, Mapping[TrialKey, int]]:
     found: dict[str, dict[TrialKey, int]] = {}

@@ -33,7 +33,7 @@ def _remarks(one: SystemCard) -> Iterator[str]:
         faulty = sum(rate.count for rate in one.faults.values())
         yield f"{faulty:.0f} of {pluralize(one.turns, 'turn')} with a fault ({each})"
         if one.effect.p <= _CHANCE:
-            yield _effect(one.effect)
+            yield _effect_words(one.effect)
     refused, orders = one.rates[REFUSED], one.rates[ORDERS]
     if refused.count:
         each = ", ".join(f"{name} x {count}" for name, count in one.refused.items())
@@ -47,7 +47,7 @@ def _remarks(one: SystemCard) -> Iterator[str]:
         yield f"other turns keep {100 * kept.value:.0f}% of the words that were meant{more}"
 
 
-def _effect(effect: Contrast) -> str:
+def _effect_words(effect: Contrast) -> str:
     """Describe the association of faults with useful answers, within topics and turns."""
     if math.isnan(effect.difference):
         return "whether faults helped it or hindered it cannot be said"
@@ -81,10 +81,10 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
         table = figure_table(heading, ("[low, high]", "n"), min_width=19)
         for rate in (*FAULTS, KEPT, ADDED, LENGTH, LEFT, REFUSED, ORDERS):
             of, sign = (1, "") if rate == LENGTH else (100, "%")
-            table.add_row(rate, _shown(one.rates[rate], of, sign), str(one.rates[rate].n))
+            table.add_row(rate, _rate_words(one.rates[rate], of, sign), str(one.rates[rate].n))
         yield table
         if one.faults:
-            yield Text(printable(f"{one.system}: {_effect(one.effect)}.", line=True))
+            yield Text(printable(f"{one.system}: {_effect_words(one.effect)}.", line=True))
         if one.unknown:
             turns = pluralize(one.unknown, "turn")
             yield Text(printable(f"{one.system}: the refused samples of {turns} are not recorded.", line=True))
@@ -93,7 +93,7 @@ def card_tables(card: UserCard) -> Iterator[RenderableType]:
         yield Text(printable(f"{different.sentence}.", line=True), style=style)
 
 
-def _shown(rate: CardRate, of: int, sign: str) -> str:
+def _rate_words(rate: CardRate, of: int, sign: str) -> str:
     if not rate.n:
         return "n/a"
     ends = f" [{of * rate.interval.low:.1f}, {of * rate.interval.high:.1f}]" if rate.interval.printed else ""

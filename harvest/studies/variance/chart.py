@@ -30,10 +30,11 @@ def variance_chart(study: VarianceStudy) -> str:
     for panel in panels:
         drawn, down = interval_panel(panel, inside, down + 14)
         elements += drawn
+    facets = {group.facet: group.several for beside in study.between.values() for group, _ in beside}
     said = [
         "between topics: some topics are harder than others; between trials: one topic, asked again, gets another "
         "answer",
-        *(f"{facet} × topic: {several} suit some topics more than others" for facet, several in _facets(study).items()),
+        *(f"{facet} × topic: {several} suit some topics more than others" for facet, several in facets.items()),
         *(one.said for one in study.contrasts),
         *(f"Note: {note}" for note in study.notes),
     ]
@@ -44,10 +45,6 @@ def variance_chart(study: VarianceStudy) -> str:
     return page(
         title, f"Spreads with intervals. {'; '.join(each)}", [*elements, *more], inside + 2 * MARGIN, down + MARGIN
     )
-
-
-def _facets(study: VarianceStudy) -> dict[str, str]:
-    return {group.facet: group.several for beside in study.between.values() for group, _ in beside}
 
 
 def _panels(study: VarianceStudy) -> Iterator[IntervalPanel]:

@@ -102,7 +102,7 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
     elif math.isnan(split.icc.value):
         yield "Nothing varies: every trial of every topic has the same value."
     else:
-        yield f"{_most(split.icc)}{_advice(one)}"
+        yield f"{_main_component(split.icc)}{_advice_on_trials(one)}"
     if _in_steps(one) and not math.isnan(one.disagree.value):
         yield (
             f"Trials disagree on {_percent(one.disagree.value)} of topics; two trials of a topic differ "
@@ -111,8 +111,8 @@ def sentences(one: SystemVariance, level: float) -> Iterator[str]:
     whole = one.whole_trials
     if whole.p <= 1 - level:
         yield (
-            f"Whole trials lie apart: their means spread by {_size(whole.spread, one.key)}, where independent trials "
-            f"would by {_size(whole.by_chance, one.key)} (p {p_text(whole.p)})."
+            f"Whole trials lie apart: their means spread by {_with_unit(whole.spread, one.key)}, where independent "
+            f"trials would by {_with_unit(whole.by_chance, one.key)} (p {p_text(whole.p)})."
         )
     if one.carried is not None:
         yield _carried_sentence(one, one.carried)
@@ -123,7 +123,7 @@ def _in_steps(one: SystemVariance) -> bool:
     return is_percentage(one.key[0])
 
 
-def _most(icc: Component) -> str:
+def _main_component(icc: Component) -> str:
     """Say where most of the spread is, if the interval leaves no doubt."""
     low, high, share = icc.interval.low, icc.interval.high, max(0.0, icc.value)
     if math.isnan(low):
@@ -146,7 +146,7 @@ def _range(value: float, low: float, high: float) -> str:
     return f"{_percent(value)} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def _advice(one: SystemVariance) -> str:
+def _advice_on_trials(one: SystemVariance) -> str:
     like, these = one.split.narrowing(_TIMES)
     least, most = one.split.narrowing_ends(_TIMES)
     if math.isnan(like):
@@ -161,8 +161,8 @@ def _advice(one: SystemVariance) -> str:
 
 def _carried_sentence(one: SystemVariance, found: CarryOver) -> str:
     what = "the loss against fresh sessions" if found.fresh else "the value"
-    slope = f"{_sign(found.slope, one.key, 2)} from one place in the session to the next"
-    lost = f", {_sign(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
+    slope = f"{_signed(found.slope, one.key, 2)} from one place in the session to the next"
+    lost = f", {_signed(found.lost, one.key)} against fresh sessions on average" if found.fresh else ""
     if found.found is None:
         return f"Whether answers depend on the place in the session cannot be told here; slope {slope}{lost}."
     smallest = min(p for p in (found.p, found.p_lost) if not math.isnan(p))
@@ -196,15 +196,15 @@ def _rows(one: SystemVariance) -> Iterator[_Row]:
     whole = one.whole_trials
     if not math.isnan(whole.p):
         trials = sum(count > 0 for count in whole.topics)
-        said = f"{_size(whole.spread, key)}, by chance {_bare(whole.by_chance, key)}; p {p_text(whole.p)}"
+        said = f"{_with_unit(whole.spread, key)}, by chance {_digits(whole.by_chance, key)}; p {p_text(whole.p)}"
         yield "spread of whole trials", said, f"{pluralize(trials, 'trial')} of {pluralize(max(whole.topics), 'topic')}"
     if (found := one.carried) is not None:
         over = f"{pluralize(found.sessions, 'session')}, {pluralize(found.conversations, 'conversation')}"
         p = "" if math.isnan(found.p) else f"; p {p_text(found.p)}"
-        yield "slope per place", f"{_ends(found.slope, found.interval, key, digits=2)}{p}", over
+        yield "slope per place", f"{_with_interval(found.slope, found.interval, key, digits=2)}{p}", over
         if found.fresh:
             p = "" if math.isnan(found.p_lost) else f"; p {p_text(found.p_lost)}"
-            lost = f"{_ends(found.lost, found.interval_lost, key)}{p}"
+            lost = f"{_with_interval(found.lost, found.interval_lost, key)}{p}"
             yield "continued less fresh", lost, f"{over}, {found.fresh} fresh"
 
 
@@ -247,9 +247,9 @@ def _between_rows(found: Crossed, key: Key, group: Group) -> Iterator[_Row]:
 def _spread_words(one: Component, key: Key) -> str:
     size = math.sqrt(max(0.0, one.value))
     if math.isnan(one.interval.low):
-        return _size(size, key)
-    low, high = (_bare(math.sqrt(end), key) for end in (one.interval.low, one.interval.high))
-    return f"{_size(size, key)} [{low}, {high}]"
+        return _with_unit(size, key)
+    low, high = (_digits(math.sqrt(end), key) for end in (one.interval.low, one.interval.high))
+    return f"{_with_unit(size, key)} [{low}, {high}]"
 
 
 def _share(one: Component) -> str:
@@ -268,24 +268,24 @@ def _figure(one: Figure) -> tuple[str, str]:
     return value, f"{pluralize(one.topics, 'topic')}, {pluralize(one.trials, 'trial')}"
 
 
-def _ends(value: float, interval: Interval, key: Key, digits: int = 1) -> str:
+def _with_interval(value: float, interval: Interval, key: Key, digits: int = 1) -> str:
     if math.isnan(interval.low):
-        return _sign(value, key, digits)
-    low, high = (_bare(end, key, "+", digits) for end in (interval.low, interval.high))
-    return f"{_sign(value, key, digits)} [{low}, {high}]"
+        return _signed(value, key, digits)
+    low, high = (_digits(end, key, "+", digits) for end in (interval.low, interval.high))
+    return f"{_signed(value, key, digits)} [{low}, {high}]"
 
 
-def _size(value: float, key: Key) -> str:
-    return f"{_bare(value, key)}{' points' if is_percentage(key[0]) else ''}"
+def _with_unit(value: float, key: Key) -> str:
+    return f"{_digits(value, key)}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _sign(value: float, key: Key, digits: int = 1) -> str:
+def _signed(value: float, key: Key, digits: int = 1) -> str:
     if math.isnan(value):
         return "n/a"
-    return f"{_bare(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"
+    return f"{_digits(value, key, '+', digits)}{' points' if is_percentage(key[0]) else ''}"
 
 
-def _bare(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
+def _digits(value: float, key: Key, sign: str = "", digits: int = 1) -> str:
     return f"{100 * value:{sign}.{digits}f}" if is_percentage(key[0]) else f"{value:{sign}.3g}"
 
 

@@ -22,7 +22,7 @@ from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
-from harvest.studies.variance.facets import Facets, Group, facets, groups
+from harvest.studies.variance.facets import Group, facets, groups
 from recordings.log.run_folder import Run
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
@@ -155,7 +155,11 @@ def study_variance(
         refuse_pooled(term, measure, "no single trial has a value that could vary", _PARTS)
     others = [one for _, one in asked if one.declaration not in _PARTS]
     kinds = facets(gathered)
-    twins = _fresh_twins(kinds)
+    twins: dict[str, str] = {}  # systems with continued sessions, and the same ones with fresh sessions in the same run
+    for group in groups(kinds):
+        if group.facet == "session":
+            session = {kinds[name].session: name for name in group.names}
+            twins[session["continued"]] = session["fresh"]
     needed = tuple(dict.fromkeys((*chosen, *(twins[name] for name in chosen if name in twins))))
     scored, notes = measure_values(needed, material, others, settings, judges)
     values = {name: scored.get(name, {}) | gathered.shares(name) for name in needed}
@@ -210,16 +214,6 @@ def _keys(measure: Measure, values: Mapping[str, Values], scored: Mapping[str, V
         yield from known if (measure.name, None) not in known else ((measure.name, None),)
 
 
-def _fresh_twins(kinds: Mapping[str, Facets]) -> dict[str, str]:
-    """Map systems with continued sessions to the same ones with fresh sessions in the same run."""
-    found = {}
-    for group in groups(kinds):
-        if group.facet == "session":
-            session = {kinds[name].session: name for name in group.names}
-            found[session["continued"]] = session["fresh"]
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Study:
     material: Material
@@ -234,7 +228,7 @@ class _Study:
     def system(self, name: str, key: Key) -> SystemVariance:
         cells = self._cells(name, key)
         split = within_system(cells, level=self.settings.level, within=self._range(key))
-        if why := self._hang_together([name], cells):
+        if why := self._reason_dependent([name], cells):
             split = split.without_intervals(why)
         passes = self._passes(name, cells) if np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all() else None
         apart, pairs = disagree(cells), pairs_that_differ(cells)
@@ -250,7 +244,7 @@ class _Study:
             carried=carried,
             fresh=self.twins.get(name) if carried is not None and carried.fresh else None,
         )
-        lost = self._lost([name], key)
+        lost = self._reason_withheld([name], key)
         return found.without_intervals(lost) if lost else found
 
     def between(self, systems: Sequence[str], key: Key) -> Crossed:
@@ -258,13 +252,13 @@ class _Study:
         widest = max(table.shape[1] for table in tables)
         filled = [np.pad(table, ((0, 0), (0, widest - table.shape[1])), constant_values=np.nan) for table in tables]
         found = across_systems(np.stack(filled), level=self.settings.level, within=self._range(key))
-        why = self._lost(systems, key) or self._hang_together(systems, *tables)
+        why = self._reason_withheld(systems, key) or self._reason_dependent(systems, *tables)
         return found.without_intervals(why) if why else found
 
     def _range(self, key: Key) -> Range:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
 
-    def _lost(self, systems: Sequence[str], key: Key) -> str:
+    def _reason_withheld(self, systems: Sequence[str], key: Key) -> str:
         """Say why these systems have no intervals: their losses depend on answers, or users differ. Return ""
         otherwise."""
         lost = {
@@ -274,7 +268,7 @@ class _Study:
         beside = [lost[one].beside(other) for one, other in permutations(systems, 2)]
         return why_withheld(beside or [own.beside("") for own in lost.values()])
 
-    def _hang_together(self, systems: Sequence[str], *tables: Floats) -> str:
+    def _reason_dependent(self, systems: Sequence[str], *tables: Floats) -> str:
         """Say why intervals that treat topics and trials as independent would be too narrow. Return "" otherwise."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
@@ -319,7 +313,7 @@ class _Study:
         if not there.any():
             return Figure(math.nan, 0, 0, no_interval(none))
         if system in self.material.continued:
-            interval = no_interval(self._hang_together([system], cells))
+            interval = no_interval(self._reason_dependent([system], cells))
         else:
             resampler = self.resampler.under(Design(self.material.topics.clusters))
             (interval,) = resampler.means(self._topics, each[:, None, None])
