@@ -123,6 +123,10 @@ class _Writer:
             if depth > _DEEPEST and not self._is_left_out(node):
                 yield from self.paragraph([node.text], node, depth)
             return
+
+        def write_cell(cell: Node) -> str:
+            return _join_blocks(self.flow(cell.children, cell, depth + 1), tight=True)
+
         tag = node.tag
         level = _HEADINGS.get(tag, 0)
         if not level and node.get("role") == "heading":
@@ -145,7 +149,7 @@ class _Writer:
             text = _join_blocks(self.flow(node.children, node, depth))
             if text:
                 yield Block("\n".join(f"> {line}".rstrip() for line in text.split("\n")), True, node)
-        elif tag == "table" and (lines := table_lines(node, self._dropped, lambda cell: self._cell(cell, depth))):
+        elif tag == "table" and (lines := table_lines(node, self._dropped, write_cell)):
             captions = [child for child in node.elements if child.tag == "caption"]
             yield from (Block(text, True) for text, _, _ in self.flow(captions, node, depth))
             yield Block("\n".join(lines), True, node)
@@ -156,13 +160,10 @@ class _Writer:
         elif tag == "p":
             yield from (Block(text, True, node) for text, _, _ in self.flow(node.children, node, depth))
         else:
-            yield from self._division(node, depth)
-
-    def _division(self, node: Node, depth: int) -> Iterator[Block]:
-        blocks = list(self.flow(node.children, node, depth))
-        if not blocks and node.tag == "div" and any(child.tag == "br" for child in node.elements):
-            yield Block("", False, node)  # an empty line of an editor
-        yield from blocks
+            blocks = list(self.flow(node.children, node, depth))
+            if not blocks and tag == "div" and any(child.tag == "br" for child in node.elements):
+                yield Block("", False, node)  # an empty line of an editor
+            yield from blocks
 
     def _listing(self, node: Node) -> Iterator[Block]:
         code = listing_text(node, self._dropped)
@@ -217,9 +218,6 @@ class _Writer:
                 lines.append(("\n" if lines else "") + text)
         if lines:
             yield Block("\n".join(lines), True, node)
-
-    def _cell(self, cell: Node, depth: int) -> str:
-        return _join_blocks(self.flow(cell.children, cell, depth + 1), tight=True)
 
     def line(
         self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()

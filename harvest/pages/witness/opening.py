@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from harvest.pages.witness.binary import Either, encoded_in, values_in
 from harvest.pages.witness.received import Body, Message, Received, general
@@ -106,7 +106,7 @@ def opened(received: Iterable[Received], since: float) -> Opened:
         before = len(found.leaves)
         walker = _Walker(part.at, part.address, part.request if isinstance(part, _Part) else 0, routes, found.leaves)
         for value in values:
-            walker.walk(value, "", (name,) if name else (), "", None, 0)
+            walker.walk(value, _Position("", (name,) if name else ()))
             found.shapes.append(Shape(part.at, f"{part.address} {name} {_form_of(value)}"))
         if len(found.leaves) == before and isinstance(part, Message):
             found.unread += len(part.data)
@@ -190,33 +190,41 @@ class _Times:
         return self._ends[min(chunk, len(self._ends) - 1)][1]
 
 
+class _Position(NamedTuple):
+    """Where a value is in a message. depth: levels above it. again: how often a text around it was opened.
+
+    The other fields are as in `Leaf`.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    number: str = ""
+    place: int | None = None
+    depth: int = 0
+    again: int = 0
+
+    def inside(self, step: str, **changes: Any) -> "_Position":
+        return self._replace(path=self.path + step, depth=self.depth + 1, **changes)
+
+
 class _Walker:
     """Collects the leaves of a value. routes: the last place in the page's document, by address."""
 
     def __init__(self, at: float, address: str, request: int, routes: dict[str, str], into: list[Leaf]) -> None:
         self._at, self._address, self._request, self._routes, self._into = at, address, request, routes, into
 
-    def walk(
-        self,
-        value: object,
-        path: str,
-        names: tuple[str, ...],
-        number: str,
-        place: int | None,
-        depth: int,
-        again: int = 0,
-    ) -> None:
-        if len(self._into) >= MOST_LEAVES or depth > _DEEPEST:
+    def walk(self, value: object, at: _Position) -> None:
+        if len(self._into) >= MOST_LEAVES or at.depth > _DEEPEST:
             return
         if isinstance(value, Either):
-            self.walk(value.text, path, names, number, place, depth + 1, again)
-            self.walk(value.inner, path, names, number, place, depth + 1, again)
+            self.walk(value.text, at.inside(""))
+            self.walk(value.inner, at.inside(""))
         elif isinstance(value, str):
-            self._walk_text(value, path, names, number, place, depth, again)
+            self._walk_text(value, at)
         elif isinstance(value, Mapping):
-            self._walk_mapping(value, path, names, number, depth, again)
+            self._walk_mapping(value, at)
         elif _is_map(value):
-            self._walk_mapping(dict(cast(Sequence[tuple[object, object]], value)), path, names, number, depth, again)
+            self._walk_mapping(dict(cast(Sequence[tuple[object, object]], value)), at)
         elif isinstance(value, (list, tuple)):
             # ["name", value, …] is what sockets and diffs write instead of {"name": value}. A pair of two strings may
             # also be two texts, so its first one is read, too.
@@ -224,17 +232,15 @@ class _Walker:
             rest = value[1:]
             named = isinstance(first, str) and bool(_WORD.fullmatch(first))
             named = named and (len(rest) == 1 or any(not isinstance(part, str) for part in rest))
-            known = (*names, str(first)) if named else names
             for position, part in enumerate(value):
                 if not named:
-                    self.walk(part, f"{path}.{position}", names, number, place, depth + 1, again)
+                    self.walk(part, at.inside(f".{position}"))
                 elif position or (len(rest) == 1 and isinstance(rest[0], str)):
-                    self.walk(part, f"{path}:{position}", known, number, place, depth + 1, again)
+                    self.walk(part, at.inside(f":{position}", names=(*at.names, str(first))))
 
-    def _walk_mapping(
-        self, value: Mapping[object, object], path: str, names: tuple[str, ...], number: str, depth: int, again: int
-    ) -> None:
+    def _walk_mapping(self, value: Mapping[object, object], at: _Position) -> None:
         fresh: list[str] = []
+        number = at.number
         place: int | None = None
         route = ""
         texts = False
@@ -256,29 +262,27 @@ class _Walker:
             else:
                 texts = texts or isinstance(part, str)
         if route:
-            self._routes[f"{self._address} {path}"] = route
+            self._routes[f"{self._address} {at.path}"] = route
         elif texts:
             # A piece without a place goes where the last one went.
-            route = self._routes.get(f"{self._address} {path}", "")
+            route = self._routes.get(f"{self._address} {at.path}", "")
         if route:
             fresh = [one for one in fresh if not one.startswith(("o=", "op="))] + [f"path={general(route, '/')}"]
             number = f"{number}/{route}"
-        names = tuple(dict.fromkeys((*names, *fresh)))
+        names = tuple(dict.fromkeys((*at.names, *fresh)))
         for key, part in value.items():
             name = str(key)
             if isinstance(part, str) and (name in _ROUTE or name in _NUMBERED or f"{name}={part}" in fresh):
                 continue
-            self.walk(part, f"{path}.{name}", names, number, place, depth + 1, again)
+            self.walk(part, at.inside(f".{name}", names=names, number=number, place=place))
 
-    def _walk_text(
-        self, text: str, path: str, names: tuple[str, ...], number: str, place: int | None, depth: int, again: int
-    ) -> None:
+    def _walk_text(self, text: str, at: _Position) -> None:
         if not text:
             return
-        if again < _AGAIN:
+        if at.again < _AGAIN:
             inner = json_in(text) if text[:1] in "{[" and text.rstrip()[-1:] in "}]" else NOTHING
             if inner is not NOTHING and isinstance(inner, (dict, list)) and inner:
-                self.walk(inner, f"{path}~", names, number, place, depth + 1, again + 1)
+                self.walk(inner, at.inside("~", again=at.again + 1))
                 return
             encoded = encoded_in(text) if len(text) >= 16 else None
             values: Sequence[object] = []
@@ -290,9 +294,10 @@ class _Walker:
                 values = text_values(plain) if plain and "\x00" not in plain else values_in(encoded)
             if any(not isinstance(value, str) for value in values):  # text may continue in the next piece: see strands
                 for value in values:
-                    self.walk(value, f"{path}~", names, number, place, depth + 1, again + 1)
+                    self.walk(value, at.inside("~", again=at.again + 1))
                 return
-        self._into.append(Leaf(self._at, self._address, path, names, number, text, place, self._request))
+        leaf = Leaf(self._at, self._address, at.path, at.names, at.number, text, at.place, self._request)
+        self._into.append(leaf)
 
 
 def _is_map(value: object) -> bool:
