@@ -42,7 +42,7 @@ ANOTHER_THING = {
         ("harvest/studies/pairs/conversation_rows.py", "P(leaving) = "),
         ("harvest/studies/validity/user_card_figures.py", "rate"),
     },
-    "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/raised.py", "R")},
+    "the sign of a registered trade mark, as a page raises it": {("harvest/pages/reading/formula.py", "R")},
     "the larger of two numbers, in a formula": {("scoring/measures/relevance.py", "max(0, 1 - (WC(n) - 1)/L)")},
     "the command of that name, the key of its files, their option, and the seed of its draws": {
         ("recordings/formats/dbdc.py", "breakdown"),

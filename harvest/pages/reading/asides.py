@@ -1,14 +1,18 @@
-"""Lines that a page adds among or into the bubbles.
+"""Lines that a page adds among or into the bubbles and that are no answers.
 
-Examples are a date between two turns, who answered in what time, and the user's words quoted above the answer.
+Some are announcements of the chat: somebody joins or will join, or the user is in a queue. Such a line is known by its
+shape: a name, a word for coming or going, a word for the conversation; or a place in a queue. An answer about the same
+things ("You can join the chat here") names nobody who has come, and is longer. Others are dates between two turns, who
+answered in what time, and the user's words quoted above the answer.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from harvest.pages.reading.bubble import leaves_of
 from harvest.pages.reading.elements import akin, hints, is_control, leads
 from harvest.pages.reading.looks import look_of
-from harvest.pages.reading.page import Node, letters
+from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot
 
@@ -19,6 +23,118 @@ _QUOTES = frozenset({"blockquote", "cite", "q"})
 _QUOTED = frozenset(
     {"context", "inreply", "original", "parent", "quote", "quoted", "quotation", "reference", "replied", "reply"}
 )
+_LONGEST = 200  # most characters of an announcement
+_SENTENCE = re.compile(r"(?<=[^\W\d][^\W\d][.!?…])\s+|(?<=[。！])\s*|\s+[-–—|·•]\s+")
+_EDGES = " \t.…·!。！:：*_()[]«»\"'“”-–—"
+
+_CHAT = (
+    r"(?:(?:the|this|your|our|live|room|de[nmr]?|die|das|dieser?m?|le|la|ce|cette|el|al|il|alla?|nella?|dalla?|a|à|ao|na|no"
+    r"|da|do|à\sla|de|het|deze|до|do|z|к|в|из|i|till?)\s|l['’]|all['’])*"
+    r"(?:chat\w{0,3}(?:\sroom|\ssession)?|tchat|conversation|session|discussion|call|gespräch|unterhaltung|konversation\w{0,2}|sitzung"
+    r"|conversación|sesión|sala|conversazione|sessione|conversa|bate-papo|sessão|gesprek|sessie|czatu?|rozmow[yę]|чату?а?"
+    r"|беседе|беседу|разговору?|диалогу?|sohbete?|görüşmeye|chatten|konversationen|samtalet)"
+)
+_HELPER = (
+    r"(?:agents?|advis[eo]rs?|operators?|representatives?|specialists?|colleagues?|someone|somebody|team|human|person|staff"
+    r"|mitarbeiter\w*|berater\w*|kolleg\w+|agenten|conseill\w+|agente?s?|asesor\w*|operador\w*|operator[ei]?\w*|consulent\w+"
+    r"|atendente\w*|consultor\w*|medewerkers?|collega\w*|konsultant\w*|agent\w*|pracownik\w*|оператор\w*|специалист\w*"
+    r"|консультант\w*|temsilci\w*|danışman\w*|medarbetare|rådgivare|客服\w*|人工\w*|坐席|オペレーター|担当者?|スタッフ|상담원|상담사"
+    r"|담당자|(?:ال)?موظف|(?:ال)?وكيل|एजेंट|प्रतिनिधि)"
+)
+_CAME = (
+    rf".{{1,60}}?\s(?:(?:has|have|is|just|now)\s)*(?:joined|entered|left|rejoined|connected\sto|disconnected\sfrom)\s{_CHAT}",
+    rf".{{1,60}}?\s(?:ist|hat|sind|haben)\s(?:jetzt\s|nun\s)?{_CHAT}\s(?:beigetreten|betreten|verlassen)",
+    rf".{{1,60}}?\s(?:a|ont|vient\sde|s['’]est)\s(?:maintenant\s)?(?:rejoint|rejoindre|quitté|intégré|joint(?:e)?\sà)\s{_CHAT}",
+    rf".{{1,60}}?\s(?:se\s(?:ha\s)?(?:unido|unió|incorporado|conectado)|ha\s(?:entrado|salido|abandonado)|entró|salió)\s(?:en\s|de\s|a\s)?{_CHAT}",
+    rf".{{1,60}}?\s(?:si\sè\s(?:unit[oa]|collegat[oa])|è\sentrat[oa]|ha\s(?:lasciato|abbandonato))\s(?:in\s)?{_CHAT}",
+    rf".{{1,60}}?\s(?:entrou|se\sjuntou|juntou-se|ingressou|saiu)\s{_CHAT}",
+    rf".{{1,60}}?\s(?:neemt\s(?:nu\s)?deel\saan|is\stoegetreden\stot|is\sdeelnemer\svan|heeft)\s{_CHAT}(?:\s(?:verlaten|betreten))?",
+    rf".{{1,60}}?\s(?:dołączył[ao]?|opuścił[ao]?|wszedł|weszła)\s{_CHAT}",
+    rf".{{1,60}}?\s(?:присоединил\w+|подключил\w+|вош[её]л\w*|вошла|покинул\w*)\s{_CHAT}",
+    rf".{{1,60}}?\s{_CHAT}\s(?:katıldı|bağlandı|girdi)",
+    rf".{{1,60}}?\s(?:har\s)?(?:anslutit(?:\ssig)?|gått\smed|lämnat|anslöt)\s(?:till\s|i\s)?{_CHAT}",
+    r".{1,40}?(?:已经|已|刚刚|剛剛)?(?:加入|进入|進入|离开|離開|退出)了?(?:本次|此|该|該)?(?:聊天室?|对话|對話|会话|會話|群聊)",
+    r".{1,40}?(?:さん|様)?が(?:この)?(?:チャット|会話|ルーム|トーク)(?:ルーム)?(?:に|から|を)(?:参加|入室|接続|退室|退出)(?:し|され)まし?た",
+    r".{1,40}?(?:님이|님께서|이|가)\s?(?:채팅|대화|상담)(?:방|창)?(?:에|에서|을|를)?\s?(?:참여|입장|참가|연결|퇴장|나가)\S{0,8}",
+    r"(?:لقد\s)?(?:انضم|انضمت|غادر|غادرت)\s.{1,40}?\s?(?:إلى\s)?(?:المحادثة|الدردشة|الجلسة)",
+    r"(?:لقد\s)?(?:انضم|انضمت)\s(?:إلى\s)?(?:المحادثة|الدردشة)\s.{1,40}",
+    r".{1,40}?\s(?:चैट|बातचीत)\s(?:में\sशामिल|छोड़)\s?\S{0,8}(?:\s\S{1,6}){0,2}",
+    r"you(?:['’]re|\sare)\s(?:now\s)?(?:chatting|connected|talking|speaking)\s(?:with|to)\s.{1,60}",
+    r"sie\s(?:chatten|sprechen|sind)\s(?:jetzt|nun)\smit\s.{1,60}",
+    r"vous\s(?:êtes|discutez|parlez)\s(?:maintenant\s|désormais\s)(?:en\s\w+\s|connectée?\s)?(?:avec|à)\s.{1,60}",
+    r"ahora\s(?:estás?|usted\sestá)\s(?:chateando|hablando|conectad[oa])\scon\s.{1,60}",
+)
+_NUMBER = r"(?:#|nr\.?\s?|n[o°º]\.?\s?|№\s?)?\d{1,4}(?:\.|st|nd|rd|th|e|º|ª|°)?"
+_IN_LINE = (
+    r"(?:queue|in\sline|waitlist|waiting\slist|warteschlange|warteliste|file\sd['’]attente|cola|fila|coda|wachtrij|kolejce"
+    r"|kolejka|kolejki|очереди|очередь|sıra\w*|kuyruk\w*|kön?|队列|隊列|排队|排隊|待ち|キュー|대기열?|대기\s?순[번서]|قائمة\sالانتظار|الطابور|कतार)"
+)
+_YOU = (
+    r"(?:\b(?:you(?:['’]re|r)?|position|place|number|sie|ihre?r?|du|deine?r?|platz|vous|votre|eres|está|estás|su|tu|posición"
+    r"|sei|tua|posizione|você|sua|posição|je|uw?|jouw|jesteś|twoj[ae]|вы|ваш[ае]?|siz|sıranız|sırada\w*|du|din)\b"
+    r"|[您你]|お客様|現在|현재|고객님|순번|أنت|دورك|आप)"
+)
+_AHEAD = (
+    r"(?:ahead\sof\syou|before\syou|in\sfront\sof\syou|vor\s(?:ihnen|dir)|avant\svous|devant\svous|delante\s(?:de\s\w+|tuyo)"
+    r"|antes\s(?:que|de)\s\w+|davanti\sa\s\w+|prima\sdi\s\w+|à\s(?:sua|tua)\sfrente|voor\su|voor\sje|przed\s(?:tobą|państwem|panem)"
+    r"|перед\s(?:вами|тобой)|önünüzde|före\sdig|前面)"
+)
+_WAIT = (
+    r"(?:(?:(?:estimated|expected|average|approximate|current)\s)+wait(?:ing)?(?:\stime)?|wait(?:ing)?\stime|voraussichtliche\swartezeit|wartezeit"
+    r"|temps\sd['’]attente(?:\sestimé)?|tiempo\s(?:estimado\s)?de\sespera(?:\sestimado)?|tempo\s(?:stimato\s)?d[i']\s?attesa"
+    r"|tempo\s(?:estimado\s)?de\sespera|wachttijd|czas\soczekiwania|время\sожидания|bekleme\ssüresi|väntetid|等待时间|等待時間"
+    r"|待ち時間|대기\s?시간|وقت\sالانتظار)"
+)
+_QUEUED = (
+    rf"(?=.*{_YOU})(?=.*{_IN_LINE})(?=.*\d).{{3,48}}",
+    rf"(?:queue|warteschlange|file\sd['’]attente|cola|fila|coda|wachtrij|kolejka|очередь|排队|キュー|대기열)\W{{0,3}}{_NUMBER}(?:\W\d+)?",
+    rf".{{0,30}}?\d{{1,4}}.{{0,30}}?{_AHEAD}.{{0,20}}",
+    rf".{{0,20}}?{_AHEAD}.{{0,30}}?\d{{1,4}}.{{0,20}}",
+    rf"(?:\w{{1,6}}\s)?{_WAIT}\s?(?:[:：]|is|beträgt|est(?:\sde)?|es(?:\sde)?|è(?:\sdi)?|é(?:\sde)?)?\s?"
+    rf"(?:\w{{2,9}}\.?\s|[<~≈]\s?){{0,2}}\d[\d\s–-]*\S{{1,9}}",
+    r"you(?:['’]re|\sare|\shave\sbeen)\s(?:now\s|currently\s|placed\s|added\s|next\s)+(?:in|to)\s(?:(?:the|a|our)\s)?(?:queue|line)",
+    r"(?:sie\ssind|du\sbist)\s(?:jetzt\s|nun\s)?in\sder\swarteschlange",
+)
+_LINKING = (
+    r"(?:(?:please\s)?(?:wait|hold(?:\son)?)\swhile\s)?(?:we(?:['’]re|\sare|['’]ll|\swill)?\s|i(?:['’](?:m|ll))?\s|now\s)*"
+    r"(?:connect|transferr?|rout|redirect|assign|hand)(?:e|ing)?\s(?:you|your\schat)(?:\s(?:to|with|through|over|now)\b.{0,50})?",
+    r"connecting(?:\s(?:to|with)\s.{1,40})?",
+    rf"(?:looking\sfor|searching\sfor|waiting\sfor|finding|paging|notifying)\s.{{0,30}}?{_HELPER}.{{0,30}}",
+    rf".{{0,30}}?{_HELPER}\s(?:will\s(?:(?:shortly\s|soon\s)?(?:join|assist|help)|be\s(?:with|right|there|joining|in\stouch|here))|is\son\s(?:the|their)\sway|has\sbeen\snotified).{{0,50}}",
+    rf"all\s(?:of\s)?(?:our\s)?.{{0,20}}?{_HELPER}\s(?:are|is)\s(?:currently\s)?(?:busy|unavailable).{{0,40}}",
+    rf"(?:sie\swerden|ich\sverbinde|wir\sverbinden|du\swirst|verbinde)\b.{{0,60}}?(?:verbunden|{_HELPER}|verbindung).{{0,20}}",
+    r"(?:verbindung\swird\s(?:hergestellt|aufgebaut)|verbinden)",
+    rf"(?:nous\s|je\s)?(?:vous\s)?(?:mettons|mets|connectons|transf[ée]rons|mise)\b.{{0,40}}?(?:relation|{_HELPER}).{{0,30}}",
+    r"(?:connexion(?:\sen\scours)?|conectando|connessione(?:\sin\scorso)?|verbinding\s(?:maken|wordt\sgemaakt)|подключение)",
+    rf"(?:le|te|lo|estamos|ti|la|vi|stiamo|estou|vou|we|ik)\b.{{0,20}}?(?:conect|transfer|pon|metti|mett|colleg|verbind)\w*.{{0,40}}?{_HELPER}.{{0,20}}",
+    rf"(?:łącz\w+|przełącz\w+|соедин\w+|подключ\w+|перевод\w+).{{0,40}}?{_HELPER}.{{0,20}}",
+    rf".{{0,40}}?{_HELPER}\S{{0,3}}\s?.{{0,20}}?(?:bağlan|aktarıl|yönlendir)\w+",
+    rf"(?:kopplar|ansluter)\b.{{0,30}}?{_HELPER}.{{0,20}}",
+    rf"(?:正在|现在|現在)?(?:为您|为你|為您|幫您)?(?:转接|轉接|连接|連接|接通|接入|分配).{{0,10}}?{_HELPER}.{{0,10}}",
+    rf".{{0,10}}?{_HELPER}(?:に|と|へ)(?:お?つなぎ|接続|お繋ぎ).{{0,15}}",
+    rf".{{0,10}}?{_HELPER}(?:에게|와|과|을|를|님과)?\s?(?:연결|배정).{{0,15}}",
+    r"(?:جار[ٍي]?|يتم|سيتم|جاري)\s.{0,20}?(?:توصيل|تحويل|الاتصال).{0,30}",
+    rf".{{0,20}}?{_HELPER}\sसे\s.{{0,10}}?(?:जोड़|कनेक्ट).{{0,20}}",
+)
+_HOLDING = (
+    r"please\s(?:wait|hold|stand\sby|be\spatient).{0,40}|one\s(?:moment|second)(?:,?\splease)?|just\sa\s(?:moment|sec(?:ond)?)"
+    r"|thank(?:s|\syou)\sfor\s(?:your\s(?:patience|waiting)|waiting)|(?:bitte\s)?(?:warten|einen\s(?:kleinen\s)?(?:moment|augenblick))"
+    r".{0,30}|bitte\shaben\ssie\s.{0,20}geduld|(?:veuillez\s)?patient\w+.{0,30}|merci\sde\s(?:votre\spatience|patienter)"
+    r"|(?:por\sfavor,?\s)?esper\w+.{0,30}|un\s(?:instant|momento|attimo).{0,20}|attend\w+.{0,20}|aguard\w+.{0,30}|um\smomento.{0,20}"
+    r"|een\s(?:moment|ogenblik).{0,20}|proszę\sczekać.{0,20}|(?:пожалуйста,?\s)?подождите.{0,20}|lütfen\sbekleyin.{0,10}"
+    r"|vänta.{0,20}|请?稍[等候].{0,6}|請稍[等候].{0,6}|(?:少々)?お待ちください.{0,6}|잠시만?\s?기다려.{0,10}|يرجى\sالانتظار.{0,20}"
+)
+_SURE = re.compile("|".join((*_CAME, *_QUEUED, *_LINKING)), re.IGNORECASE)
+_WAITING = re.compile(_HOLDING, re.IGNORECASE)
+
+
+def is_announcement(text: str) -> bool:
+    """True if all it says is that somebody joins or leaves, or that the user is in a queue or being connected."""
+    told = [part for part in (one.strip(_EDGES) for one in _SENTENCE.split(collapse_spaces(text))) if part]
+    if not told or len(text) > _LONGEST or "://" in text or text.rstrip().endswith("?"):
+        return False
+    sure = [_SURE.fullmatch(part) is not None for part in told]
+    return any(sure) and all(one or _WAITING.fullmatch(part) for one, part in zip(sure, told, strict=True))
 
 
 def lines_between(ground: PageText, spot: Spot) -> list[Node]:

@@ -1,18 +1,21 @@
-"""Formulas in MathML as plain text: `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`.
+"""Figures set by place: formulas in MathML, and raised or lowered text, as plain text.
 
-MathML gives part of the meaning by place alone (above a line, raised, under a root), and that is lost if its letters
-are only put one after the other: three quarters are not 34. TeX beside it in the page says more and is preferred.
+Examples are `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the
+meaning by place alone (above a line, raised, under a root), and that is lost if the letters are only put one after the
+other: three quarters are not 34, and 10 to the third is not 103. TeX beside MathML says more and is preferred.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from harvest.pages.reading.page import Node, collapse_spaces
+from harvest.pages.reading.spans import shown_text
 
 _DEEPEST = 60  # levels of elements: Python's stack is short
-RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
-LOWERED = dict(zip("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", strict=True))
+_RAISED = dict(zip("0123456789+-=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", strict=True))
+_LOWERED = dict(zip("0123456789+-=()", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", strict=True))
 _PRIMES = re.compile("[′″‴⁗']+")
 _OVER = {
     **dict.fromkeys("^ˆ\u0302", ("\u0302", "hat")),
@@ -30,6 +33,11 @@ _SCRIPTED = re.compile(r"[_^](?:\w|\([^()]*\))$")
 _RELATIONS = tuple("=<>≤≥≈≠≡∼≅→⇒⇔∈+-−")
 _WORDS = frozenset({"mi", "mtext"})
 _NOTHING = frozenset({"annotation", "annotation-xml", "maligngroup", "malignmark", "mphantom", "mprescripts", "none"})
+_SIGNS = {"TM": "™", "SM": "℠", "R": "®", "(R)": "®"}
+# Endings of numbers and titles in French, English, Spanish, Italian and Portuguese, which need no sign.
+_ENDINGS = re.compile(r"st|nde?|rd|th|es?|è|ers?|res?|ère|ème|eme|os?|as?|[ºª°]|lles?|mes?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[NMDS][a-z]?)$")
+_SET_BY_ITSELF = re.compile(r"\W*|\[.*\]|\(.*\)")
 
 
 def is_formula(node: Node) -> bool:
@@ -123,13 +131,13 @@ def _write_fraction(node: Node, parts: Sequence[_Part]) -> str:
 
 
 def _lower(text: str) -> str:
-    return _script(text, "_", LOWERED)
+    return _script(text, "_", _LOWERED)
 
 
 def _raise(text: str) -> str:
     if text in ("∘", "°"):
         return "°"
-    return text if _PRIMES.fullmatch(text) else _script(text, "^", RAISED)
+    return text if _PRIMES.fullmatch(text) else _script(text, "^", _RAISED)
 
 
 def _script(text: str, mark: str, forms: dict[str, str]) -> str:
@@ -195,3 +203,30 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
     "munderover": (3, lambda _, parts: _write_under(parts[0], parts[1]) + _raise(parts[2].text)),
     "mfenced": (0, _write_fenced),
 }
+
+
+def raised_text(node: Node, inner: str) -> str:
+    """Return the figures of a raised or lowered element in a form that is not read with the text before them.
+
+    inner: its text in the form that `finish_line` expects. Links and notes in brackets are separate anyway.
+    """
+    plain = shown_text(node.text.replace("−", "-"), "").strip()
+    if _SET_BY_ITSELF.fullmatch(plain) and not re.fullmatch(r"[+-]+", plain):
+        return inner
+    if any(part.tag == "a" and "href" in part.attributes for part in node.walk()):
+        return inner
+    kind = {"sup": "super", "sub": "sub"}.get(node.tag) or node.get("h-raise")
+    if kind == "super" and plain in _SIGNS:
+        return _SIGNS[plain]
+    earlier: list[Node | str] = []
+    if node.parent is not None:
+        earlier = node.parent.children[: node.parent.children.index(node)]
+    texts = (child if isinstance(child, str) else child.text for child in reversed(earlier))
+    before = unicodedata.normalize("NFC", next(filter(None, texts), ""))
+    if plain.isalpha() and _ENDINGS.fullmatch(plain) and _NUMBER.search(before):
+        return inner
+    letters = _RAISED if kind == "super" else _LOWERED
+    if all(sign in letters for sign in plain):
+        return "".join(letters[sign] for sign in plain)
+    mark = "^" if kind == "super" else "_"
+    return f"{mark}{inner}" if plain.isalnum() else f"{mark}({inner})"

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from harvest.pages.reading.alternatives import alternative_of, with_spaces
 from harvest.pages.reading.elements import CONTROLS, hints, is_control
 from harvest.pages.reading.figures import figure_mark, file_of, is_figure, is_file_button, is_icon
-from harvest.pages.reading.formula import formula_text, is_formula
+from harvest.pages.reading.formula import formula_text, is_formula, raised_text
 from harvest.pages.reading.gutters import is_gutter_of_another
 from harvest.pages.reading.listing import is_listing, language_of, listing_text
 from harvest.pages.reading.page import Node
-from harvest.pages.reading.raised import raised_text
 from harvest.pages.reading.spans import BREAK, Marks, emphasise, finish_line, inside_code, shown_text, write_link
 from harvest.pages.reading.tables import table_lines
 

@@ -13,8 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from harvest.pages.reading.announcements import is_announcement
-from harvest.pages.reading.asides import lines_between, quotes_in
+from harvest.pages.reading.asides import is_announcement, lines_between, quotes_in
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
 from harvest.pages.reading.echo import trail

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harvest.pages.reading.announcements import is_announcement
+from harvest.pages.reading.asides import is_announcement
 from harvest.pages.reading.turn import read_turn
 from tests.support.snapshots import COMPOSER, snapshot
 
