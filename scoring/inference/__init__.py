@@ -1,1 +1,1 @@
-"""Intervals, p values and verdicts: a design, an estimand, and either an interval or the reason why there is none."""
+"""Intervals, p values and verdicts: a design, an estimand, and an interval or the reason why there is none."""

@@ -26,18 +26,21 @@ Cell = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligned:
-    """Systems over common topics: T topics, m systems.
+    """Systems over their common topics: T topics, m systems.
 
-    topics: in the order of the topic set. above, below: (T, m); the figure of a system is the ratio of their sums over
-    topics. noise: (T, m), the variance that drawing other trials of the topic would give to its value; NaN with fewer
-    than two. trials: (T, m), conversations with a value. left_out: topics without a value of some system. pooled: the
-    figures are ratios of sums over all conversations, not means over topics. sessions: (m,), how many sessions run
-    through all topics; 0 for a system with a fresh one for each conversation. shared: (m,), the variance that drawing
-    other sessions would give to the figure; NaN for such a system, and with a single session. clusters: (T,) numbers,
-    the same for topics that the topic set puts into one cluster; None if it names none. in_time: by system, whether
-    its trials near each other in time are alike; if they are (p up to .05), `noise` is as many times as large as that
-    makes it. Without those systems whose times are not known. moments: by system with fresh sessions, (T, trials) what
-    each trial adds to its topic's figure and when it began; NaN where there is none, the same trials for all systems.
+    topics: the topics, in the order of the topic set.
+    above, below: (T, m); the figure of a system is the ratio of their sums over topics.
+    noise: (T, m), the variance of a topic's value over other trials; NaN with fewer than two trials.
+    trials: (T, m), the number of conversations with a value.
+    left_out: topics without a value of some system.
+    pooled: whether figures are ratios of sums over all conversations, not means over topics.
+    sessions: (m,), the number of sessions that run through all topics; 0 with a fresh session for each conversation.
+    shared: (m,), the variance of the figure over other sessions; NaN with fresh sessions or a single one.
+    clusters: (T,) numbers, equal for topics in one cluster; None if no two topics share one.
+    in_time: by system, whether trials near each other in time are alike; if they are (p up to .05), `noise` is
+        multiplied by the inflation. Systems whose times are unknown are left out.
+    moments: by system with fresh sessions, (T, trials) each trial's contribution to its topic's figure, and its start;
+        NaN if there is none. Columns are the same trials for all systems.
     """
 
     topics: tuple[str, ...]
@@ -56,22 +59,22 @@ class Aligned:
 
     @property
     def figures(self) -> Floats:
-        """(m,) figures; NaN where nothing is below the line."""
+        """(m,) figures; NaN if the denominators sum to 0."""
         return _ratio(self.above, self.below)
 
     @property
     def values(self) -> Floats:
-        """(T, m) what topics add: their mean over topics is the figure."""
+        """(T, m) contributions of topics, whose mean over topics is the figure."""
         return linear_values(self.above, self.below)
 
     @property
     def own(self) -> Floats:
-        """(T, m) figures of topics by themselves; NaN where a topic has nothing below the line."""
+        """(T, m) figures of single topics; NaN if a topic's denominator is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.above / self.below
 
     def without(self, topic: int, first: int, second: int) -> float:
-        """The difference of two systems had one topic not been asked."""
+        """The difference between two systems if one topic is left out."""
         rest = [row for row in range(len(self.topics)) if row != topic]
         pair = [first, second]
         one, other = _ratio(self.above[np.ix_(rest, pair)], self.below[np.ix_(rest, pair)])
@@ -94,14 +97,17 @@ def align(
     times: Mapping[str, Mapping[Trial, float]] | None = None,
     in_time: bool = False,
 ) -> Aligned:
-    """Systems over the topics for which each has a value.
+    """Align systems over the topics for which all of them have a value.
 
-    topics: those that all were asked, in order. cells: by system, of every valid conversation. pooled: the figure is
-    the ratio of sums over all conversations, as of %recovery, and topics that give nothing to it are in neither;
-    otherwise each topic's mean over trials counts the same. continued: systems whose trials of one number are one
-    session through all topics. clusters: by topic, the cluster that it is in; a topic without one is a cluster of its
-    own. times: by system, when each trial began. in_time: whether
-    systems in it are asked if their trials hang together in time, and their noise is widened for it.
+    topics: the topics that all systems were asked, in order.
+    cells: by system, the cells of every valid conversation.
+    pooled: the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
+        nothing are
+        left out. Otherwise each topic's mean over trials has the same weight.
+    continued: systems whose trials of one number are one session through all topics.
+    clusters: the cluster of each topic; other topics are clusters of their own.
+    times: by system, when each trial began.
+    in_time: whether to test systems with times for dependence in time, and to inflate their noise.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -145,7 +151,12 @@ def align(
             for number, far in zip(numbers[topic][column], rest - rest.mean(), strict=True):
                 moved[number] = moved.get(number, 0.0) + scale * float(far) / (len(each) * len(common))
         if times is not None and system in times and system not in continued:
-            moments[system] = _laid_out(tuple(common), places, apart, times[system])
+            added, began = np.full((2, len(common), len(places)), np.nan)
+            rows = {topic: row for row, topic in enumerate(common)}
+            for (topic, number), value in apart.items():
+                at = rows[topic], places[number]
+                added[at], began[at] = value, times[system].get((topic, number), math.nan)
+            moments[system] = added, began
         if in_time and system in moments:
             hanging[system] = trials_in_time(*moments[system])
             if hanging[system].p <= _ALIKE:
@@ -170,21 +181,11 @@ def align(
     )
 
 
-def _laid_out(
-    topics: Sequence[str], places: Mapping[int, int], values: Mapping[Trial, float], times: Mapping[Trial, float]
-) -> tuple[Floats, Floats]:
-    """(topics, trials) of one system. values: of each trial, what it adds to its topic's figure."""
-    rows = {topic: row for row, topic in enumerate(topics)}
-    cells, when = np.full((2, len(rows), len(places)), np.nan)
-    for (topic, number), value in values.items():
-        at = rows[topic], places[number]
-        cells[at], when[at] = value, times.get((topic, number), math.nan)
-    return cells, when
-
-
 def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:
-    """(T,) which topics are in one cluster; None if no two of them are. clusters: by topic; without those that are in
-    none."""
+    """Return (T,) numbers, equal for topics in one cluster; None if no two topics share one.
+
+    `clusters` maps topics to their cluster, if they have one.
+    """
     names = [("cluster", clusters[topic]) if topic in clusters else ("topic", topic) for topic in topics]
     numbers = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return None if len(numbers) == len(topics) else np.array([numbers[name] for name in names], dtype=np.int64)

@@ -1,26 +1,26 @@
-"""How many trials of each topic narrow the interval for these topics most, foretold from a pilot.
+"""The number of trials of each topic that makes the interval for these topics narrowest, predicted from a pilot.
 
-With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². Of all allocations of one total, it is
-smallest where n_k goes with √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A pilot of a
-few trials says little of v_k, so its v_k are shrunk towards those of all topics:
+With n_k trials of topic k, the mean over topics has the variance Σ v_k/n_k / T². For a given total it is smallest if
+n_k is proportional to √v_k (J. Neyman, Journal of the Royal Statistical Society 97 (1934), 558-625). A pilot of few
+trials says little about v_k, so estimates of v_k are shrunk towards those of all topics:
 
-    yes or no     chances are beta distributed over topics, by the pilot's mean and ICC; v_k is the mean of p(1 - p)
-                  given what was seen of the topic, with other systems too, as far as these meet the same difficulties
-    other values  variances are inverse gamma distributed over topics, by the mean and the spread of the pilot's
-                  (G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, whose
-                  equations on logarithms are replaced by moments, since variances can be 0)
+    yes or no     probabilities have a beta distribution over topics, with the pilot's mean and ICC; v_k is the mean of
+                  p(1 - p) given the topic's outcomes, including other systems' as far as the same topics are hard for
+                  them
+    other values  variances have an inverse gamma distribution over topics, with the pilot's mean and spread
+                  (G. K. Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004), article 3, with
+                  moments in place of equations on logarithms, since variances can be 0)
 
-No topic gets fewer trials than a floor. Floors are tried from two trials to equal ones by simulating the interval, and
-the narrowest is proposed: few trials of many topics cost degrees of freedom.
+No topic gets fewer trials than a floor. Floors from two trials to equal trials are tried by simulating the interval,
+and the narrowest is proposed: few trials of many topics cost degrees of freedom.
 
-The pilot's own trials must not be in the estimate: a topic that by luck did not vary gets few more, so its luck stays.
-docs/planning.md shows how far the intervals then fail.
+The pilot's own trials must not be part of the estimate: a topic that did not vary by chance gets few new trials, so its
+luck would persist. docs/planning.md shows how often the intervals then fail.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -43,33 +43,32 @@ _NARROW, _WIDE = 0.05, 0.95  # the range that nine studies of ten lie in
 
 
 class Variances(Protocol):
-    """What a pilot says of the variances of trials, (S, T): systems, topics."""
+    """Estimates of the variances of trials from a pilot, (S, T) for S systems and T topics."""
 
     @property
     def expected(self) -> Floats:
-        """(S, T) variance of a trial, as foretold."""
+        """Return (S, T) expected variances of a trial."""
         ...
 
     def draw(self, studies: int, rng: np.random.Generator) -> Floats:
-        """(studies, S, T) what the truth may be."""
+        """Draw (studies, S, T) possible true values."""
         ...
 
     def noise(self, truth: Floats, trials: Counts, rng: np.random.Generator) -> Floats:
-        """(studies, S, T) variances of means over so many trials, as estimated from the trials. trials: (T,)."""
+        """Return (studies, S, T) variances of means over `trials` (T,), as they would be estimated from the trials."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """Of yes-or-no trials: the chances of topics, given what was seen. yes, no: (S, T) parameters of their beta
-    distributions."""
+    """Probabilities of yes-or-no trials by topic: `yes` and `no` are (S, T) parameters of their beta distributions."""
 
     yes: Floats
     no: Floats
 
     @classmethod
     def of(cls, cells: Floats) -> Chances:
-        """cells: (S, T, n) of 0 and 1, NaN where a trial gave none."""
+        """Estimate from `cells`, (S, T, n) of 0 and 1, NaN for missing trials."""
         seen = (~np.isnan(cells)).sum(axis=2)
         hits = np.nansum(cells, axis=2)
         priors = [_prior(own[over > 0], over[over > 0]) for own, over in zip(hits, seen, strict=True)]
@@ -96,7 +95,7 @@ class Chances:
 
 @dataclass(frozen=True, slots=True)
 class _Prior:
-    """Of the chances of topics, by moments. size: yes + no of their beta distribution, 1/ICC - 1."""
+    """A beta distribution of topics' probabilities, by moments. `size` is yes + no, 1/ICC - 1."""
 
     mean: float
     size: float
@@ -119,8 +118,11 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
 
 
 def _lent(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
-    """(T,) hits and trials that what other systems did on a topic is worth for this one: as many trials of its own
-    as say as much of its chance. What hinders is how far the chances of systems differ beyond their means."""
+    """Return (T,) hits and trials that other systems' outcomes on a topic are worth for this system.
+
+    They are worth as many trials of its own as would be equally informative, which depends on how far the
+    probabilities of systems differ beyond their means.
+    """
     nothing = np.zeros(len(own)), np.zeros(len(own))
     both = (seen > 0) & (over > 0)
     if both.sum() < 3 or prior.between <= 0 or prior.inner <= 0:
@@ -144,8 +146,11 @@ def _lent(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
-    """Of any values: their variances in topics, given what was seen. degrees: (S, T) of the inverse gamma
-    distributions, infinite where topics are alike. squares: (S, T) sums of squares; mean: (S, T) foretold variances."""
+    """Variances of any values by topic.
+
+    degrees: (S, T) degrees of freedom of the inverse gamma distributions, infinite if topics are alike. squares: (S,
+    T) sums of squares. mean: (S, T) expected variances.
+    """
 
     degrees: Floats
     squares: Floats
@@ -153,7 +158,7 @@ class Spreads:
 
     @classmethod
     def of(cls, cells: Floats) -> Spreads:
-        """cells: (S, T, n), NaN where a trial gave none."""
+        """Estimate from `cells`, (S, T, n), NaN for missing trials."""
         seen = ~np.isnan(cells)
         counts = seen.sum(axis=2)
         free = np.maximum(0, counts - 1).astype(np.float64)
@@ -178,7 +183,7 @@ class Spreads:
 
 
 def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
-    """Degrees, sums of squares and foretold variances of the topics of one system."""
+    """Return degrees, sums of squares and expected variances for the topics of one system."""
     several = free > 0
     if not several.any():
         raise ValueError("no topic has two trials, so it cannot be seen how they vary")
@@ -195,11 +200,10 @@ def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
-    """(T,) trials of each topic: in all `total`, none below `floor`, else in proportion to the square root of its
-    variance. variances: (T,) of at least 0; where all are 0, equal trials.
+    """Return (T,) trials of each topic: `total` in all, at least `floor`, else proportional to the standard deviation.
 
-    What is left by rounding goes where most was rounded off, the first topics first. Raises ValueError for a total
-    below floor·T.
+    `variances` is (T,), not negative; if all are 0, trials are equal. Trials left over by rounding go to the topics
+    with the largest remainders, the first ones first. Raises ValueError for a total below floor·T.
     """
     spread = np.sqrt(np.asarray(variances, dtype=np.float64))
     if total < floor * len(spread):
@@ -224,9 +228,17 @@ def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """trials: (T,) proposed; equal: (T,) of the same total. floor: the fewest of a topic. width, equal_width: mean
-    widths of the interval of a difference between two systems for these topics, in simulated studies; NaN where there
-    is none. narrower: 1 - width/equal_width; low, high: the range of nine studies of ten, each by itself."""
+    """A proposed allocation.
+
+    trials: (T,) proposed numbers of trials.
+    equal: (T,) equal numbers with the same total.
+    floor: the fewest trials of a topic.
+    width, equal_width: mean widths, over simulated studies, of the interval of a difference between two systems for
+        these
+        topics; NaN if there is none.
+    narrower: 1 - width/equal_width.
+    low, high: the range of `narrower` in nine of ten studies.
+    """
 
     trials: Counts
     equal: Counts
@@ -239,9 +251,9 @@ class Allocation:
 
 
 def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: float = 0.95) -> Allocation:
-    """The proposal for `total` trials of each system, the same for all systems. Equal trials, where none is narrower.
+    """Propose an allocation of `total` trials of each system, the same for all systems.
 
-    Raises ValueError for fewer than two trials of each topic.
+    Trials are equal if no other allocation is narrower. Raises ValueError for fewer than two trials of each topic.
     """
     together = known.expected.mean(axis=0)
     equal = neyman(np.ones(len(together)), total, FLOOR)
@@ -269,16 +281,16 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
 
 
 def _mean(widths: Floats) -> float:
-    """NaN without any."""
+    """Return the mean of known values; NaN without any."""
     known = widths[~np.isnan(widths)]
     return float(known.mean()) if len(known) else float("nan")
 
 
 def foretold(known: Variances, trials: Counts, seed: int, *, level: float, studies: int = _STUDIES) -> Floats:
-    """(studies,) widths of the interval of a difference for these topics (`scoring.inference.paired.compare_these`),
-    between two systems drawn from those of the pilot, or two runs of its only one; NaN where trials never differ.
+    """Predict (studies,) widths of the interval of a difference for these topics (`paired.compare_these`).
 
-    seed: one seed draws the same truths for all `trials`.
+    The difference is between two systems of the pilot, or two runs of its only one. A width is NaN if trials never
+    differ. One `seed` draws the same true values for all `trials`.
     """
     rng = np.random.default_rng(seed)
     truth = known.draw(studies, rng)
@@ -293,11 +305,6 @@ def foretold(known: Variances, trials: Counts, seed: int, *, level: float, studi
     widths = np.full(studies, np.nan)
     degrees = np.maximum(1.0, np.floor(variance[some] ** 2 / squares[some]))
     degrees = np.where(degrees > _MANY, np.minimum(_MOST, np.round(degrees, -1)), degrees)
-    half = np.array([_reach(level, int(one)) for one in degrees.tolist()])
+    half = np.array([student_quantile(0.5 + level / 2, int(one)) for one in degrees.tolist()])
     widths[some] = 2 * half * np.sqrt(variance[some]) / len(trials)
     return widths
-
-
-@lru_cache(maxsize=1024)
-def _reach(level: float, degrees: int) -> float:
-    return student_quantile(0.5 + level / 2, degrees)

@@ -22,7 +22,6 @@ Source of alpha: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 
 
 import math
 from collections.abc import Hashable, Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -45,11 +44,15 @@ _ASSUMES = "things, or the conversations they are of, are independent draws"
 def alpha_interval(
     alpha: float, rows: Sequence[Floats], units: Sequence[Hashable], *, level: float, values: bool = False
 ) -> Interval:
-    """The interval of `alpha`, in [-1, 1] or lower.
+    """Return the interval of `alpha`, with ends of at most 1.
 
-    rows: for each thing its judgments, (people, d), at least two: scores (d = 1), or values without an order as corners
-    of a simplex. units: of each row, what it is a part of. values: whether they have no order. None on fewer than six
-    units, and where alpha is undefined (NaN).
+    rows: for each thing its judgments, (people, d), at least two: scores (d = 1), or values without an order as
+        corners of
+        a simplex.
+    units: the unit of each row.
+    values: whether judgments are values without an order.
+
+    There is no interval on fewer than six units, and if alpha is undefined (NaN).
     """
     place = {unit: column for column, unit in enumerate(dict.fromkeys(units))}
     if math.isnan(alpha):
@@ -64,8 +67,19 @@ def alpha_interval(
     judges = max(2.0, float(np.round(np.mean([len(row) for row in rows]))))
     size = math.sqrt(float(np.square(sums[:, 1]).mean())) / judges  # things of the unseen unit
     every = np.concatenate(rows)
-    apart, agreed = (_of_values if values else _of_scores)(every)
-    weights = _weights(len(place))
+    # The two values that lie furthest apart, and those that judges may agree on.
+    apart: tuple[Floats, Floats]
+    agreed: tuple[Floats, ...]
+    if values:
+        corners, often = np.unique(every, axis=0, return_counts=True)
+        order = np.argsort(-often, kind="stable")
+        apart, agreed = (corners[order[0]], corners[order[1]]), tuple(corners)
+    else:
+        # The ends of the scale, which is from 0 to 1 unless a score lies beyond.
+        apart = agreed = np.minimum(0.0, every.min(axis=0)), np.maximum(1.0, every.max(axis=0))
+    draws = max(1000, min(_DRAWS, _AT_ONCE // len(place)))
+    drawn = drawn_weights(generator(0, "unseen unit", str(len(place))), len(place), draws, UNSEEN)
+    weights = np.asarray(drawn / drawn.sum(axis=0))
     seen, unseen = weighted_sums(sums, weights[:-1]), weights[-1]
     half = math.ceil(judges / 2)
     worst = _parts(np.repeat(np.stack(apart), [half, int(judges) - half], axis=0))
@@ -78,35 +92,14 @@ def alpha_interval(
 
 
 def _parts(row: Floats) -> list[float]:
-    """What a thing adds: the squared distances of its ordered pairs over (people - 1), people, Σ score², Σ score."""
+    """Return a thing's squared distances of ordered pairs over (people - 1), people, Σ score² and Σ score."""
     spread = float(np.square(row - row.mean(axis=0)).sum())
     return [2 * len(row) * spread / (len(row) - 1), float(len(row)), float(np.square(row).sum()), *row.sum(axis=0)]
 
 
 def _alpha(sums: Floats) -> Floats:
-    """(B,) of (3 + d, B) sums of what things add, with n(n - 1) as n²: weights are not whole numbers."""
+    """Return (B,) alphas from (3 + d, B) sums over things, with n² for n(n - 1): weights are not integers."""
     within, n, squares, totals = sums[0], sums[1], sums[2], sums[3:]
     apart = 2 * (n * squares - np.square(totals).sum(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(apart > 0, 1 - within * n / apart, 1.0)
-
-
-def _of_scores(every: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, ...]]:
-    """The two scores that lie furthest apart, and those that judges may agree on: the ends of the scale, which is from
-    0 to 1 if no score lies beyond."""
-    ends = np.minimum(0.0, every.min(axis=0)), np.maximum(1.0, every.max(axis=0))
-    return ends, ends
-
-
-def _of_values(every: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, ...]]:
-    corners, often = np.unique(every, axis=0, return_counts=True)
-    order = np.argsort(-often, kind="stable")
-    return (corners[order[0]], corners[order[1]]), tuple(corners)
-
-
-@lru_cache(maxsize=16)
-def _weights(units: int) -> Floats:
-    """(units + 1, B), each draw summing to 1, the unseen unit last."""
-    size = max(1000, min(_DRAWS, _AT_ONCE // units))
-    drawn = drawn_weights(generator(0, "unseen unit", str(units)), units, size, UNSEEN)
-    return np.asarray(drawn / drawn.sum(axis=0))

@@ -45,8 +45,10 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One trial in all four ways. NaN where it has no value, `crossed` also where the other rules cannot be asked.
-    words: what the user had said up to where the value was taken."""
+    """One trial under all four ways. NaN if it has no value; `crossed` also if the other rules cannot be applied.
+
+    `words` are the user's words up to the turn of the value.
+    """
 
     recorded: float
     decided: float
@@ -61,12 +63,15 @@ Side = Mapping[str, Sequence[Told]]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """before, after: the figures as recorded, each over all topics of its audit. shares: by source, what it adds to the
-    difference; they add up to it. NaN where no topic is in both. intervals: over topics like those of both; that of
-    `topics` has none, since it is what these add.
+    """A difference between two audits, split by source.
 
-    topics: in both, with a value in all four ways. alone: only before, and only after. unmatched: of the topics in
-    both, those in which users who changed never said the same words.
+    before, after: the figures as recorded, each over all topics of its audit.
+    shares: by source, its contribution to the difference; they add up to it. NaN if no topic is in both audits.
+    intervals: by source, for topics like those in both; `topics` has none, since it is the contribution of other
+        topics.
+    topics: the number of topics in both, with a value in all four ways.
+    alone: the numbers of topics only before, and only after.
+    unmatched: the number of topics in both in which changed users never said the same words.
     """
 
     before: float
@@ -83,15 +88,22 @@ class Attribution:
 
     @property
     def largest(self) -> str:
-        """The source with the largest share, whatever its sign; "" where there is none."""
+        """The source with the largest share in absolute value; "" if there is none."""
         known = {source: abs(share) for source, share in self.shares.items() if share and not math.isnan(share)}
         return max(known, key=lambda source: known[source]) if known else ""
 
 
 def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
-    """same_topics: that are the same in both audits. other_users: whether what takes the user's side was changed.
-    level: of intervals, in (0, 1)."""
-    old, new = (_means(side) for side in (before, after))
+    """Split the difference between two audits by source.
+
+    `same_topics` are unchanged between the audits, `other_users` says whether the simulated user was changed, and
+    `level` of the intervals is in (0, 1).
+    """
+    ways = ("recorded", "decided", "read", "crossed")
+    old, new = (
+        {topic: tuple(_mean([getattr(one, way) for one in trials]) for way in ways) for topic, trials in side.items()}
+        for side in (before, after)
+    )
     common = [topic for topic in same_topics if _whole(old.get(topic)) and _whole(new.get(topic))]
     tried = [[topic for topic, own in side.items() if not math.isnan(own[0])] for side in (old, new)]
     figures = [_mean([side[topic][0] for topic in own]) for side, own in zip((old, new), tried, strict=True)]
@@ -122,20 +134,9 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
 
 
 def _without_crumbs(own: Floats, of: tuple[Floats, Floats]) -> Floats:
-    """What rounding leaves where nothing changed is nothing: a share of 1e-16 would be named as a cause. of: the values
-    that were subtracted."""
+    """Set rounding errors to 0, so that a share of 1e-16 is not named as a cause. `of` are the values subtracted."""
     scale = max(1.0, *(float(np.abs(side).max()) for side in of))
     return np.where(np.abs(own) <= _CRUMB * scale, 0.0, own)
-
-
-def _means(side: Side) -> dict[str, tuple[float, ...]]:
-    """By topic, the mean over trials in each of the four ways."""
-    return {
-        topic: tuple(
-            _mean([getattr(trial, way) for trial in trials]) for way in ("recorded", "decided", "read", "crossed")
-        )
-        for topic, trials in side.items()
-    }
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -148,7 +149,7 @@ def _whole(means: tuple[float, ...] | None) -> bool:
 
 
 def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
-    """The mean difference of evidence where the same words were said, weighted by how often they were; NaN for none."""
+    """Return the mean difference of evidence for the same words, weighted by their frequency; NaN if there are none."""
     old, new = (_by_words(trials) for trials in (before, after))
     both = [words for words in old if words in new]
     if not both:
@@ -160,7 +161,7 @@ def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
 
 
 def _by_words(trials: Sequence[Told]) -> dict[Words, list[float]]:
-    """By what was said, the values by today's reading, as the mean of both audits' rules."""
+    """Return values by the user's words, as read today, averaged over both audits' rules."""
     found: dict[Words, list[float]] = {}
     for trial in trials:
         value = _mean([trial.read, trial.crossed])

@@ -16,7 +16,7 @@ topics are resampled alike, and neither the order of the systems nor what else i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -52,13 +52,12 @@ _MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
 
 
 class Resampler:
-    """Draws weights once for each set of topics, and reads intervals off them.
+    """Draws weights once for each set of topics, and computes intervals from them.
 
-    rng: one number is drawn from it. replications: B. level: confidence in (0, 1).
+    rng: one number is drawn from it. replications: the number of replications B. level: the confidence in (0, 1).
 
-    In all methods, `bottom` and `top` are the least and the largest value that a topic can have, one for all columns or
-    one for each; infinite where unknown, as for R. unit: what the rows are called where they are the trials of one
-    topic.
+    In all methods, `bottom` and `top` are the least and the largest possible value of a topic, one for all columns or
+    one for each; infinite if unknown, as for R. `unit` is the name of a row if rows are trials of one topic.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class Resampler:
         self._design = INDEPENDENT
 
     def under(self, design: Design) -> Resampler:
-        """The same draws for figures of another design."""
+        """Return a resampler with the same draws for another design."""
         found = copy(self)
         found._design = design
         return found
@@ -84,11 +83,12 @@ class Resampler:
         top: npt.ArrayLike = 1.0,
         unit: str = "topic",
     ) -> list[Interval]:
-        """An interval for each measure's mean over topics of the topic's mean over its trials.
+        """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
-        topics: (topics,) names. values: (topics, trials, measures), NaN where a trial gave no value; a topic
-        without any is left out of that measure. No interval on fewer than four topics. Raises ValueError for values
-        beyond `bottom` or `top`.
+        topics: (topics,) names.
+        values: (topics, trials, measures), NaN for missing values; a topic without any is left out of that measure.
+
+        There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
         seen = ~np.isnan(cells)
@@ -97,7 +97,7 @@ class Resampler:
         return self.ratios(topics, cells * below, below, bottom=bottom, top=top, unit=unit)
 
     def ratio(self, topics: Sequence[str], above: npt.ArrayLike, below: npt.ArrayLike, unit: str = "topic") -> Interval:
-        """`ratios` of one column: above, below are (topics, trials)."""
+        """Return the interval of one ratio, as `ratios` does. `above` and `below` are (topics, trials)."""
         top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         return self.ratios(topics, top[..., None], bottom[..., None], unit=unit)[0]
 
@@ -111,11 +111,13 @@ class Resampler:
         top: npt.ArrayLike = 1.0,
         unit: str = "topic",
     ) -> list[Interval]:
-        """An interval for each ratio of sums over topics and trials, such as recoveries over first-turn failures.
+        """Return an interval for each ratio of sums over topics and trials, such as recoveries over first-turn
+        failures.
 
-        topics: (topics,) names. above, below: (topics, trials, columns), NaN where a trial gave no value; below >= 0.
+        topics: (topics,) names. above, below: (topics, trials, columns), NaN for missing values; below >= 0.
+
         Only topics with a positive denominator are units of a column: the others say nothing about its ratio. Columns
-        with the same units use the same draws. What the units are besides, the design says; a session is a trial.
+        with the same units use the same draws. The design says what else is a unit; a session is a trial.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
@@ -143,7 +145,7 @@ class Resampler:
         return [crossed(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
 
     def _of_sessions(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
-        """Sessions as the units."""
+        """Return intervals with sessions as the units."""
         played = ~np.isnan(lower).all(axis=(0, 2))
         why = too_few_sessions(int(played.sum()))
         if why:
@@ -154,7 +156,7 @@ class Resampler:
         return self._ratios(names, above, below, least, most, "session")
 
     def _of_trials(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
-        """Trials as the units, each beside the others of its topic. upper, lower: (topics, trials, columns)."""
+        """Return intervals of (topics, trials, columns) with trials within topics as the units."""
         sides = zip(np.moveaxis(upper, 2, 0), np.moveaxis(lower, 2, 0), least.tolist(), most.tolist(), strict=True)
         level, inflation = self._level, self._design.inflation
         return [
@@ -165,11 +167,16 @@ class Resampler:
     def _ratios(
         self, topics: Sequence[str], upper: Floats, lower: Floats, least: Floats, most: Floats, unit: str
     ) -> list[Interval]:
-        """`ratios` of independent units."""
+        """Return intervals of ratios with independent units."""
         seen = ~(np.isnan(upper) | np.isnan(lower))
         upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
         found: list[Interval] = [no_interval("no value")] * upper.shape[2]
-        for present, columns in _alike(seen & (lower.sum(axis=1) > 0)[:, None, :]):
+        cells = seen & (lower.sum(axis=1) > 0)[:, None, :]
+        groups: dict[bytes, list[int]] = {}  # measures that have the same cells
+        for column in range(cells.shape[2]):
+            groups.setdefault(cells[:, :, column].tobytes(), []).append(column)
+        for columns in groups.values():
+            present = cells[:, :, columns[0]]
             rows = np.asarray(present.any(axis=1))
             names = [name for name, row in zip(topics, rows, strict=True) if row]
             if len(names) < FEWEST:
@@ -193,12 +200,13 @@ class Resampler:
         weights: npt.ArrayLike,
         unit: str = "topic",
     ) -> Interval:
-        """An interval for a weighted mean of ratios of sums, as SWAN over pooled nuggets is one of WANs.
+        """Return an interval for a weighted mean of ratios of sums, such as SWAN over pooled nuggets, a mean of WANs.
 
-        topics: (topics,) names. above, below: (topics, trials, columns), NaN where there is no trial; below >= 0, and
-        above 0 somewhere in each column. weights: (columns,), not negative. All columns use the same draws.
-        With fewer than four topics in a column there is no interval. For these topics all trials are units as they are,
-        which takes in by what topics differ.
+        topics: (topics,) names. above, below: (topics, trials, columns), NaN for missing trials; below >= 0, with a
+        positive sum in each column. weights: (columns,), not negative.
+
+        All columns use the same draws. With fewer than four topics in a column there is no interval. For these topics,
+        trials are the units without stratification, which includes the variation between topics.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         if unit != "topic" or self._design.independent(topics):
@@ -230,7 +238,7 @@ class Resampler:
     def _weighted_ratios(
         self, topics: Sequence[str], upper: Floats, lower: Floats, weights: npt.ArrayLike, unit: str
     ) -> Interval:
-        """`weighted_ratios` of independent units."""
+        """Return the interval of a weighted mean of ratios with independent units."""
         seen: Seen = np.asarray(~np.isnan(lower).any(axis=2))
         upper, lower = np.where(seen[:, :, None], upper, 0.0), np.where(seen[:, :, None], lower, 0.0)
         fewest = int((lower.sum(axis=1) > 0).sum(axis=0).min(initial=len(topics)))
@@ -260,7 +268,10 @@ class Resampler:
     def _ends(
         self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
     ) -> tuple[Floats, Floats]:
-        """(C,) low and (C,) high. above, below: (topics, trials, C), 0 where nothing was seen. bottom, top: (C,)."""
+        """Return (C,) low and (C,) high ends.
+
+        `above` and `below` are (topics, trials, C), 0 for missing values; `bottom` and `top` are (C,).
+        """
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
@@ -287,13 +298,13 @@ class Resampler:
     def _weighted_means(
         self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
     ) -> tuple[Floats, Floats]:
-        """(columns, B) means with the unseen topic at the bottom, and at the top. above, below: (topics, columns)."""
+        """Return (columns, B) means of (topics, columns) with the unseen topic at the bottom, and at the top."""
         values, key = with_unseen(above, below, bottom, top), ("unseen", tuple(names))
         sums = self._products(key, values, lambda rng, size: drawn_weights(rng, len(names), size), names)
         return weighted_means(sums, above.shape[1])
 
     def _two_stage(self, names: Sequence[str], seen: Seen, cells: Floats) -> Floats:
-        """(columns, B) sums over the topics drawn, and the trials drawn in them. cells: (topics, trials, columns)."""
+        """Return (columns, B) sums of `cells`, (topics, trials, columns), over drawn topics and their drawn trials."""
         trials = seen.sum(axis=1)
         key, most = ("topics+trials", tuple(names), tuple(int(count) for count in trials)), int(trials.max())
         packed = np.zeros((len(names), most, cells.shape[2]))
@@ -306,10 +317,11 @@ class Resampler:
         return rng.multinomial(n, [1 / n] * n, size=size).T.astype(np.float64)
 
     def _draw_trials(self, rng: np.random.Generator, n: int, trials: npt.NDArray[np.int64], size: int) -> Counts:
-        """(n · most, size): how often each trial of each topic is drawn; a topic drawn twice draws its trials twice.
+        """Return (n · most, size) how often each trial of each topic is drawn; a topic drawn twice draws its trials
+        twice.
 
-        Row by row in memory, of as few bytes as hold them: turning them round takes a while, and so do sums over
-        columns that do not lie side by side.
+        The array is in row order and of the smallest integer type: transposing takes a while, and so do sums over
+        columns that are not contiguous.
         """
         often = rng.multinomial(n, [1 / n] * n, size=size)
         shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
@@ -321,8 +333,10 @@ class Resampler:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
 
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
-        """(columns, B): values (rows, columns) times drawn weights. Never more than `_AT_ONCE` bytes of weights at a
-        time; they are kept for the next call where they fit."""
+        """Return (columns, B) products of values (rows, columns) and drawn weights.
+
+        Uses at most `_AT_ONCE` bytes of weights at a time, and keeps them for the next call if they fit.
+        """
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > _MOST:
             raise InputError(
@@ -363,12 +377,3 @@ class Resampler:
 
 
 _CRUMB = 1e-9  # what rounding leaves beyond a range
-
-
-def _alike(present: Seen) -> Iterator[tuple[Seen, list[int]]]:
-    """Measures grouped by which (topic, trial) cells they have: (cells, measures) for each group."""
-    groups: dict[bytes, list[int]] = {}
-    for column in range(present.shape[2]):
-        groups.setdefault(present[:, :, column].tobytes(), []).append(column)
-    for columns in groups.values():
-        yield present[:, :, columns[0]], columns

@@ -1,12 +1,12 @@
-"""The mean over topics of values from 0 to 1, one a topic: how far a system is preferred, what people would say.
+"""The mean over topics of one value from 0 to 1 each, such as a preference between systems or people's opinions.
 
 It has the interval of `scoring.inference.unseen_topic`, as shares have in `score`: topics get random weights, and part
 of a topic that was not asked is added, at 0 for the low end and at 1 for the high one. A t interval over topics misses
-the mean where it depends on topics that are rare: if a system is preferred in nine topics of ten and loses one in
-twenty wholly, it covers .87 with 15 topics.
+the mean if it depends on rare topics: if a system is preferred in nine topics of ten and loses one in twenty
+completely, it covers .87 with 15 topics.
 
-Topics that hang together, such as wordings of one question, are one unit, a cluster: the mean over topics is then a
-ratio of sums over clusters.
+Dependent topics, such as wordings of one question, are one unit, a cluster: the mean over topics is then a ratio of
+sums over clusters.
 """
 
 import math
@@ -24,8 +24,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """((U,) sums, (U,) counts) of the units: clusters in the order of their first topic. values: (K,) of topics.
-    clusters: (K,) what each is in; a topic of its own is in a cluster of its own."""
+    """Return ((U,) sums, (U,) counts) by unit: clusters in the order of their first topic.
+
+    `values` is (K,) by topic, and `clusters` (K,) the cluster of each topic; a single topic has a cluster of its own.
+    """
     place = {cluster: row for row, cluster in enumerate(dict.fromkeys(clusters))}
     rows = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
     each = np.asarray(values, dtype=np.float64)
@@ -36,8 +38,11 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
 def ends_of_means(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
-    """((C,) low, (C,) high) of the mean of each column, in [0, 1]. values: (K, C) of topics; they may lie a little
-    beyond 0 and 1, as corrected ones do. clusters: (K,) what each topic is in; None: all are by themselves."""
+    """Return ((C,) low, (C,) high) ends of the mean of each column, in [0, 1].
+
+    values: (K, C) by topic; they may lie slightly beyond 0 and 1, as corrected values do.
+    clusters: (K,) the cluster of each topic; None if all topics are independent.
+    """
     sums = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(sums)
     if clusters is not None and len(set(clusters)) < len(sums):
@@ -51,8 +56,12 @@ def ends_of_means(
 def bounded_mean(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None, unit: str = "topic"
 ) -> Interval:
-    """The interval of the mean of `values`, (K,) one a topic, in [0, 1]. clusters: (K,) what each topic is in; None:
-    all are by themselves. unit: what a topic is called. None for fewer than four topics, or clusters."""
+    """Return the interval, in [0, 1], of the mean of `values`, (K,) by topic.
+
+    clusters: (K,) the cluster of each topic; None if all topics are independent. unit: the word for a topic.
+
+    There is no interval for fewer than four topics, or clusters.
+    """
     each = np.asarray(values, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
         return no_interval("no value")
@@ -74,8 +83,11 @@ def compare_with_half(
     clusters: Sequence[Hashable] | None = None,
     unit: str = "topic",
 ) -> Paired:
-    """The mean of `values` with its interval, and the p that exchanging the two sides of topics, or of whole clusters,
-    takes it as far from 1/2. Arguments as for `bounded_mean`. NaN without a topic; no p on fewer than two units."""
+    """Return the mean of `values` with its interval, and the p of its distance from 1/2.
+
+    The p comes from exchanging the two sides of topics, or of whole clusters. Arguments are as for `bounded_mean`. NaN
+    without a topic; no p on fewer than two units.
+    """
     each = np.asarray(values, dtype=np.float64)
     value = float(each.mean()) if len(each) else math.nan
     interval = bounded_mean(each, level=level, clusters=clusters, unit=unit)
@@ -84,7 +96,9 @@ def compare_with_half(
 
 
 def beyond_half(interval: Interval, p: float, *, level: float) -> bool:
-    """Whether one side is preferred: p, corrected for other comparisons, is at most 1 - level, and the interval
-    excludes 1/2. p alone is no verdict: it holds if each side loses as much in its bad topics as the other, and says
-    nothing of topics that were not asked."""
+    """Return whether one side is preferred: the corrected p is at most 1 - level, and the interval excludes 1/2.
+
+    A small p alone is not enough: the test assumes that each side loses as much in its bad topics as the other, and
+    says nothing about topics that were not asked.
+    """
     return p <= 1 - level and interval.printed and not interval.holds(0.5)

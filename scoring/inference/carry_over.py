@@ -18,7 +18,7 @@ All are two-sided. Answers of a session stay together in the first two; the thir
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -31,11 +31,13 @@ from scoring.statistics.exchange import holm
 
 
 def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
-    """The interval of a figure of sessions and topics.
+    """Return the interval of a figure over sessions and topics.
 
-    value: in [-1, 1], to which the interval is cut. influence: (topics, sessions), what each cell adds to the value
-    beyond its expected share, summing to 0; 0 where nothing was observed, and no row or column without any observation.
-    No interval for fewer than four topics or sessions, nor where nothing differs.
+    value: in [-1, 1], to which the interval is clipped.
+    influence: (topics, sessions), each cell's contribution to the value beyond its expected share, summing to 0; 0 for
+        missing cells. No row or column may be empty.
+
+    There is no interval for fewer than four topics or sessions, and if nothing differs.
     """
     cells = np.asarray(influence, dtype=np.float64)
     topics, sessions = cells.shape
@@ -76,14 +78,19 @@ class _Counts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class CarryOver:
-    """What continued sessions show.
+    """The carry-over in continued sessions.
 
-    slope: change of the value from one place to the next; where there are fresh conversations, of the difference from
-    them. interval: of the slope, clustered by session and by topic. p: of the slope; after Holm's correction where the
-    loss is tested too. lost: mean over topics of continued minus fresh, with its interval and p; NaN without fresh
-    conversations; p_lost is also NaN where they are too few. exchanged: what p exchanges. units: how many of these
-    there are. sessions, topics, conversations: how many continued ones have a value. fresh: fresh conversations.
-    places: the last place. found: whether a p is at most 1 - level; None where no p can be that small.
+    slope: change of the value from one place to the next; with fresh conversations, of the difference from them.
+    interval: the interval of the slope, clustered by session and by topic.
+    p: the p of the slope, corrected by Holm's method if the loss is tested too.
+    lost: mean over topics of continued minus fresh, with its interval; NaN without fresh conversations.
+    p_lost: the p of the loss; NaN also if fresh conversations are too few.
+    exchanged: what p exchanges.
+    units: the number of units exchanged.
+    sessions, topics, conversations: the numbers of continued ones with a value.
+    fresh: the number of fresh conversations.
+    places: the last place.
+    found: whether a p is at most 1 - level; None if no p can be that small.
     """
 
     slope: float
@@ -111,11 +118,12 @@ def carry_over(
     level: float,
     fresh: npt.ArrayLike | None = None,
 ) -> CarryOver | None:
-    """What continued sessions of one system show.
+    """Test one system for carry-over; None if fewer than two places have a value.
 
-    values: (topics, sessions) in [0, 1]. places: (topics, sessions) from 1. Both NaN where there is none. types:
-    (topics,), topics exchange places only with others of their type. fresh: (topics, trials) of the same system in
-    fresh sessions; topics without any are left out. None where no two places have a value.
+    values: (topics, sessions) in [0, 1], NaN for missing cells.
+    places: (topics, sessions) from 1, NaN for missing cells.
+    types: (topics,); topics exchange places only with others of their type.
+    fresh: (topics, trials) of the same system in fresh sessions; topics without any are left out.
 
     Raises ValueError for a value without a place.
     """
@@ -135,14 +143,16 @@ def carry_over(
         alone = alone[:, (~np.isnan(alone)).sum(axis=0) > 0]
     if len(np.unique(place[~np.isnan(own)])) < 2:
         return None
-    place, alpha = _fill_places(place), 1 - level + _SAME
+    # A session without a value of a topic gets the topic's mean place: about where it would have been.
+    place, alpha = np.where(np.isnan(place), _means(place)[:, None], place), 1 - level + _SAME
     sessions = own.shape[1]
     if alone is not None and 4 / math.comb(sessions + alone.shape[1], sessions) <= alpha:
         return _against_fresh(own, place, alone, rng, level)
     above = own if alone is None else own - _means(alone)[:, None]
     seen = ~np.isnan(above)
     orders = Counter(map(tuple, place.T.tolist())).values()
-    if max(orders) * 2 <= sessions and _arrangements(sessions, orders) * alpha >= 1:
+    arrangements = math.factorial(sessions) / math.prod(map(math.factorial, orders))
+    if max(orders) * 2 <= sessions and arrangements * alpha >= 1:
         high, far = _within_both(above, seen), _within_both(place, seen)
         shuffled = _shuffle_labels(np.zeros(sessions, dtype=np.int64), rng)
         return _along(high, far, high.T @ place, shuffled, "orders", (above, place, alone), level)
@@ -153,36 +163,27 @@ def carry_over(
     return _along(high, far, high @ place.T, shuffled, "topics", (above, place, alone), level)
 
 
-def _fill_places(place: Floats) -> Floats:
-    """Where a session has no value of a topic, the topic's mean place: about where it would have been."""
-    return np.where(np.isnan(place), _means(place)[:, None], place)
-
-
 def _means(cells: Floats) -> Floats:
-    """(topics,) over what there is; every topic has a value."""
+    """Return (topics,) means of known values. Every topic has a value."""
     return np.asarray(np.nanmean(cells, axis=1))
 
 
-def _arrangements(units: int, alike: Iterable[int]) -> float:
-    return math.factorial(units) / math.prod(map(math.factorial, alike))
-
-
 def _shuffle_labels(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(draws, units) units, exchanged among those with the same label."""
+    """Return (draws, units) units, exchanged among those with the same label."""
     found = np.empty((_DRAWS, len(labels)), dtype=np.int64)
     found[:, np.argsort(labels, kind="stable")] = np.argsort(rng.random(found.shape) + 2 * labels, axis=1)
     return found
 
 
 def _within_types(cells: Floats, seen: Seen, labels: npt.NDArray[np.int64]) -> Floats:
-    """What cells lie above the mean of their type, 0 where nothing is seen."""
+    """Return cells minus the mean of their type, 0 for missing cells."""
     inside = np.where(seen, cells, 0.0)
     sums, counts = np.bincount(labels, inside.sum(axis=1)), np.bincount(labels, seen.sum(axis=1))
     return np.where(seen, inside - (sums / counts)[labels][:, None], 0.0)
 
 
 def _within_both(cells: Floats, seen: Seen) -> Floats:
-    """What cells lie above their topic and their session, 0 where nothing is seen."""
+    """Return cells minus the means of their topic and session, 0 for missing cells."""
     found = np.where(seen, cells, 0.0)
     for _ in range(_SWEEPS):  # one is enough where every session has every topic
         for axis in (1, 0):
@@ -192,7 +193,7 @@ def _within_both(cells: Floats, seen: Seen) -> Floats:
 
 
 def _slope(values: Floats, places: Floats) -> float:
-    """Of a line through centred values; NaN where there is but one place."""
+    """Return the slope of a line through centred values; NaN if there is only one place."""
     square = float((places**2).sum())
     return float((values * places).sum()) / square if square > _SAME else math.nan
 
@@ -206,9 +207,12 @@ def _along(
     played: tuple[Floats, Floats, Floats | None],
     level: float,
 ) -> CarryOver:
-    """One figure, the slope. high, far: centred values and places. products: (units, units) of each unit's values with
-    each one's places; their sum is the numerator of the slope, and what is compared. shuffled: (draws, units) whose
-    places a unit gets. played: values, places and fresh conversations."""
+    """Return the test of one figure, the slope.
+
+    high, far: centred values and places. products: (units, units) of each unit's values with each unit's places; their
+    sum is the numerator of the slope, the test statistic. shuffled: (draws, units) the unit whose places each unit
+    gets. played: values, places and fresh conversations.
+    """
     above, place, fresh = played
     slope, units = _slope(high, far), len(products)
     p = math.nan
@@ -231,7 +235,7 @@ def _along(
 
 
 def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
-    """Two figures. Each draw takes some of all sessions and fresh trials for the continued ones, in their places."""
+    """Return the tests of both figures. Each draw takes sessions and fresh trials at random as the continued ones."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
     orders = np.vstack([np.arange(units), _shuffle_labels(np.zeros(units, dtype=np.int64), rng)])
@@ -259,7 +263,7 @@ def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Gen
 
 
 def _drawn_figures(drawn: Floats, place: Floats) -> Floats:
-    """(draws, 2): the loss, and the numerator of the slope. drawn: (topics, draws, units), continued ones first."""
+    """Return (draws, 2) losses and numerators of slopes. `drawn` is (topics, draws, units), continued ones first."""
     sessions = place.shape[1]
     seen = ~np.isnan(drawn)
     inside, counts = np.where(seen, drawn, 0.0), seen.astype(np.float64)
@@ -287,7 +291,7 @@ def _counts(seen: Seen, place: Floats, fresh: Floats | None) -> _Counts:
 
 
 def _share_as_far(drawn: Floats, seen: float) -> float:
-    """Two-sided p: the share of draws, and of what was seen, at least as far from 0."""
+    """Return the two-sided p: the share of draws, the observed value included, at least as far from 0."""
     return float((1 + (np.abs(drawn) >= abs(seen) - _SAME).sum()) / (1 + len(drawn)))
 
 
@@ -299,7 +303,7 @@ def _slope_interval(high: Floats, far: Floats, slope: float, level: float) -> In
 
 
 def _loss(above: Floats, level: float) -> tuple[float, Interval]:
-    """The mean over topics of what sessions lie above fresh conversations, and its interval."""
+    """Return the mean over topics of continued minus fresh, and its interval."""
     seen = ~np.isnan(above)
     lost = float(_means(above).mean())
     influence = np.where(seen, above - lost, 0.0) / seen.sum(axis=1, keepdims=True) / len(above)

@@ -40,26 +40,33 @@ _ONE_TOPIC = "one topic: nothing to compare it with"
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """value: the estimate, which chance can make negative; NaN where undefined, and the note of the interval says why.
-    interval: over topics, cut to the possible range of the figure."""
+    """A component of variance, or a ratio of components.
+
+    value: the estimate, which can be negative by chance; NaN if undefined, with the reason in the interval's note.
+    interval: over topics, clipped to the possible range of the figure.
+    """
 
     value: float
     interval: Interval
 
     def from_0_unless(self, differ: bool) -> "Component":
-        """The same, with an interval that starts at 0 where a test did not find a difference: an interval that leaves
-        out 0 says that something differs, and must not stand beside a verdict that nothing was found."""
+        """Return a copy whose interval starts at 0 if a test `found` no difference.
+
+        An interval that excludes 0 would contradict that verdict.
+        """
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
     def without_interval(self, why: str) -> "Component":
-        """The same estimate, and why it has no interval; an interval that there was not keeps its own reason."""
+        """Return the estimate without its interval, for the reason `why`, unless it already had a reason."""
         return replace(self, interval=no_interval(why)) if self.interval.printed else self
 
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """One system. topic, trial: components of the variance. icc: ICC(1), the share of the variance of single trials
-    that lies between topics. topics, trials: with a value. each: the harmonic mean of the trials of a topic.
+    """Components of one system.
+
+    topic, trial: components of variance. icc: ICC(1), the share of the variance of single trials that lies between
+    topics. topics, trials: the numbers with a value. each: the harmonic mean of the trials of a topic.
     """
 
     topic: Component
@@ -70,22 +77,24 @@ class Nested:
     each: float
 
     def narrowing(self, times: float) -> tuple[float, float]:
-        """By what share `times` as many trials would narrow an interval of the mean for topics like these, and for
-        these topics; NaN where nothing varies or the components are unknown."""
+        """Return how much `times` as many trials would narrow intervals of the mean, as a share.
+
+        The first value is for topics like these, the second for these topics; NaN if nothing varies or the components
+        are unknown.
+        """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
             return math.nan, math.nan
         return 1 - math.sqrt((topic + trial / times) / (topic + trial)), 1 - math.sqrt(1 / times)
 
     def narrowing_ends(self, times: float) -> tuple[float, float]:
-        """(least, most): between which shares the first of `narrowing` lies, as the interval of the ICC has it; NaN
-        without one."""
+        """Return (least, most) of the first share of `narrowing`, from the interval of the ICC; NaN without one."""
         shares = self.icc.interval.high, self.icc.interval.low
         ends = [math.sqrt((one + (1 - one) / self.each / times) / (one + (1 - one) / self.each)) for one in shares]
         return 1 - ends[0], 1 - ends[1]
 
     def without_intervals(self, why: str) -> "Nested":
-        """The same estimates, and why they have no interval."""
+        """Return the estimates without intervals, for the reason `why`."""
         parts = self.topic, self.trial, self.icc
         topic, trial, icc = (one.without_interval(why) for one in parts)
         return replace(self, topic=topic, trial=trial, icc=icc)
@@ -93,10 +102,11 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Crossed:
-    """Several systems, over topics with a value of at least one. system, topic, both, trial: components of variance.
+    """Components of several systems, over topics with a value of at least one.
 
-    relative: Eρ², how well means over as many topics and trials tell these systems apart. absolute: Φ, how well they
-    give each one's own level. systems, topics, trials: with a value. empty: cells of system and topic without any.
+    system, topic, both, trial: components of variance. relative: Eρ², how well means over as many topics and trials
+    distinguish these systems. absolute: Φ, how well they estimate each system's own level. systems, topics, trials:
+    the numbers with a value. empty: the number of cells of system and topic without a value.
     """
 
     system: Component
@@ -111,15 +121,18 @@ class Crossed:
     empty: int
 
     def without_intervals(self, why: str) -> "Crossed":
-        """The same estimates, and why they have no interval."""
+        """Return the estimates without intervals, for the reason `why`."""
         parts = self.system, self.topic, self.both, self.trial, self.relative, self.absolute
         system, topic, both, trial, relative, absolute = (one.without_interval(why) for one in parts)
         return replace(self, system=system, topic=topic, both=both, trial=trial, relative=relative, absolute=absolute)
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
-    """The split of one system. values: (topics, trials), NaN where there is none. level: of intervals, in (0, 1).
-    within: the range of the values. Raises ValueError for values beyond it."""
+    """Return the components of one system.
+
+    `values` is (topics, trials), NaN for missing trials; `level` is in (0, 1), and `within` is the range of the values.
+    Raises ValueError for values beyond it.
+    """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells = cells[(~np.isnan(cells)).any(axis=1)]
@@ -152,7 +165,7 @@ def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOW
 
 
 def _component(value: float, interval: Interval) -> Component:
-    """The component, with an interval that holds its own estimate, cut to what is possible."""
+    """Return the component, with an interval that includes the estimate and is clipped to the possible range."""
     if not interval.printed or math.isnan(value):
         return Component(value, interval)
     seen = max(0.0, value)
@@ -160,8 +173,11 @@ def _component(value: float, interval: Interval) -> Component:
 
 
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
-    """The split of several systems. values: (systems, topics, trials), NaN where there is none. level: in (0, 1).
-    within: the range of the values. Raises ValueError for values beyond it."""
+    """Return the components of several systems.
+
+    `values` is (systems, topics, trials), NaN for missing trials; `level` is in (0, 1), and `within` is the range of
+    the values. Raises ValueError for values beyond it.
+    """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells, counts = _kept(cells)
@@ -193,13 +209,13 @@ def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNO
 
 
 def share_of_spread(part: Component, others: Sequence[Component]) -> tuple[float, float]:
-    """(low, high) of the share of one component in the sum of all, from the ends of each; NaN where one has none."""
+    """Return (low, high) of one component's share in the sum of all, from the ends of each; NaN if one has none."""
     least, most = (math.fsum(ends) for ends in zip(*((one.interval.low, one.interval.high) for one in others)))
     return share_ends((part.interval.low, part.interval.high), (least, most))
 
 
 def _kept(cells: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """The systems and topics with a value, and how many there are in each cell."""
+    """Return the systems and topics with a value, and the number of values in each cell."""
     often = (~np.isnan(cells)).sum(axis=2)
     cells = cells[often.sum(axis=1) > 0][:, often.sum(axis=0) > 0]
     return cells, (~np.isnan(cells)).sum(axis=2)
@@ -219,7 +235,7 @@ def _why_not_crossed(counts: npt.NDArray[np.int64]) -> str:
 
 
 def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """(…) mean and variance of each cell, 0 where it is empty; the variance of one trial is the mean of the others'."""
+    """Return (…) means and variances of cells, 0 if empty. A single trial gets the mean variance of the others."""
     seen = ~np.isnan(cells)
     mean = np.where(seen, cells, 0.0).sum(axis=-1) / np.maximum(1, counts)
     squares = np.where(seen, cells - mean[..., None], 0.0) ** 2
@@ -229,7 +245,7 @@ def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats
 
 
 def _reliability(found: MeanSquares, error: float, interval: Interval) -> Component:
-    """system / (system + error)."""
+    """Return system / (system + error)."""
     system = max(0.0, float(found.system[1][0]))
     if not system + error > _SAME:
         return Component(math.nan, no_interval("too little varies"))
@@ -240,12 +256,14 @@ _FARTHEST = 25.0  # an end e^25 times as far says nothing
 
 
 def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
-    """How large the variance of system and topic may be, for planning: the upper end of a two-sided interval of the
-    level, by leaving out one topic at a time, on the scale of the logarithm, with Student's t. NaN where the table
-    cannot be split, with fewer than four topics, and where nothing varies.
+    """Return an upper limit of the variance of system × topic, for planning.
 
-    A plan asks what is likely to be needed, and says itself how often it was right; where few topics decide it covers
-    less than its level, and is printed nowhere as an interval. values: as of `across_systems`.
+    It is the upper end of a two-sided interval of this level, from leaving out one topic at a time (the jackknife) on
+    the scale of the logarithm, with Student's t. NaN if the table cannot be split, with fewer than four topics, and if
+    nothing varies.
+
+    A plan needs a likely value, and reports itself how often it was right. If few topics decide, this limit covers
+    less than its level, so it is never printed as an interval. `values` is as for `across_systems`.
     """
     cells, counts = _kept(np.asarray(values, dtype=np.float64))
     topics = counts.shape[1]

@@ -40,11 +40,18 @@ _SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as e
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0. expected: mean of their
-    difference over tables with the same sums. chance: the central 95% of these differences. excess: difference -
-    expected. p: two-sided. n: pairs of neighbours; ones of them have a 1 on the left. draws: of tables.
+    """The dependence in a table.
 
-    All NaN but n, ones and the shares where every drawn table has the same difference: rows of two cells can show no
+    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0.
+    expected: the mean of their difference over tables with the same sums.
+    chance: the central 95% of these differences.
+    excess: difference - expected.
+    p: two-sided.
+    n: the number of pairs of neighbours.
+    ones: the number of pairs with a 1 on the left.
+    draws: the number of tables drawn.
+
+    All but n, ones and the shares are NaN if every table drawn has the same difference: rows of two cells cannot show
     dependence, and neither can a group of one row.
     """
 
@@ -66,10 +73,12 @@ class Dependence:
 def dependence(
     cells: npt.ArrayLike, groups: npt.ArrayLike, rng: np.random.Generator, *, draws: int = 999, steps: int = _STEPS
 ) -> Dependence:
-    """The test and the excess of a table.
+    """Test a table for dependence, and estimate the excess.
 
-    cells: (rows, columns) of 0, 1 and -1, which is no cell. groups: (rows,) whole numbers; rows of different groups
-    have columns of their own. draws: of tables; the smallest p is 1 / (1 + draws). Raises ValueError for other cells.
+    cells: (rows, columns) of 0, 1 and -1 (no cell). groups: (rows,) whole numbers; rows of different groups have
+    columns of their own. draws: the number of tables; the smallest p is 1 / (1 + draws).
+
+    Raises ValueError for other cells.
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
@@ -107,7 +116,7 @@ def dependence(
 
 
 def _counts(tables: Bits) -> tuple[npt.NDArray[np.int64], ...]:
-    """(tables,) each: pairs 1-1, pairs with 1 on the left, pairs with 1 on the right, pairs."""
+    """Return (tables,) numbers of pairs 1-1, of pairs with 1 on the left, with 1 on the right, and of all pairs."""
     left, right = tables[:, :, :-1], tables[:, :, 1:]
     both = (left != MISSING) & (right != MISSING)
     ones, after = both & (left == 1), both & (right == 1)
@@ -115,17 +124,18 @@ def _counts(tables: Bits) -> tuple[npt.NDArray[np.int64], ...]:
 
 
 def _differences(tables: Bits) -> Floats:
-    """(tables,) P(1 after 1) - P(1 after 0); NaN where one of them has no pair."""
+    """Return (tables,) P(1 after 1) - P(1 after 0); NaN if one of them has no pair."""
     hits, ones, above, pairs = _counts(tables)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(hits / ones - (above - hits) / (pairs - ones), dtype=np.float64)
 
 
 def _trade_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Generator, steps: int) -> Bits:
-    """(tables, rows, columns): `tables` after `steps` rounds of trades, in the same order of rows.
+    """Return (tables, rows, columns) `tables` after `steps` rounds of trades, in the same order of rows.
 
-    In a round, rows are paired at random within groups. Where one row of a pair has 1 and the other 0, the ones are
-    dealt out anew between the two, each keeping its number: every outcome is equally likely, and the sums stay.
+    In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0
+    are dealt anew between the two, each row keeping its number of ones: every outcome is equally likely, and sums stay
+    the same.
     """
     found = tables.copy()
     count, rows, _ = found.shape

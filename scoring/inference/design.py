@@ -1,15 +1,15 @@
-"""The design of a figure: what its interval speaks of, and what hangs together in it.
+"""The design of a figure: the population that its interval is about, and the dependence between observations.
 
-An interval draws units that are independent of each other. Which these are, the design says:
+An interval resamples independent units. The design determines them:
 
-    topics              where nothing else is known
-    clusters of topics  where topics name theirs: wordings of one question are one question
-    trials              of these topics, or of one: each trial as it differs from the others of its topic
-    sessions            where one session goes through all topics, which then share its state
+    topics              if nothing else is known
+    clusters of topics  if topics name theirs: wordings of one question are one question
+    trials              for these topics, or one topic: each trial's difference from the others of its topic
+    sessions            if one session goes through all topics, which then share its state
 
-Topics like these, asked in sessions that go on, are drawn both ways: from the interval over topics and from that over
-sessions, whose distances from the value are squared and added. This counts what single answers add twice, once in each,
-and errs on the safe side. All studies pass on one `Design` and decide nothing of this themselves.
+Topics like these, asked in continued sessions, are resampled both ways: the distances of the ends from the value, in
+the interval over topics and in that over sessions, are squared and added. This counts the variation of single answers
+twice, which is conservative. All studies pass on one `Design` and make no such decision themselves.
 """
 
 import math
@@ -29,10 +29,11 @@ Estimand = Literal["like-these", "these"]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """clusters: the cluster of each topic that has one, by id. continued: whether a session goes through all topics,
-    the i-th trial of each being of the i-th session. estimand: topics like these, or these topics. inflation: how many
-    times the variance of trials is what it would be if those near each other in time were independent, at least 1
-    (`scoring.inference.in_time`).
+    """The design of a figure.
+
+    clusters: the cluster of each topic that has one, by id. continued: whether a session goes through all topics, the
+    i-th trial of each belonging to the i-th session. estimand: topics like these, or these topics. inflation: the
+    factor by which dependence in time increases the variance of trials (`scoring.inference.in_time`), at least 1.
     """
 
     clusters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -42,34 +43,36 @@ class Design:
 
     @property
     def these(self) -> bool:
-        """Whether intervals speak of these topics."""
+        """Whether intervals are about these topics."""
         return self.estimand == "these"
 
     def independent(self, topics: Sequence[str]) -> bool:
-        """Whether these topics, each with all its trials, are the units."""
+        """Whether topics, each with all its trials, are the units."""
         return not self.these and not self.continued and not self.clustered(topics)
 
     def clustered(self, topics: Sequence[str]) -> bool:
-        """Whether any two of these topics are in one cluster."""
+        """Return whether any two of these topics are in one cluster."""
         named = [self.clusters[topic] for topic in topics if topic in self.clusters]
         return len(set(named)) < len(named)
 
     def unit(self, topics: Sequence[str]) -> str:
-        """What the units over these topics are called."""
+        """Return the word for a unit over these topics."""
         if self.these:
             return "session" if self.continued else "trial"
         return "cluster" if self.clustered(topics) else "topic"
 
     def rows(self, topics: Sequence[str]) -> tuple[list[str], npt.NDArray[np.intp]]:
-        """The names of the units that these topics are in, and (topics,) the number of each topic's."""
+        """Return the names of the units of these topics, and (topics,) the number of each topic's unit."""
         own = [f"cluster {self.clusters[topic]}" if topic in self.clusters else topic for topic in topics]
         names = list(dict.fromkeys(own))
         place = {name: row for row, name in enumerate(names)}
         return names, np.array([place[name] for name in own], dtype=np.intp)
 
     def gathered(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
-        """The names of the units, and each (topics, trials, …) as (units, cells, …): all cells of a cluster side by
-        side, NaN where it has fewer than the largest one."""
+        """Return the names of the units, and each (topics, trials, …) array as (units, cells, …).
+
+        All cells of a cluster are in one row, padded with NaN to the largest cluster.
+        """
         names, of = self.rows(topics)
         most, found = int(np.bincount(of).max(initial=0)), []
         for values in cells:
@@ -88,7 +91,7 @@ INDEPENDENT = Design()
 
 
 def too_few_sessions(sessions: int) -> str:
-    """Why nothing is said of sessions like these; "" where there are enough of them."""
+    """Return why there is no interval for sessions like these; "" if there are enough."""
     if sessions >= FEWEST:
         return ""
     return "one session: nothing to compare it with" if sessions == 1 else f"{sessions} sessions: too few to compare"
@@ -97,7 +100,7 @@ def too_few_sessions(sessions: int) -> str:
 def crossed(
     value: float, topics: Interval, sessions: Interval, *, bottom: float = -math.inf, top: float = math.inf
 ) -> Interval:
-    """The interval over topics and sessions, from those over each. bottom, top: to which it is cut."""
+    """Combine the intervals over topics and over sessions, clipped to `bottom` and `top`."""
     for one in (sessions, topics):
         if not one.printed:
             return one

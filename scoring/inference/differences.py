@@ -27,7 +27,6 @@ Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +51,11 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Of C differences. low, high: (C,) the ends. p: (C,) the smallest chance of error at which an interval leaves out
-    0, in (0, 1]; NaN where there is no interval, as are the ends."""
+    """Intervals of C differences.
+
+    low, high: (C,) the ends; NaN if there is no interval.
+    p: (C,) the smallest chance of error at which an interval excludes 0, in (0, 1]; NaN if there is no interval.
+    """
 
     low: Floats
     high: Floats
@@ -63,13 +65,15 @@ class Guarded:
 def guarded_differences(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, reach: float, many: bool = False
 ) -> Guarded:
-    """Intervals of C differences over U units: topics, or clusters of topics.
+    """Return intervals of C differences over U units: topics, or clusters of topics.
 
-    above: (U, C) sums of the topics' differences in each unit. below: (U, C) or (U, 1), how many topics each unit has,
-    above 0. level: in (0, 1). reach: the largest possible difference of a topic; infinite if the measure has no end
-    near its values. many: studies of a simulation, for which fewer weights are drawn and the last bits do not matter.
+    above: (U, C) sums of the topics' differences in each unit.
+    below: (U, C) or (U, 1), the number of topics in each unit, above 0.
+    level: in (0, 1).
+    reach: the largest possible difference of a topic; infinite if values never come near the end of the range.
+    many: for studies of a simulation, which draw fewer weights and do not need exact last bits.
 
-    No interval (NaN) for fewer than four units, and for fewer than `FEWEST_OPEN` with an infinite reach.
+    There is no interval (NaN) for fewer than four units, or fewer than `FEWEST_OPEN` with an infinite reach.
     """
     sums = np.asarray(above, dtype=np.float64)
     sizes = np.broadcast_to(np.asarray(below, dtype=np.float64), sums.shape)
@@ -81,7 +85,14 @@ def guarded_differences(
     far = np.full((2, columns), reach) * [[-1], [1]] if math.isfinite(reach) else tail_reach(means)
     order = np.lexsort((means, sizes), axis=0)  # the order of topics must not matter, and the weights are in one
     sums, sizes = (np.take_along_axis(side, order, axis=0) for side in (sums, sizes))
-    weights = _weights(units, _DRAWS_OF_MANY if many else _DRAWS)
+    # The unseen unit's weight is a beta variable that is independent of how the others share the rest. It takes each of
+    # its quantiles once, because an end of the interval rests on its tail. Each draw also has the others in the
+    # opposite order, so that it does not matter which side is called the first.
+    half = (_DRAWS_OF_MANY if many else _DRAWS) // 2
+    others = generator(0, "difference", str(units)).standard_exponential((units, half))
+    unseen = beta_quantile((np.arange(half) + 0.5) / half, UNSEEN, float(units))
+    others *= (1 - unseen) / others.sum(axis=0)
+    weights = np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
     values = with_unseen(sums, np.ascontiguousarray(sizes), far[0], far[1])
     products = values.T @ weights if many else exact_sums(values, weights)
     lows, highs = (products[at * columns : (at + 1) * columns] for at in (0, 1))
@@ -100,13 +111,16 @@ def guarded_differences(
 
 
 def boldest_p(units: int) -> float:
-    """The p that no difference over so many units goes below, however large: that of differences all at one end of the
-    range, by Clopper and Pearson's interval of a share of one half or by Wilson's, whichever is larger (`boldest`)."""
+    """Return the smallest possible p over so many units, however large the difference.
+
+    It is the p of differences all at one end of the range, from Clopper and Pearson's interval of a share against one
+    half or from Wilson's, whichever is larger (`boldest`).
+    """
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 
 
 def tail_reach(means: Floats) -> Floats:
-    """(2, C) where the unseen unit may lie, below and above, by the tail that C columns of (U, C) values show."""
+    """Return (2, C) places of the unseen unit, below and above, from the tails of (U, C) values."""
     units = len(means)
     middle = np.median(means, axis=0)
     away = -np.sort(-np.abs(means - middle), axis=0)
@@ -117,23 +131,8 @@ def tail_reach(means: Floats) -> Floats:
     return np.stack([middle - far, middle + far])
 
 
-@lru_cache(maxsize=16)
-def _weights(units: int, draws: int) -> Floats:
-    """(units + 1, draws), those of the unseen unit last.
-
-    Its weight is a beta variable that is independent of how the others share the rest; it takes each of its quantiles
-    once, because an end of the interval rests on its tail. Each draw also has the others in the opposite order, so that
-    it does not matter which side is called the first.
-    """
-    half = draws // 2
-    others = generator(0, "difference", str(units)).standard_exponential((units, half))
-    unseen = beta_quantile((np.arange(half) + 0.5) / half, UNSEEN, float(units))
-    others *= (1 - unseen) / others.sum(axis=0)
-    return np.ascontiguousarray(np.block([[others, others[::-1]], [unseen, unseen]]))
-
-
 def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: str = "topic") -> Interval:
-    """One of the intervals, or the reason why there is none."""
+    """Return one of the intervals, or the reason why there is none."""
     if not math.isnan(found.low[column]):
         assumes = (
             f"{unit}s are independent draws; one of a kind that was not asked may lie anywhere in the range"
@@ -152,13 +151,12 @@ def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: 
 
 
 def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
-    """The median of the topics' differences and its interval from order statistics: of the typical topic, which few
-    extreme ones do not move. Another estimand than the mean difference.
+    """Return the median of the topics' differences (K,) and its interval from order statistics.
 
-    each: (K,). The interval is that of the sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics,
-    1999, section 3.2): from the l-th smallest to the l-th largest, l the largest number with
-    P(Binomial(K, ½) < l) <= (1 - level)/2. It covers at least `level` for every distribution. None below 6 topics at
-    .95, where no order statistics do.
+    The median is the typical topic's difference, which few extreme topics do not move: an estimand other than the
+    mean. The interval is that of the sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics,
+    1999, section 3.2): from the l-th smallest to the l-th largest, l the largest number with P(Binomial(K, ½) < l) <=
+    (1 - level)/2. It covers at least `level` for every distribution. At .95 there is none below 6 topics.
     """
     ordered = np.sort(np.asarray(each, dtype=np.float64))
     count = len(ordered)

@@ -59,10 +59,10 @@ Side = int
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What the blessed runs say of one figure.
+    """One figure in the blessed runs.
 
-    means: (T,) mean of each topic over its trials of all runs. variances: (T,) of its trials, unbiased; NaN for one
-    trial. counts: (T,) trials. runs: (B,) mean over topics of each run.
+    means: (T,) mean of each topic over its trials in all runs. variances: (T,) unbiased variances of its trials; NaN
+    for one trial. counts: (T,) numbers of trials. runs: (B,) mean over topics of each run.
     """
 
     means: Floats
@@ -76,33 +76,50 @@ class Baseline:
         return float(self.means.mean()) if len(self.means) else math.nan
 
     def within(self) -> Floats:
-        """(T,) variances of single trials. A topic whose trials were all alike has a small one all the same: that of
-        its mean drawn to 1/2 by half a trial on each side (Jeffreys)."""
+        """(T,) variances of single trials, as by `trial_variances`."""
         return trial_variances(self.means, self.variances, self.counts)
 
     def slope(self) -> float:
-        """By how much the mean over topics moves where the log odds of all topics move alike by a little."""
+        """The derivative of the mean over topics if the log odds of all topics move alike."""
         return float((self.means * (1 - self.means) + self.within() / self.counts).mean())
 
     def run_effects(self) -> RunEffects:
-        """What its runs show of how much audits differ."""
+        """The differences between audits, as estimated from the baseline's runs."""
         return run_effects(self.runs, self.sampling_variance() * len(self.runs), self.slope())
 
     def sampling_variance(self) -> float:
-        """Of the mean, from trials within topics alone."""
+        """Return the variance of the mean from trials within topics alone."""
         return float((self.within() / self.counts).sum()) / len(self.means) ** 2
 
     def run_variance(self) -> float:
-        """What audits differ by beyond their trials, as a variance of the mean of one audit; at least 0, and NaN for
-        fewer than two runs."""
+        """Return the variance of one audit's mean beyond its trials; at least 0, and NaN for fewer than two runs."""
         if len(self.runs) < 2:
             return math.nan
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
 
+    def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
+        """Return (T,) variances of an audit's single trials.
+
+        Topics of one trial show none. They share the variance of their distances from the baseline, which is no less.
+        """
+        within = trial_variances(means, variances, counts)
+        alone = counts == 1
+        if alone.sum() > 1:
+            left = (means - self.means)[alone]
+            apart = float(left.var(ddof=1))
+            drawn = (float(means[alone].sum()) + 0.5) / (float(alone.sum()) + 1)
+            within[alone] = max(apart, drawn * (1 - drawn) / 2)
+        elif alone.any():
+            within[alone] = 0.25
+        return within
+
 
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
-    """(T,) variances of single trials: those known, and a small one where all trials of a topic were alike, which is
-    that of its mean drawn to 1/2 by half a trial on each side (Jeffreys). NaN is not known."""
+    """Return (T,) variances of single trials; NaN if unknown.
+
+    A topic whose trials were all alike has a small variance all the same: that of its mean shrunk towards 1/2 by half a
+    trial on each side (Jeffreys).
+    """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
     known = np.where(np.isnan(variances), 0.0, variances)
@@ -110,10 +127,11 @@ def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
 
 
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
-    """Below and above which a mean over these topics counts as changed: the limits of the baseline's mean, each missed
-    with probability `outside`, moved outwards by `matters`. May lie outside [0, 1]: then there is no such change.
+    """Return the limits below and above which a mean over these topics counts as changed.
 
-    The variance of the mean is that within topics or, if it is larger, that between runs.
+    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`.
+    They may lie outside [0, 1]: then no such change is possible. The variance of the mean is that within topics or, if
+    it is larger, that between runs.
     """
     variance = baseline.sampling_variance()
     if len(baseline.runs) > 1:
@@ -129,11 +147,12 @@ Limits = tuple[float, float]
 def evidence(
     baseline: Baseline, values: Sequence[npt.ArrayLike], *, matters: float, against: Limits | None = None
 ) -> Floats:
-    """(2, λ) logarithms of what one audit says against "no drop" and "no rise".
+    """Return (2, λ) logarithms of one audit's evidence against "no drop" and "no rise".
 
-    against: other limits than those of the baseline. values: for each of the baseline's topics, the values of its
-    trials in [0, 1]; at least one each. Raises ValueError for a topic without a value: topics that were lost must leave
-    the baseline first.
+    values: for each topic of the baseline, the values of its trials in [0, 1]; at least one each.
+    against: other limits than those of the baseline.
+
+    Raises ValueError for a topic without a value: lost topics must be removed from the baseline first.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     counts = np.array([len(one) for one in cells], dtype=np.float64)
@@ -156,11 +175,12 @@ def evidence(
 
 
 def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
-    """(audits, 2) how much evidence there is after each audit, as a share of what raises the alarm: 1 or more is one.
-    On a scale of logarithms, so .5 is half the way.
+    """Return (audits, 2) levels of evidence after each audit, as a share of the threshold: 1 or more raises the alarm.
 
-    audits: what `evidence` gave, in order of time. looks: audits over which the budget must last. share: of the budget
-    for this figure, where several are watched.
+    The scale is logarithmic, so .5 is half the way.
+
+    audits: the results of `evidence`, in order of time. looks: the number of audits that the budget covers. share: the
+    share of the budget for this figure, if several are watched.
     """
     found, kept = np.zeros((len(audits), 2)), no_evidence()
     for at, one in enumerate(audits):
@@ -170,17 +190,17 @@ def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Float
 
 
 def no_evidence() -> Floats:
-    """(2, λ) logarithms: what there is before the first audit."""
+    """Return (2, λ) logarithms of evidence before the first audit."""
     return np.full((2, len(_GRID)), -np.inf)
 
 
 def added(kept: Floats, one: Floats) -> Floats:
-    """(2, λ): W ← e·(W + 1), in logarithms."""
+    """Return (2, λ) updated evidence, W ← e·(W + 1), in logarithms."""
     return np.asarray(one + np.logaddexp(kept, 0))
 
 
 def reached(kept: Floats, *, looks: int, share: float = 1.0) -> Floats:
-    """(2,): what is kept, as a share of what raises the alarm (see `levels`)."""
+    """Return (2,) kept evidence as a share of the threshold (see `levels`)."""
     bounds = np.log(looks / (share * np.array([BUDGET - OUTSIDE - RISE, RISE])))
     top = kept.max(axis=1)
     if not np.isfinite(top).all():
@@ -197,8 +217,10 @@ def confirms(
     matters: float,
     against: Limits | None = None,
 ) -> bool:
-    """Whether an audit by itself lies beyond the limit that an alarm was raised against: one-sided p ≤ `CONFIRMED`.
-    against: other limits than those of the baseline."""
+    """Return whether an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`.
+
+    `against` are other limits than those of the baseline.
+    """
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
@@ -219,18 +241,25 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1]. low, high: interval at the level asked, cut to what is possible; NaN, with `note`, where the
-    baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on each
-    side, which lies inside ±`matters` where the two are the same; likewise NaN. error: standard error, from the
-    variances of both sides and of runs. runs: standard deviation between audits that is part of it, NaN where it is not
-    known. same: whether they are the same within `matters`. p: two-sided, of no difference at all, by itself and for
-    one look; likewise NaN.
-
-    these_low, these_high: the interval of another estimand: the difference between these very runs, at their hours. Of
-    it nothing is known but trials, so it holds the difference of the systems only where audits do not differ. own:
-    variance of the audit's mean from its trials. slope: g of it (`scoring.inference.run_effects`). left: of
-    `SAME_BUDGET` before this look; tail: what it may take of it; spent: the chance that it says *same* at the very edge
-    of what matters. note: why there is no interval. assumes: what has to hold for it, in a phrase.
+    value: in [-1, 1].
+    low, high: the interval at the given level, clipped to the possible range; NaN, with `note`, if the baseline has
+        too few
+        runs to show how much audits differ.
+    inner_low, inner_high: the interval with `tail` on each side, inside ±`matters` if the two are the same; likewise
+        NaN.
+    error: standard error, from the variances of both sides and of runs.
+    runs: the standard deviation between audits, which is part of it; NaN if unknown.
+    same: whether they are the same within `matters`.
+    p: two-sided, of no difference at all, by itself and for one look; likewise NaN.
+    these_low, these_high: the interval of another estimand, the difference between these very runs at their hours. It
+        considers trials alone, so it covers the difference of the systems only if audits do not differ.
+    own: variance of the audit's mean from its trials.
+    slope: g of the audit (`scoring.inference.run_effects`).
+    left: what remains of `SAME_BUDGET` before this look.
+    tail: how much of it this look may use.
+    spent: the chance of *same* if the true difference is exactly `matters`.
+    note: why there is no interval.
+    assumes: the assumptions of the interval, in a phrase.
     """
 
     value: float
@@ -254,7 +283,7 @@ class Difference:
 
     @property
     def interval(self) -> Interval:
-        """What is printed of audits, or why nothing is."""
+        """The printed interval of audits, or the reason why there is none."""
         if math.isnan(self.low):
             return no_interval(self.note)
         return Interval(self.low, self.high, METHOD, "nothing", assumes=self.assumes)
@@ -265,7 +294,7 @@ class Difference:
         return (self.these_low, self.these_high) if math.isnan(self.low) else (self.low, self.high)
 
     def beyond(self, matters: float) -> bool:
-        """Whether the interval that is shown lies beyond ±`matters`, wholly."""
+        """Return whether the interval that is shown lies entirely beyond ±`matters`."""
         low, high = self.shown
         return low > matters or high < -matters
 
@@ -285,17 +314,20 @@ def difference(
     audits: int = 1,
     left: float = SAME_BUDGET,
 ) -> Difference:
-    """How far an audit lies from the baseline, and whether they are the same (two one-sided tests: D. J. Schuirmann,
-    Journal of Pharmacokinetics and Biopharmaceutics 15 (1987), 657-680).
+    """Return the difference between an audit and the baseline, and whether they are the same.
 
-    values: as for `evidence`, of one audit or of `audits` of them together. left: what earlier looks at this run, with
-    fewer trials, left of `SAME_BUDGET`. Each side has the variance of its own trials, at its own level: with that of
-    the baseline for both, the interval after a fall from .95 to .55 held the truth in 71%. What audits differ by comes
-    from the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of it.
+    The verdict *same* comes from two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and
+    Biopharmaceutics 15 (1987), 657-680). Each side has the variance of its own trials, at its own level: with the
+    baseline's variance for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance
+    between audits comes from the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of
+    it.
+
+    values: as for `evidence`, of one audit or of `audits` of them together.
+    left: what earlier looks at this run, with fewer trials, left of `SAME_BUDGET`.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     means, variances, counts = _moments(cells)
-    own_each = _own_variances(baseline, means, variances, counts) / counts
+    own_each = baseline.audit_variances(means, variances, counts) / counts
     own = float(own_each.sum()) / len(cells) ** 2
     slope = float((means * (1 - means) + own_each).mean())
     sampling = own + baseline.sampling_variance()
@@ -334,14 +366,17 @@ def difference(
 
 
 def too_few_runs(runs: int) -> str:
-    """Why there is no interval against a baseline of so few runs."""
+    """Return why there is no interval against a baseline of so few runs."""
     had = "one blessed run does" if runs == 1 else f"{runs} blessed runs do"
     return f"{had} not show how much audits differ by themselves"
 
 
 def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """The interval of a difference that is a mean over `audits` audits; of these very runs, where the baseline has too
-    few. own: variance of that mean from trials."""
+    """Return the interval of a mean difference over `audits` audits, or for these very runs if the baseline has too
+    few.
+
+    `own` is the variance of that mean from trials.
+    """
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())
     apart = baseline.run_effects().apart(own + baseline.sampling_variance(), slope, audits=audits)
@@ -350,25 +385,10 @@ def around(baseline: Baseline, value: float, own: float, *, level: float, audits
 
 
 def _moments(cells: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """(T,) each: means, unbiased variances (NaN of one trial) and counts of the trials of topics."""
+    """Return (T,) means, unbiased variances (NaN for one trial) and numbers of the trials of topics."""
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if counts.min() == counts.max() > 1:  # at once: simulations of years ask this a million times
         each = np.stack(cells)
         return each.mean(axis=1), each.var(axis=1, ddof=1), counts
     variances = [one.var(ddof=1) if len(one) > 1 else math.nan for one in cells]
     return np.array([one.mean() for one in cells]), np.array(variances), counts
-
-
-def _own_variances(baseline: Baseline, means: Floats, variances: Floats, counts: Floats) -> Floats:
-    """(T,) variances of an audit's single trials. Topics of one trial show none: they share what they lie apart from
-    the baseline by, which is no less."""
-    within = trial_variances(means, variances, counts)
-    alone = counts == 1
-    if alone.sum() > 1:
-        left = (means - baseline.means)[alone]
-        apart = float(left.var(ddof=1))
-        drawn = (float(means[alone].sum()) + 0.5) / (float(alone.sum()) + 1)
-        within[alone] = max(apart, drawn * (1 - drawn) / 2)
-    elif alone.any():
-        within[alone] = 0.25
-    return within

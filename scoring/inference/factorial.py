@@ -32,13 +32,13 @@ Effect = tuple[tuple[str, str], ...]
 
 
 def is_crossed(levels: Levels, played: Mapping[Combination, object]) -> bool:
-    """Whether every combination of at least two levels of each factor was played."""
+    """Return whether every combination of at least two levels of each factor was played."""
     crossed = all(len(own) > 1 for own in levels.values()) and bool(levels)
     return crossed and all(one in played for one in product(*levels.values()))
 
 
 def effect_names(levels: Levels) -> Iterator[Effect]:
-    """Main effects first, then interactions of two factors, and so on."""
+    """Return main effects first, then interactions of two factors, and so on."""
     for size in range(1, len(levels) + 1):
         for factors in combinations(levels, size):
             yield from (
@@ -59,12 +59,13 @@ def factorial_effects(
     invalid: Mapping[Combination, int] | None = None,
     whole: Mapping[Combination, Gain] | None = None,
 ) -> dict[Effect, Difference]:
-    """Every effect, not yet corrected. cells: of each combination, by trial. reach: how far apart two figures can be;
-    infinite if the measure has no end near its values. invalid: by combination, trials without a valid attempt. whole:
-    cells with what was lost of them, which then bounds the effects; None if nothing was. Others as in
-    `scoring.inference.matched.difference`.
+    """Return every effect, without correction.
 
-    Raises ValueError if a combination is missing.
+    cells: the cells of each combination, by trial. reach: the largest possible difference; infinite if values never
+    come near the end of the range. invalid: by combination, the number of trials without a valid attempt. whole: cells
+    together with what was lost of them, which then bounds the effects; None if nothing was lost.
+
+    Other arguments are as for `scoring.inference.matched.difference`. Raises ValueError if a combination is missing.
     """
     if not is_crossed(levels, cells):
         raise ValueError("not every combination of the levels was played")
@@ -96,7 +97,7 @@ def factorial_effects(
 
 
 def _sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
-    """The combinations that count against the effect, and those that count for it."""
+    """Return the combinations with a negative sign in the effect, and those with a positive one."""
     meant = dict(effect)
     own = [(levels[name][0], meant[name]) if name in meant else tuple(levels[name]) for name in levels]
     against: list[Combination] = []
@@ -108,7 +109,7 @@ def _sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Comb
 
 
 def _averages(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
-    """By trial of which every one has a value, the mean over them, times `scale`."""
+    """Return the mean over sides, times `scale`, for each trial with a value on all sides."""
     common = set(sides[0]).intersection(*sides[1:])
     found: dict[Trial, Cell] = {}
     for trial in sorted(common):

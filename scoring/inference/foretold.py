@@ -1,25 +1,25 @@
-"""What a mean would be under another distribution of the same paths, from paths that were drawn under a known one.
+"""The mean under another distribution of the same paths, estimated from paths drawn under a known distribution.
 
-Each conversation has a weight: the probability of all that its user decided under the other user, divided by that
-under the user that was played. Its mean is 1, and E'[f] = E[w·f] for every figure f of a conversation, if the played
-user does everything that the other one may do.
+Each conversation has a weight: the probability of all its user's decisions under the other user, divided by that under
+the user that was played. Its mean is 1, and E'[f] = E[w·f] for every figure f of a conversation, if the played user can
+do everything that the other one can.
 
-Weights are heavy, and the largest may be missing from the sample: hasty users hardly ever play the long conversations
-of patient ones. What the sample lacks shows neither in its spread nor, for sure, in an effective number. But f lies in
-[0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
+Weights have heavy tails, and the largest may be missing from the sample: hasty users hardly ever play the long
+conversations of patient ones. Neither the spread of the sample nor an effective number reliably shows what it lacks.
+But f lies in [0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
 
     low     the lower quantile of      Σ W_k·x_k / max(1, Σ W_k·(x_k + y_k))          x_k: the topic's mean of w·f
     high    1 - the lower quantile of  Σ W_k·y_k / max(1, Σ W_k·(x_k + y_k))          y_k: of w·(1 - f)
 
     (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 1),  W_0 the weight of an unseen topic with x = y = 0
 
-The lower bound of the mean of a variable of at least 0 is Gaffke's, which needs no assumption on how heavy its tail is.
-What is missing of the weights' mean, 1 - Σ W·(x + y), is taken as 0 below and as 1 above. Where the weights' mean comes
-out above 1, the sum is divided by it, or both ends would be too bold at once.
+The lower bound of the mean of a nonnegative variable is Gaffke's, which assumes nothing about its tail. The missing
+part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sum
+is divided by it, or both ends would be too narrow at once.
 
-It is withheld where fewer than four topics' worth of weight, or ten conversations', are there: below that, intervals
-that come out short are those of samples that lack the heavy weights, and these cover less. Both effective numbers are
-Kish's. docs/simulators/populations.md says what the intervals cover, and how often they are given.
+The interval is withheld for fewer than four topics' worth of weight, or ten conversations': below that, short intervals
+come from samples without the heavy weights, and these cover less. Both effective numbers are Kish's.
+docs/simulators/populations.md says what the intervals cover, and how often they are given.
 
 Sources: D. Precup, R. S. Sutton and S. Singh, ICML 2000, 759-766 (per-decision importance sampling); N. Gaffke,
 Mathematical Methods of Statistics 14 (2005), 451-467; L. Kish, Survey Sampling (1965), section 11.7.
@@ -46,9 +46,13 @@ _METHOD = "Gaffke bounds of weighted"
 
 @dataclass(frozen=True, slots=True)
 class Foretold:
-    """value: Σ w·f / Σ w, each topic counting the same; NaN where it is withheld, and the interval's note says why. n:
-    conversations. effective: how many of equal weight would say as much; effective_units: the same of topics. seen: the
-    mean weight, which is 1 but for chance: far below, the sample lacks what the other user would do most."""
+    """The estimated mean under the other user.
+
+    value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note. n:
+    the number of conversations. effective: the number of equally weighted conversations that would be as informative.
+    effective_units: the same for topics. seen: the mean weight, 1 on average; if it is far below, the sample lacks
+    what the other user would do most.
+    """
 
     value: float
     interval: Interval
@@ -61,10 +65,11 @@ class Foretold:
 def foretold_mean(
     values: npt.ArrayLike, weights: npt.ArrayLike, *, level: float, clusters: Sequence[int] | None = None
 ) -> Foretold:
-    """The mean of `values` under the other user, for topics like these.
+    """Return the mean of `values` under the other user, for topics like these.
 
-    values: (K, N) in [0, 1], NaN for a conversation without a value, which may then have any. weights: (K, N), at least
-    0, NaN where there is no conversation; each topic has one. clusters: (K,) which topics are one unit; None for none.
+    values: (K, N) in [0, 1], NaN for a conversation without a value, which may then have any.
+    weights: (K, N), not negative, NaN for missing conversations; each topic has one.
+    clusters: (K,) the cluster of each topic; None if all topics are independent.
     """
     each, given = np.asarray(weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
     there = ~np.isnan(each)
@@ -108,7 +113,7 @@ def foretold_mean(
 
 
 def _lower(sums: Floats, wholes: Floats, sizes: Floats, level: float) -> float:
-    """The lower end of the mean of what is at least 0."""
+    """Return the lower end of the mean of nonnegative values."""
     order = np.lexsort((wholes, sums))
     weights = fixed_weights(len(sums), 1.0)
     tops, whole, size = (

@@ -1,18 +1,18 @@
-"""Whether trials that lie near each other in time are alike, and how much less they then say.
+"""Dependence of trials in time, and how much information it costs.
 
-Load, caches and a provider's switch between models make answers of one hour alike. Trials of a topic are then no
-independent draws, and an interval that takes them for such is too short: with a state that follows an AR(1) process of
-.8 behind answers of 0 and 1, one topic of 60 trials covers .72.
+Load, caches and a provider's switch between models make answers of one hour alike. Trials of a topic are then not
+independent, and an interval that assumes independence is too short: with an AR(1) state of .8 behind answers of 0 and
+1, one topic of 60 trials covers .72.
 
-    lag 1       correlation of neighbours in time, of trials as they differ from their topic's mean, beyond what the
-                mean itself brings about
+    lag 1       correlation of neighbours in time, of trials minus their topic's mean, beyond the correlation that
+                subtracting the mean causes
     p           one-sided, of Σ_l .8^l Σ e_i·e_(i+l) over lags up to 10, by permuting the trials within each topic
-    inflation   how many times the variance of a mean is what it would be of independent trials, if the part of their
-                variance that is shared decays as .8^l: that part is read off the same statistic
+    inflation   the factor by which the variance of a mean exceeds that of independent trials, if the shared part of
+                their variance decays as .8^l: that part is estimated from the same statistic
 
-Both are asked within topics, and over all trials of a run one after the other, which shares load over topics. Several
-lags are taken because the state behind answers of 0 and 1 decays more slowly than their lag 1 tells. Five trials of a
-topic can hardly show that they hang together: a state of .8 is found in a sixth of studies of 15 × 5.
+Both are computed within topics, and over all trials of a run in order of time, which shares load over topics. Several
+lags are used because the state behind answers of 0 and 1 decays more slowly than their lag 1 suggests. Five trials of a
+topic can hardly show dependence: a state of .8 is found in a sixth of studies of 15 × 5.
 """
 
 import math
@@ -38,10 +38,14 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 @dataclass(frozen=True, slots=True)
 class InTime:
-    """lag: correlation of neighbours, beyond that of independent trials; NaN where there is nothing to see. p: of all
-    lags together; 1 then. inflation: of the variance of a mean over trials, at least 1; as far as it was seen, whether
-    or not p is small. drift: correlation of trials with their time in the run. drift_p: its two-sided p. across:
-    whether lag and p are those of the whole run, whose neighbours are of different topics.
+    """The dependence of trials in time.
+
+    lag: correlation of neighbours, beyond that of independent trials; NaN if there is nothing to see.
+    p: the p of all lags together; 1 if there is nothing to see.
+    inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
+    drift: correlation of trials with their time in the run.
+    drift_p: its two-sided p.
+    across: whether lag and p are those of the whole run, whose neighbours are of different topics.
     """
 
     lag: float
@@ -53,8 +57,11 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about it; "" where p is above .002. A run has several systems and measures, each asked: at
-        .05, one run in ten of independent trials would be said to drift."""
+        """A sentence about it; "" if p is above .002.
+
+        A run has several systems and measures, and each is tested: at .05, one run in ten of independent trials would
+        be reported.
+        """
         said = []
         if self.p <= _TOLD:
             of = " of the run, whatever their topic," if self.across else ""
@@ -69,11 +76,12 @@ class InTime:
 
 
 def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> InTime:
-    """The test of a measure's values.
+    """Test a measure's values for dependence in time.
 
-    values: (topics, trials), NaN where there is none. times: (topics, trials) in any unit, NaN where unknown; None, and
-    topics with an unknown time, take their trials in the order given, and then nothing is said of the whole run.
-    The permutations are the same for the same shape. Without two trials of a topic that differ: p 1, inflation 1.
+    values: (topics, trials), NaN for missing trials. times: (topics, trials) in any unit, NaN if unknown. With None,
+    and in topics with an unknown time, trials are in the given order, and the whole run is not tested.
+
+    The permutations are the same for the same shape. Without two trials of a topic that differ, p and inflation are 1.
     """
     cells = np.asarray(values, dtype=np.float64)
     when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
@@ -103,10 +111,10 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
 
 
 def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
-    """One-sided p of trials next to each other being alike whatever their topic, in (0, 1].
+    """Return the one-sided p, in (0, 1], that consecutive trials are alike whatever their topic.
 
-    values, times: (topics, trials), NaN where there is none. The same statistic over the whole run, with its normal
-    approximation, which is enough for a p that is only asked to be small; 1 with fewer than 20 trials.
+    `values` and `times` are (topics, trials), NaN for missing trials. This is the same statistic over the whole run,
+    with its normal approximation, which suffices for a p that only has to be small; 1 with fewer than 20 trials.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
     seen = ~(np.isnan(cells) | np.isnan(when))
@@ -144,7 +152,7 @@ def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
 
 
 def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
-    """Over all trials in the order of their times."""
+    """Test all trials in the order of their times."""
     order = np.argsort(when, kind="stable")
     line = np.concatenate(rows)[order]
     ranks = np.linspace(-1, 1, len(line))
@@ -165,7 +173,7 @@ def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> I
 
 
 def _p(seen: float, draw: Callable[[int], Floats]) -> float:
-    """The share of draws at least as far as `seen`, which counts as one; more draws where few do not settle it."""
+    """Return the share of draws at least as far as `seen`, which counts as one. Draws more if few do not settle it."""
     p, drawn, beyond = 1.0, 0, 0
     for draws, unsettled in _DRAWS:
         while drawn < draws:
@@ -178,12 +186,12 @@ def _p(seen: float, draw: Callable[[int], Floats]) -> float:
 
 
 def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """(draws, trials)."""
+    """Return (draws, trials) permuted trials."""
     return rng.permuted(np.broadcast_to(row, (draws, len(row))), axis=1)
 
 
 def _lagged_products(rows: Floats) -> Floats:
-    """(draws,) Σ_l .8^l Σ e_i·e_(i+l). rows: (draws, trials)."""
+    """Return (draws,) Σ_l .8^l Σ e_i·e_(i+l) of `rows` (draws, trials)."""
     found = np.zeros(len(rows))
     for lag in range(1, min(_LAGS, rows.shape[1] - 1) + 1):
         found += _DECAY**lag * (rows[:, lag:] * rows[:, :-lag]).sum(axis=1)
@@ -192,8 +200,10 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
-    """The statistic and the sum of squares of trials about their mean, expected where all their variance of 1 decays,
-    and where it is that of independent trials: (statistic, statistic of independent, squares, squares of independent).
+    """Return expected moments of trials with a variance of 1: decaying, and independent.
+
+    The four values are the statistic with decay, the statistic of independent trials, and the sums of squares about the
+    mean of both.
     """
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials
@@ -205,7 +215,7 @@ def _expected_moments(trials: int) -> tuple[float, float, float, float]:
 
 @lru_cache(maxsize=256)
 def _of_mean(trials: int) -> float:
-    """How many times the variance of a mean of so many trials is that of independent ones, if all of it decays."""
+    """Return the factor for the variance of a mean of so many trials, if all of their variance decays."""
     lags = np.arange(1, trials)
     return 1 + 2 * float(((1 - lags / trials) * _DECAY**lags).sum())
 

@@ -21,10 +21,12 @@ _CELLS = 2**21  # of exchanged values held at a time
 
 @dataclass(frozen=True, slots=True)
 class Instability:
-    """means: (trials,) mean of each whole trial as if it had every topic: its mean deviation from the means of its
-    topics, added to the mean of all topics; NaN where it has no value. topics: (trials,) how many each has. spread:
-    standard deviation of the means. by_chance: the same for exchanged trials, as a root mean square. p: one-sided; NaN
-    for fewer than two trials.
+    """The variation between whole trials.
+
+    means: (trials,) mean of each whole trial, adjusted for missing topics: its mean deviation from the means of its
+    topics, plus the mean of all topics; NaN if it has no value. topics: (trials,) the number of topics of each.
+    spread: standard deviation of the means. by_chance: the same for exchanged trials, as a root mean square. p: one-
+    sided; NaN for fewer than two trials.
     """
 
     means: tuple[float, ...]
@@ -35,8 +37,11 @@ class Instability:
 
 
 def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instability:
-    """values: (topics, trials), NaN where there is none; trials of one number belong together. Topics with one trial
-    say nothing. p is at most a in at most a of all worlds where a topic's trials are exchangeable."""
+    """Test whether whole trials differ.
+
+    `values` is (topics, trials), NaN for missing trials; trials of one number belong together. Topics with one trial
+    have no influence. The test is exact if a topic's trials are exchangeable.
+    """
     cells = np.asarray(values, dtype=np.float64)
     cells = cells[(~np.isnan(cells)).sum(axis=1) > 1]
     seen = ~np.isnan(cells)
@@ -66,7 +71,7 @@ def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instabili
 
 
 def _exchange_trials(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-    """(draws, trials) sums over topics, with the values of each topic exchanged among the trials that have one."""
+    """Return (draws, trials) sums over topics, with each topic's values exchanged among its trials."""
     topics, trials = above.shape
     counts = seen.sum(axis=1)
     packed = np.take_along_axis(above, np.argsort(~seen, axis=1, kind="stable"), axis=1)

@@ -1,4 +1,4 @@
-"""An interval, or the reason why there is none: what every question of inference comes back with."""
+"""An interval, or the reason why there is none: the result of every question of inference."""
 
 import math
 from dataclasses import dataclass
@@ -18,11 +18,10 @@ EARLIER_METHOD = "Bayesian bootstrap with an unseen"
 class Interval:
     """An interval of one figure, or a refusal.
 
-    low, high: the ends; NaN if there is no interval, and `note` then gives the reason. method: how the interval was
-    made, "" without one. resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials`
-    within one topic, `trials of topics` for these topics, or `nothing` if a formula took the place of resampling.
-    assumes: in one phrase, what has to hold for it to cover the truth as often as its level says, for example "topics
-    are independent draws".
+    low, high: the ends; NaN if there is no interval, and `note` then gives the reason. method: the method, "" without
+    an interval. resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one
+    topic, `trials of topics` for these topics, or `nothing` if a formula replaces resampling. assumes: the assumptions
+    in one phrase, for example "topics are independent draws".
     """
 
     low: float
@@ -38,7 +37,7 @@ class Interval:
         return self.low == self.low
 
     def holds(self, value: float) -> bool:
-        """Whether the value lies within; False without an interval."""
+        """Return whether the value lies in the interval; False without one."""
         return self.low <= value <= self.high
 
 
@@ -47,5 +46,5 @@ def no_interval(why: str = "") -> Interval:
 
 
 def too_few(units: int, unit: str = "topic") -> str:
-    """Why there is no interval with fewer than `FEWEST` topics (or trials)."""
+    """Return why there is no interval with fewer than `FEWEST` topics (or trials)."""
     return f"one {unit}: nothing to resample" if units == 1 else f"{units} {unit}s: too few to resample"

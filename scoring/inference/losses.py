@@ -35,10 +35,13 @@ End = Literal["low", "high"] | None
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a system lost. low, high: by trial that is not whole, the cells that it could have given at least and at
-    most. valued: those of them that have a value all the same, of what is left of them. depends: whether no winner may
-    be named, because of `why`, a clause each. others: the systems compared with which that is so, and
-    `beside_others` what it lost compared with all others; None if it is so for every one."""
+    """What a system lost.
+
+    low, high: by trial that is incomplete, the lowest and the highest cells that it could have given. valued: the
+    cells of those that have a value all the same, from what remains of them. depends: whether no winner may be named,
+    for the reasons in `why`, a clause each. others: the systems compared with which that is so; None if it is so for
+    all. beside_others: what it lost compared with all other systems.
+    """
 
     low: Mapping[Trial, Cell]
     high: Mapping[Trial, Cell]
@@ -49,7 +52,7 @@ class Lost:
     beside_others: Lost | None = None
 
     def beside(self, system: str) -> Lost:
-        """What it lost beside this system."""
+        """Return what it lost compared with this system."""
         return self if self.beside_others is None or system in self.others else self.beside_others
 
     def among(self, topics: Collection[str]) -> int:
@@ -57,7 +60,10 @@ class Lost:
 
 
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
-    """Whether two systems lost different shares of their attempts, or many. lost, kept: of each, how many."""
+    """Return whether two systems lost different shares of their attempts, or many of them.
+
+    `lost` and `kept` are the numbers of both systems.
+    """
     cases = sum(lost) + sum(kept)
     if not sum(lost) or not cases:
         return False
@@ -65,31 +71,31 @@ def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
 
 
 def with_losses(cells: Mapping[Trial, Cell], lost: Lost, *, high: bool) -> dict[Trial, Cell]:
-    """The cells, with those of lost trials at an end of what they could have given."""
+    """Return the cells, with lost trials at one end of their possible values."""
     return {**cells, **(lost.high if high else lost.low)}
 
 
 @dataclass(frozen=True, slots=True)
 class WithLost:
-    """What a side has, and what it lost."""
+    """A side's cells and what it lost."""
 
     cells: Mapping[Trial, Cell]
     lost: Lost = Lost({}, {})
 
     def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """Its cells where the figure is at this end. against: the side counts against the figure."""
+        """Return the cells with the figure at this end; `against` if the side has a negative sign."""
         return self.cells if end is None else with_losses(self.cells, self.lost, high=(end == "high") != against)
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many trials were lost, and how many are whole."""
+        """Return the numbers of lost and of complete trials."""
         return len(self.lost.low), sum(
             cell[0] == cell[0] for trial, cell in self.cells.items() if trial not in self.lost.low
         )
 
 
 def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Trial, Cell]:
-    """By trial that both have a value of, how far the first lies above the second."""
+    """Return the first side minus the second, by trial with a value on both sides."""
     return {
         trial: (first[trial][0] / first[trial][1] - second[trial][0] / second[trial][1], 1.0)
         for trial in first
@@ -99,14 +105,13 @@ def gains(first: Mapping[Trial, Cell], second: Mapping[Trial, Cell]) -> dict[Tri
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How far a side lies above another one, trial by trial; without another, what it has itself."""
+    """One side minus another, trial by trial; without another, the side itself."""
 
     first: WithLost
     second: WithLost | None = None
 
     def at(self, end: End, *, against: bool = False) -> Mapping[Trial, Cell]:
-        """As of `WithLost`: at the high end, what the first lost is at its highest and what the second lost at its
-        lowest."""
+        """Return the cells at this end; at the high one the first side's losses are high and the second's low."""
         own = self.first.at(end, against=against)
         return own if self.second is None else gains(own, self.second.at(end, against=not against))
 
@@ -116,13 +121,15 @@ class Gain:
 
 
 def why_withheld(sides: Iterable[Lost]) -> str:
-    """Why no winner may be named among the sides, all reasons; "" if what they lost does not forbid it."""
+    """Return why no winner may be named among the sides, all reasons; "" if their losses permit one."""
     return ", and ".join(dict.fromkeys(why for one in sides if one.depends and one.low for why in one.why))
 
 
 def need_bounds(sides: Sequence[WithLost]) -> bool:
-    """Whether a figure of the sides may only be told within the bounds of what they lost: where it depends on what was
-    answered, where any two lost different shares, or where many were lost."""
+    """Return whether a figure of the sides must be reported with bounds for losses.
+
+    It must if losses depend on the answers, if any two sides lost different shares, or if many trials were lost.
+    """
     counts = [one.counts for one in sides]
     lost, kept = (sum(count[at] for count in counts) for at in range(2))
     return (

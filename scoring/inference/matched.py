@@ -1,8 +1,8 @@
-"""Matched groups of users: the same topics and trials, and how far apart their scores lie.
+"""Matched groups of users, with the same topics and trials: the difference between their scores.
 
-difference(topics, base, other, …)   other - base over trials that both sides have, as `scoring.inference.sides` has it
-within_bounds(between, sides)        the same, within the bounds of what the sides lost
-compare(differences, nulls, …)       which lie beyond chance, after Holm's correction, and beyond the null pair
+difference(topics, base, other, …)   other - base over trials of both sides, by `scoring.inference.sides`
+within_bounds(between, sides)        the same, with bounds for what the sides lost
+compare(differences, nulls, …)       the differences beyond chance, after Holm's correction, and beyond the null pair
 """
 
 import math
@@ -23,19 +23,23 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between two groups in one measure, for topics like these or for these.
+    """The difference between two groups in one measure, for topics like these or for these topics.
 
-    value: NaN without a pair. n: pairs it is taken over; topics: of how many topics; sessions: of how many sessions
-    that run through all topics, 0 where each conversation has its own. invalid: pairs left out because one side or
-    both have no valid attempt (failed or interrupted); unplayed: because one is not recorded; undefined: because a
-    value of one side is. interval: by itself. p: by itself; adjusted: after Holm's correction, NaN for a null pair,
-    which is not tested. outside: the smallest chance of error at which the interval leaves out 0, corrected as p
-    is. least: the smallest p that so many units can give; NaN where any p can be. null: the largest distance of a
-    null pair in this measure, NaN without one. base, other: the figure of each side over these pairs alone, `value`
-    apart. beyond: whether it is found to be more than chance, and further apart than the null pair; None where that
-    cannot be said. bounds: between which differences it lies if what was lost had been as bad, or as good, as can
-    be; None where losses do not matter. withheld: why nothing may be found, whatever the figures; "" if nothing
-    forbids it.
+    value: NaN without a pair.
+    n, topics: the numbers of pairs and of their topics.
+    sessions: the number of sessions that run through all topics, 0 if each conversation has its own.
+    invalid: pairs left out because a side has no valid attempt (failed or interrupted).
+    unplayed: pairs left out because a side is not recorded.
+    undefined: pairs left out because a value of a side is undefined.
+    interval: the interval of this difference by itself.
+    p, adjusted: the p by itself, and after Holm's correction; `adjusted` is NaN for a null pair, which is not tested.
+    outside: the smallest chance of error at which the interval excludes 0, corrected as p is.
+    least: the smallest p possible with so few units; NaN if any p is possible.
+    null: the largest distance of a null pair in this measure, NaN without one.
+    base, other: the figure of each side over these pairs alone, `value` apart.
+    beyond: whether it exceeds chance and the null pair; None if that cannot be decided.
+    bounds: the differences possible if losses had been as bad, or as good, as can be; None if losses do not matter.
+    withheld: why no verdict may be given, whatever the figures; "" if one may.
     """
 
     value: float
@@ -73,13 +77,17 @@ def difference(
     unplayed: int = 0,
     estimand: Estimand = "like-these",
 ) -> Difference:
-    """How far `other` lies above `base`, over the trials that both have a value of.
+    """Return other - base over the trials with a value on both sides.
 
-    topics: in the order of the topic set. base, other: of each valid conversation. reach: how far apart the sides of a
-    topic can be; infinite if the measure has no end near its values, as R. pooled: the figures are ratios of sums, as
-    of %recovery. continued: the trials of one number are one session that runs through all topics. clusters: by topic.
-    invalid, unplayed: how many pairs there are not, because one side failed or is not recorded. estimand: whether of
-    topics like these, or of these.
+    topics: the topics in the order of the topic set.
+    base, other: the cells of each valid conversation.
+    reach: the largest possible difference of a topic; infinite if values never come near the end of the range, as for
+        R.
+    pooled: whether figures are ratios of sums, as %recovery is.
+    continued: whether the trials of one number are one session through all topics.
+    clusters: the cluster of each topic.
+    invalid, unplayed: the numbers of missing pairs, because one side failed or is not recorded.
+    estimand: topics like these, or these topics.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]
@@ -108,11 +116,11 @@ def difference(
 
 
 def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost]) -> Difference:
-    """The difference as it was recorded and, where what the sides lost matters, within the bounds of that: the interval
-    goes from the low end of the one extreme to the high end of the other, and p is the largest. Where what a side lost
-    depends on what it had answered, there is no p, so that nothing can be found.
+    """Return the recorded difference, with bounds if losses of the sides matter.
 
-    between: the difference where all that was lost moves it to an end.
+    The interval then goes from the low end of one extreme to the high end of the other, and p is the largest. If a
+    side's losses depend on its answers, there is no p, and therefore no verdict. `between` returns the difference with
+    all losses at one end.
     """
     found = between(None)
     if not need_bounds(sides):
@@ -148,12 +156,12 @@ def _is_defined(cell: Cell, pooled: bool) -> bool:
 
 
 def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
-    """The differences, tested. They form one family for Holm's correction; null pairs are not part of it. nulls: for
-    each difference, how far apart the null pair of its measure lies, NaN without one.
+    """Test the differences as one family for Holm's correction; null pairs are not part of it.
 
-    Beyond chance: the adjusted p and that of the interval are at most 1 - level, and the difference is larger than the
-    null pair's. If all groups are treated alike, the chance that any of them is found is at most 1 - level. None where
-    there is no p, and where no p can be that small: too few topics, or sessions, for so many comparisons.
+    `nulls` are the distances of the null pairs in the measures of the differences, NaN without one. A difference is
+    beyond chance if the adjusted p and that of the interval are at most 1 - level, and it exceeds the null pair's. If
+    all groups are alike, the chance of finding any is at most 1 - level. The result is None without a p, and if no p
+    can be that small: too few topics, or sessions, for so many comparisons.
     """
     adjusted, outside = holm([one.p for one in differences]), holm([one.outside for one in differences])
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME

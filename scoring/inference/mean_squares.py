@@ -19,13 +19,16 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanSquares:
-    """(W,) each, for W sets of weights. system, topic, both: a mean square over its coefficient, and the component that
-    is left of it once the other components and the trials are taken off, which chance can make negative. trial: the
-    variance of trials. error: the variance of a system's mean that is not the system's own. effects: (W, systems) what
-    lies between systems, adjusted for topics, with the sum 0. degrees: of freedom of systems × topics.
+    """Mean squares for W sets of weights, (W,) each.
 
-    form: (systems, systems), so that the first mean square
-    of systems is e'·form·e with the first effects e.
+    system, topic, both: each a mean square over its coefficient, and the component left after the other components and
+        the
+        trials are subtracted, which can be negative by chance.
+    trial: the variance of trials.
+    error: the error variance of a system's mean.
+    effects: (W, systems) effects of systems, adjusted for topics, summing to 0.
+    degrees: degrees of freedom of systems × topics.
+    form: (systems, systems), so that the first mean square of systems is e'·form·e with the first effects e.
     """
 
     system: tuple[Floats, Floats]
@@ -46,16 +49,14 @@ def mean_squares(
     *,
     degrees: float | None = None,
 ) -> MeanSquares | None:
-    """The mean squares of each set of weights; None where systems share too few topics to be told from them.
+    """Return the mean squares for each set of weights; None if systems share too few topics to separate the two.
 
-    mean, own, counts: (systems, topics) of the cells: their mean, the variance of their trials, and how many trials
-    there are (infinite for a cell whose mean is known). weights: (W, topics), at least 0. degrees: of freedom of
-    systems × topics for all weights; None: those of each, which are next to none where random weights fall on topics
-    with holes.
+    mean, own, counts: (systems, topics) of the cells: mean, variance of trials, and number of trials (infinite for a
+    cell whose mean is known). weights: (W, topics), not negative. degrees: degrees of freedom of systems × topics for
+    all weights. With None each set has its own, which can be almost 0 if random weights fall on topics with holes.
 
-    Topics with their weights w are absorbed: with d in {0, 1} for the cells there are, B their number in a topic,
-    v = d(e - d/B) what a cell of a system adds to its adjusted sum r, and e the variance of a cell's mean that is not
-    of its system and topic,
+    Topics with their weights w are absorbed: with d in {0, 1} for the cells that exist, B their number in a topic,
+    v = d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
 
         C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
     """
@@ -106,10 +107,10 @@ def mean_squares(
 
 
 def _weighted_sums(weights: Floats, each: Floats) -> Floats:
-    """(W, …) weighted sums over topics. each: (topics, …)."""
+    """Return (W, …) weighted sums of `each`, (topics, …), over topics."""
     return np.asarray((weights @ each.reshape(len(each), -1)).reshape(len(weights), *each.shape[1:]))
 
 
 def _positive(squares: Floats) -> Floats:
-    """Sums of squares without what rounding leaves of nothing."""
+    """Return sums of squares with rounding errors set to 0."""
     return np.where(squares < _SAME, 0.0, squares)

@@ -1,4 +1,4 @@
-"""What it would take to detect a difference as large as the one that was seen, or as the one that is planned for."""
+"""The numbers of topics or trials needed to detect an observed or planned difference."""
 
 import math
 from collections.abc import Callable
@@ -22,17 +22,19 @@ _POWER = 0.8  # by convention (Cohen 1988)
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What it would take to detect a difference as large as the observed one at 1 - level, in four studies of five.
+    """What it takes to detect a difference as large as the observed one at 1 - level, in four of five studies.
 
-    topics: how many, with as many trials of each as now. trials: how many of each topic, with the topics there are.
-    Infinite where no number is enough, NaN where it is unknown.
+    topics: the number of topics, with the present number of trials of each.
+    trials: the number of trials of each topic, with the present topics.
+
+    Infinite if no number is enough, NaN if unknown.
     """
 
     topics: float
     trials: float
 
     def beyond(self, topics: int, trials: int) -> "Needed":
-        """The same without numbers that are no more than these, which were played."""
+        """Return a copy without numbers that have been reached already."""
         return Needed(
             math.nan if self.topics <= topics else self.topics, math.nan if self.trials <= trials else self.trials
         )
@@ -48,16 +50,15 @@ def needed(
     reach: float = math.inf,
     guard: Guard = "unseen",
 ) -> Needed:
-    """Computed from the variance of the differences between topics, and that part of it which trials explain.
+    """Estimate the numbers from the variance of differences between topics, and the part of it due to trials.
 
-    differences: (T,). noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected for other pairs.
-    reach, guard: as in `compare_like_these`. An estimate from an estimate: it takes the difference to be as it was
-    seen.
+    differences: (T,), one for each topic. noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected
+    for other pairs. reach, guard: as in `compare_like_these`.
 
-    For topics like these, the fewest topics, and the fewest trials, for which the difference is at least what the
-    interval with an unseen topic and the chance of missing it take up (`taken_up`), without one (`guard` none)
-    z²·s²/d² + z_α²/2; and never so few that no p can be small enough. For these topics, trials such that
-    (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
+    This is an estimate from an estimate: it assumes that the true difference is the observed one. For topics like
+    these, it is the fewest topics, and the fewest trials, for which the difference is at least `taken_up`, or without
+    an unseen topic (`guard` none) z²·s²/d² + z_α²/2; and never so few that no p can be small enough. For these topics,
+    trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():
@@ -89,10 +90,10 @@ def needed(
 
 
 def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
-    """How large a difference must be for so many topics to show it in four studies of five.
+    """Return the difference that so many topics detect in four of five studies.
 
-    What the t interval and the power take, and what the unseen topic does: its weight is a beta variable, whose
-    deviations add up with those of topics as independent ones.
+    It includes the t interval, the power, and the unseen topic, whose weight is a beta variable that deviates
+    independently of the topics.
     """
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)
@@ -105,13 +106,15 @@ def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float
 
 @lru_cache(maxsize=4096)
 def _most_weight(topics: float, alpha: float) -> float:
-    """The upper quantile of the weight of the unseen topic. Kept: every pair and measure asks for the same numbers of
-    topics, and to find them took a quarter of a comparison."""
+    """Return the upper quantile of the unseen topic's weight.
+
+    It is cached: every pair and measure needs the same numbers of topics, and this took a quarter of a comparison.
+    """
     return float(beta_quantile(1 - alpha / 2, UNSEEN, topics))
 
 
 def first_enough(enough: Callable[[float], bool]) -> float:
-    """The smallest number, up to a million, that is enough; infinite if none is."""
+    """Return the smallest number, up to a million, that is enough; infinite if none is."""
     low, high = 0, 1_000_000
     if not enough(high):
         return math.inf

@@ -53,12 +53,13 @@ Guard = Literal["unseen", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A difference of two sides.
+    """A difference between two sides.
 
-    value: the first side's figure minus the second's; NaN without a topic. interval: of one difference, by itself. p:
-    two-sided, by itself; NaN if there is none. outside: the smallest chance of error at which the interval leaves out
-    0; NaN without an interval. A winner needs both to be small. least: below which `outside` cannot go with so few
-    units. typical: the median of the topics' differences and its interval, if a mean cannot be had; None otherwise.
+    value: the first side's figure minus the second's; NaN without a topic. interval: the interval of this difference
+    by itself. p: two-sided, by itself; NaN if there is none. outside: the smallest chance of error at which the
+    interval excludes 0; NaN without an interval. A verdict needs both to be small. least: the smallest possible value
+    of `outside` with so few units. typical: the median of the topics' differences and its interval, if there is none
+    for the mean; None otherwise.
     """
 
     value: float
@@ -70,13 +71,13 @@ class Paired:
 
 
 def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
-    """(T, ...) pseudo-values of topics, whose mean over topics is the ratio of the sums of `above` and `below`.
+    """Return (T, ...) pseudo-values of topics, whose mean over topics is the ratio of the sums of `above` and `below`.
 
         r + e_k - mean(e),   e_k = (T - 1)·(a_k - r·b_k) / (Σ b - b_k),   r = Σ a / Σ b
 
-    They are what each topic adds to the ratio, by leaving it out (the jackknife): a topic that brings much of Σ b has
-    pulled the ratio towards itself, and to first order alone it would seem to lie nearer. With b_k = 1 they are a_k
-    itself. NaN where Σ b = 0; a topic that brings all of Σ b has r.
+    They measure the effect of leaving a topic out (the jackknife): a topic with much of Σ b has pulled the ratio
+    towards itself, and a first-order approximation would place it too near. With b_k = 1 they are a_k itself. NaN if Σ
+    b = 0; a topic with all of Σ b has r.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     whole = bottom.sum(axis=0)
@@ -96,17 +97,23 @@ def compare_like_these(
     guard: Guard = "unseen",
     clusters: npt.ArrayLike | None = None,
 ) -> Paired:
-    """The comparison for topics like these.
+    """Compare two sides for topics like these.
 
-    differences: (T,), one per topic. reach: the largest possible difference; infinite if the measure has no end near
-    its values. clusters: (T,) numbers, the same for topics that were not drawn independently of each other; None if all
-    were. Without an interval on fewer than four units, and no p on fewer than two.
+    differences: (T,), one for each topic. reach: the largest possible difference; infinite if values never come near
+    the end of the range. clusters: (T,) numbers, equal for dependent topics; None if all topics are independent.
+
+    There is no interval on fewer than four units, and no p on fewer than two.
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
         return Paired(math.nan, no_interval("no value"), math.nan)
     value = float(each.mean()) + 0.0
-    sums, sizes, unit = _by_cluster(each, clusters)
+    if clusters is None:
+        sums, sizes, unit = each, np.ones(len(each)), "topic"
+    else:
+        groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
+        sums, unit = np.asarray(np.bincount(groups, each)), "cluster"
+        sizes = np.bincount(groups).astype(np.float64)
     p = exchange_p(sums, rng)
     if guard == "none":
         return _by_t(value, sums, sizes, p, level, reach, unit)
@@ -114,14 +121,6 @@ def compare_like_these(
     interval = as_interval(found, 0, reach=reach, units=len(sums), unit=unit)
     typical = None if interval.printed or len(sums) < FEWEST else typical_difference(sums / sizes, level=level)
     return Paired(value, interval, p, float(found.p[0]), boldest_p(len(sums)) if reach < math.inf else 0.0, typical)
-
-
-def _by_cluster(each: Floats, clusters: npt.ArrayLike | None) -> tuple[Floats, Floats, str]:
-    """(U,) sums of differences and (U,) numbers of topics of each unit, and what a unit is called."""
-    if clusters is None:
-        return each, np.ones(len(each)), "topic"
-    own = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    return np.asarray(np.bincount(own, each)), np.bincount(own).astype(np.float64), "cluster"
 
 
 def _by_t(value: float, sums: Floats, sizes: Floats, p: float, level: float, reach: float, unit: str) -> Paired:
@@ -151,13 +150,14 @@ def compare_these(
     level: float,
     reach: float = math.inf,
 ) -> Paired:
-    """The comparison for these very topics. differences: (T,), one per topic. noise: (T, 2), the variance of each
-    side's value if other trials of the topic were drawn. trials: (T, 2), how many each side has.
+    """Compare two sides for these very topics.
 
-    Degrees of freedom are rounded down. No interval and no p if a topic has a single trial of one side. If the measure
-    has ends, a side whose trials never differ, or hardly, has the variance that it would take to see that much: that of
-    a rare failure that was not seen (`hidden_noise`). Otherwise there is no interval if the trials of a topic never
-    differ.
+    differences: (T,), one for each topic. noise: (T, 2), the variance of each side's value over other trials of the
+    topic. trials: (T, 2), the number of trials of each side.
+
+    Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial of one side. If the
+    measure is bounded, a side whose trials never or hardly differ has the variance of a rare failure that was not
+    observed (`hidden_noise`). Otherwise there is no interval if the trials of a topic never differ.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     counts = np.asarray(trials, dtype=np.float64)
@@ -188,13 +188,14 @@ def compare_these(
 
 
 def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> tuple[Floats, Floats]:
-    """(..., 2) variance to be added to the sum over topics of each side's noise, for topics whose trials never
-    differed, and (..., 2) its degrees of freedom, at least 1.
+    """Return (..., 2) extra variance of each side for topics whose trials never differed, and its (..., 2) degrees of
+    freedom.
 
-    If all of n trials of a share were useful, the share may still be 1 - 3.7/n, by the exact interval: as if its
-    standard error were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. The
-    topics of a side whose trials never differed are taken together; topics whose trials do differ show their noise
-    themselves. 0 for a measure without ends.
+    If all n trials were useful, the true share may still be 1 - 3.7/n by the exact interval, as if its standard error
+    were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. A side's topics
+    whose trials never differed are taken together; other topics show their noise themselves. 0 for an unbounded
+    measure. The variance is to be added to the sum over topics of each side's noise; degrees of freedom are at least
+    1.
 
     noise, trials: (..., T, 2).
     """
@@ -206,10 +207,10 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
 
 
 def residual_variance(values: npt.ArrayLike) -> float:
-    """V_E2: the residual variance of a two-way analysis of variance without replication (Sakai 2018, chapter 5).
+    """Return V_E2, the residual variance of a two-way analysis of variance without replication (Sakai 2018, chapter 5).
 
-    values: (T, m) of topics and systems. |difference|/√V_E2 is the effect size that goes with a Tukey HSD test. NaN for
-    fewer than two topics or two systems.
+    `values` are (T, m) for topics and systems. |difference|/√V_E2 is the effect size that belongs to a Tukey HSD test.
+    NaN for fewer than two topics or two systems.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape

@@ -1,4 +1,4 @@
-"""How consistent trials of a topic are: how often all of k pass, whether all agree, and how often two of them differ.
+"""Consistency of the trials of a topic: how often all of k pass, whether all agree, and how often two differ.
 
 For a topic with n trials, c of which pass, the probability that k trials drawn from them all pass is
 
@@ -19,9 +19,10 @@ _SAME = 1e-9  # what rounding leaves between values that are the same
 
 
 def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
-    """(topics,) pass^k in [0, 1]; NaN where a topic has fewer than k trials.
+    """Return (topics,) pass^k in [0, 1]; NaN for a topic with fewer than k trials.
 
-    passed: (topics, trials), 1.0 or 0.0, NaN where there is no value. k: from 1. Raises ValueError for other values.
+    `passed` is (topics, trials), 1.0 or 0.0, NaN for missing values; k is at least 1. Raises ValueError for other
+    values.
     """
     cells = np.asarray(passed, dtype=np.float64)
     if k < 1:
@@ -36,10 +37,10 @@ def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
 
 
 def disagree(values: npt.ArrayLike) -> Floats:
-    """(topics,) 1.0 where a topic's trials do not all have the same value, else 0.0; NaN for fewer than two.
+    """Return (topics,) 1.0 for topics whose trials differ, else 0.0; NaN for fewer than two trials.
 
-    values: (topics, trials), NaN where there is none. The more trials, the likelier it is that one differs: compare
-    only figures over equal numbers of trials.
+    `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs:
+    compare only figures over equal numbers of trials.
     """
     cells = np.asarray(values, dtype=np.float64)
     seen = ~np.isnan(cells)
@@ -49,10 +50,10 @@ def disagree(values: npt.ArrayLike) -> Floats:
 
 
 def pairs_that_differ(values: npt.ArrayLike) -> Floats:
-    """(topics,) the share of pairs of a topic's trials with different values, in [0, 1]; NaN for fewer than two trials.
+    """Return (topics,) the share of pairs of a topic's trials that differ; NaN for fewer than two trials.
 
-    values: (topics, trials), NaN where there is none. Unbiased for the chance that two new trials of the topic differ,
-    however many trials there are.
+    `values` is (topics, trials), NaN for missing trials. The share is unbiased for the probability that two new trials
+    of the topic differ, whatever the number of trials.
     """
     cells = np.sort(np.asarray(values, dtype=np.float64), axis=1)  # NaN last
     trials = (~np.isnan(cells)).sum(axis=1)

@@ -1,11 +1,10 @@
-"""The power of comparing two systems, and how wide its interval will be, by simulating the very test that is run.
+"""The power of a comparison of two systems and the width of its interval, by simulating the actual test.
 
     topics like these   exchanging the sides of topics, and an interval with an unseen topic (`compare_like_these`)
     these topics        t over trials within topics, and its interval (`compare_these`)
 
-Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once: systems are told apart where those
-functions do so, with the same intervals: by p and by the interval. Only exchanges and weights are drawn once for all
-studies of a design, and fewer of them.
+Many studies are drawn at once (`scoring.statistics.outcomes`) and tested at once, by the same p and intervals as in
+those functions. Only exchanges and weights are drawn once for all studies of a design, and fewer of them.
 """
 
 import math
@@ -32,9 +31,11 @@ _MANY = 200  # degrees of freedom
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """found: share of studies that tell the systems apart, the right way round; width: mean width of their intervals,
-    from low to high. found_error, width_error: Monte-Carlo standard errors. NaN where a study has no test, or no
-    interval."""
+    """The result of a simulation; NaN if studies have no test, or no interval.
+
+    found: the share of studies that distinguish the systems in the right direction. width: the mean width of their
+    intervals, from low to high. found_error, width_error: Monte Carlo standard errors.
+    """
 
     found: float
     found_error: float
@@ -56,13 +57,14 @@ def simulate_power(
     reach: float | None = None,
     guard: Guard = "unseen",
 ) -> Power:
-    """Of `studies` studies in which the systems truly differ by `difference`, above 0.
+    """Simulate `studies` studies of systems whose true difference is `difference`, above 0.
 
-    topics: at least 2. trials: of each with each system; where topics differ in it, a number for each, which are dealt
-    to the topics of every study at random, since which of them vary most is not known. level: of the intervals. alpha:
-    of the test; below 1 - level where several pairs are compared. reach: how large a difference of a topic can be; None
-    takes the range of the values. guard: of the intervals for topics like these. Raises ValueError for a difference
-    that the range of values has no room for.
+    topics: at least 2. trials: the number of trials of each topic with each system. If it is an array, its numbers are
+    dealt to the topics of every study at random, since it is unknown which topics vary most. level: of the intervals.
+    alpha: of the test; below 1 - level if several pairs are compared. reach: the largest possible difference of a
+    topic; None means the range of the values. guard: of the intervals for topics like these.
+
+    Raises ValueError for a difference that does not fit in the range of values.
     """
     refuse_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
@@ -78,7 +80,7 @@ def simulate_power(
 
 
 def refuse_room(components: Components, difference: float) -> None:
-    """Raises ValueError where the range of values has no room for the difference."""
+    """Raise ValueError if the difference does not fit in the range of values."""
     if components.shape != "unbounded" and not (
         components.low < components.mean - difference / 2 and components.mean + difference / 2 < components.high
     ):
@@ -86,7 +88,7 @@ def refuse_room(components: Components, difference: float) -> None:
 
 
 def power_of(found: Bools, widths: Floats) -> Power:
-    """What studies come to. found: (studies,). widths: (studies,) of intervals, NaN where there is none."""
+    """Summarise studies. `found` is (studies,), and `widths` are (studies,) widths of intervals, NaN without one."""
     studies, share = len(found), float(found.mean())
     known = widths[~np.isnan(widths)]
     error = float(known.std(ddof=1)) / math.sqrt(len(known)) if len(known) > 1 else math.nan
@@ -99,7 +101,7 @@ def power_of(found: Bools, widths: Floats) -> Power:
 
 
 def deal_trials(trials: Sequence[int], topics: int, studies: int, rng: np.random.Generator) -> Trials:
-    """(studies, topics, 1) numbers of trials, dealt to the topics of every study at random."""
+    """Return (studies, topics, 1) numbers of trials, dealt to the topics of every study at random."""
     if len(trials) != topics:
         raise ValueError(f"{topics} topics need as many numbers of trials, not {len(trials)}")
     every = np.broadcast_to(np.asarray(trials, dtype=np.int64), (studies, topics))
@@ -118,9 +120,11 @@ def told_apart(
     reach: float,
     guard: Guard = "unseen",
 ) -> tuple[Bools, Floats]:
-    """(studies,) whether `compare_like_these` or `compare_these` gives a p of at most alpha and an interval at 1 -
-    alpha that leaves out 0, and (studies,) widths of their intervals at `level`; False and NaN where they have none.
-    reach: how large a difference can be at most."""
+    """Return (studies,) verdicts and (studies,) widths of intervals at `level`.
+
+    The verdict is whether `compare_like_these` or `compare_these` would give a p of at most alpha and an interval at
+    1 - alpha that excludes 0. False and NaN without an interval. `reach` is the largest possible difference.
+    """
     each = drawn.values[..., 0] - drawn.values[..., 1]
     if estimand == "these":
         return _these(each, drawn.noise, trials, level, alpha, reach)
@@ -160,20 +164,14 @@ def _these(
 
 
 def _quantiles(degrees: Floats, level: float) -> Floats:
-    """(n,) how far a t interval reaches, in standard errors: `student_quantile` of many degrees of freedom at once.
+    """Return (n,) `student_quantile` for many degrees of freedom at once.
 
-    Of many degrees by their series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), which is then good
-    to 8 digits; exact quantiles of so many take longer than all the rest of the simulation.
+    Large degrees use their series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), which is then
+    accurate to 8 digits; so many exact quantiles would take longer than all the rest of the simulation.
     """
     different, places = np.unique(degrees, return_inverse=True)
     few = different < _MANY
     at = beta_quantile(1 - level, different[few] / 2, 0.5)
-    found = np.concatenate([np.sqrt(different[few] * (1 - at) / at), _of_many(different[~few], level)])
-    reached: Floats = found[places]
-    return reached
-
-
-def _of_many(degrees: Floats, level: float) -> Floats:
     z = normal_quantile(0.5 + level / 2)
     series = (
         z * (z**2 + 1) / 4,
@@ -181,7 +179,10 @@ def _of_many(degrees: Floats, level: float) -> Floats:
         z * (3 * z**6 + 19 * z**4 + 17 * z**2 - 15) / 384,
         z * (79 * z**8 + 776 * z**6 + 1482 * z**4 - 1920 * z**2 - 945) / 92160,
     )
-    return np.asarray(z + sum(term / degrees**power for power, term in enumerate(series, 1)))
+    of_many = z + sum(term / different[~few] ** power for power, term in enumerate(series, 1))
+    found = np.concatenate([np.sqrt(different[few] * (1 - at) / at), of_many])
+    reached: Floats = found[places]
+    return reached
 
 
 def _width(value: Floats, half: Floats, reach: float) -> Floats:

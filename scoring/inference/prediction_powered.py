@@ -1,17 +1,17 @@
-"""The mean of what people would say of all items, from a judge's score of every item and people's of some.
+"""The mean of people's scores over all items, from a judge's score of every item and people's scores of some.
 
-With a_t the mean of people's items of topic t and b_t by how much the judge's mean over all items of the topic exceeds
-the judge's mean over those that people judged, the figure is the mean over topics of
+With a_t the mean of people's scores in topic t, and b_t the judge's mean over all items of the topic minus the judge's
+mean over those that people judged, the figure is the mean over topics of
 
     a_t + λ·b_t
 
-Where people judged a random part of each topic's items, b_t is 0 on average whatever the judge is like: the judge can
-make the interval shorter, and cannot move the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
+If people judged a random part of each topic's items, b_t is 0 on average whatever the judge is like: the judge can make
+the interval shorter, and cannot bias the figure. Source: prediction-powered inference (A. N. Angelopoulos et al.,
 Science 382 (2023), 669-674), with the power tuning of PPI++ (arXiv 2311.01453), topics as clusters.
 
-λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered where the figure would vary
-more than 1.05 times as much as that of people alone, and where its interval would be wider than theirs; at λ = 0 the
-two are the same.
+λ is the slope of people's scores on the judge's within topics, in [0, 1]. It is lowered if the figure would vary more
+than 1.05 times as much as that of people alone, or if its interval would be wider than theirs; at λ = 0 the two are the
+same.
 
 The interval is that of `score`: topics get random weights, and part of a topic that was not asked is added
 (`scoring.inference.bounded_mean`). A t interval over topics covers .92 with 45 topics if one in twenty is bad, and .75
@@ -40,8 +40,10 @@ _STEPS = 20  # in which λ is lowered
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The items of one topic, in any order. judge, people: (items,) scores in [0, 1]; NaN where the judge gave none, or
-    where no person was asked. weights: (items,) not negative; items of weight 0 count for nothing.
+    """The items of one topic, in any order.
+
+    judge, people: (items,) scores in [0, 1]; NaN without a score.
+    weights: (items,) not negative; items of weight 0 are ignored.
     """
 
     judge: Floats
@@ -50,15 +52,17 @@ class Compared:
 
     @property
     def checked(self) -> int:
-        """How many items people judged."""
+        """The number of items that people judged."""
         return int(np.count_nonzero(~np.isnan(self.people) & (self.weights > 0)))
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """value: in [0, 1]; NaN without a topic. interval: of the value. power: λ. people: what people's items give alone,
-    with people_interval. judge: the judge's own mean, uncorrected. items, checked: how many there are, and how many
-    people judged.
+    """A mean of people's scores, corrected by a judge.
+
+    value: in [0, 1]; NaN without a topic. interval: the interval of the value. power: λ. people, people_interval: the
+    figure from people's items alone. judge: the judge's own mean, uncorrected. items, checked: the numbers of items,
+    and of items that people judged.
     """
 
     value: float
@@ -78,17 +82,19 @@ def corrected_mean(
     tuned: bool = True,
     clusters: Sequence[Hashable] | None = None,
 ) -> Corrected:
-    """The mean over topics of their weighted means, with its interval; none for fewer than four topics, or clusters.
+    """Return the mean over topics of their weighted means, with its interval.
 
-    clusters: what each topic is in, as wordings of one question are; None: all are by themselves.
+    clusters: the cluster of each topic, such as wordings of one question; None if all topics are independent.
+    tuned: whether to choose λ by the scores; otherwise λ is 0, and the figure is people's alone.
 
-    An item without a score of the judge counts as the mean of the judge's scores, which is as good a guess as any other
-    and biases nothing. tuned: choose λ by the scores; otherwise λ is 0, and the figure is people's alone. Raises
-    ValueError where people judged fewer than two items of a topic.
+    There is no interval for fewer than four topics, or clusters. An item without a score of the judge gets the judge's
+    mean score, which biases nothing. Raises ValueError if people judged fewer than two items of a topic.
     """
     if any(one.checked < FEWEST_OF_PEOPLE for one in topics):
         raise ValueError("people must have judged two items of each topic or more")
-    filled = [_fill_judgments(one, _mean_score(topics)) for one in topics]
+    scores = np.concatenate([one.judge[~np.isnan(one.judge)] for one in topics]) if topics else np.empty(0)
+    usual = float(scores.mean()) if scores.size else 0.0
+    filled = [Compared(np.where(np.isnan(one.judge), usual, one.judge), one.people, one.weights) for one in topics]
     people = np.array([_mean(one.people, one.weights, ~np.isnan(one.people)) for one in topics])
     judge = np.array([_mean(one.judge, one.weights, one.weights > 0) for one in filled])
     beyond = judge - np.array([_mean(one.judge, one.weights, ~np.isnan(one.people)) for one in filled])
@@ -109,23 +115,16 @@ def corrected_mean(
     )
 
 
-def _mean_score(topics: Sequence[Compared]) -> float:
-    scores = np.concatenate([one.judge[~np.isnan(one.judge)] for one in topics]) if topics else np.empty(0)
-    return float(scores.mean()) if scores.size else 0.0
-
-
-def _fill_judgments(one: Compared, score: float) -> Compared:
-    return Compared(np.where(np.isnan(one.judge), score, one.judge), one.people, one.weights)
-
-
 def _mean(scores: Floats, weights: Floats, counted: npt.NDArray[np.bool_]) -> float:
     own = weights[counted]
     return float((own * scores[counted]).sum() / own.sum())
 
 
 def _slope(topics: Sequence[Compared]) -> float:
-    """Of people's scores on the judge's within topics: pooled over topics, it is known far better than one between
-    them, and people's items are few."""
+    """Return the slope of people's scores on the judge's within topics.
+
+    It is pooled over topics, since people's items are few, and far more precise than a slope between topics.
+    """
     above = below = 0.0
     for one in topics:
         seen = ~np.isnan(one.people) & (one.weights > 0)
@@ -138,12 +137,12 @@ def _slope(topics: Sequence[Compared]) -> float:
 
 
 def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
-    """How far the units, topics or clusters of them, take the mean: the sums of what lies beside it."""
+    """Return the deviations from the mean, summed by unit: topics or clusters of them."""
     return cluster_sums(values - values.mean(), clusters)[0] if len(values) else values
 
 
 def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
-    """The largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
+    """Return the largest λ up to `power` with which the figure varies at most 1.05 times as much as people's alone."""
     if len(people) < 2:
         return power
     spread, both, own = np.cov(people, beyond)[[0, 0, 1], [0, 1, 1]]
@@ -154,7 +153,7 @@ def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
 
 
 def _no_wider(power: float, people: Floats, beyond: Floats, level: float, clusters: Sequence[Hashable]) -> float:
-    """The largest of twenty λ up to `power` with which the interval is no wider than that of people alone."""
+    """Return the largest of twenty λ up to `power` whose interval is no wider than that of people alone."""
     if len(set(clusters)) < FEWEST or power <= 0:
         return power
     for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):

@@ -1,8 +1,8 @@
 """Intervals for k successes in n independent trials: Wilson, Jeffreys and exact (Clopper-Pearson).
 
-Each function takes successes: (...) from 0 to n, n: (...) at least 0 (they broadcast; fractions are allowed, for an
-average over unequal parts), level: confidence in (0, 1); it returns (low, high), each (...) in [0, 1]. Where n is 0
-both are NaN. Values out of these ranges raise ValueError.
+Each function takes successes (...) from 0 to n, n (...) at least 0 (they broadcast; fractions are allowed, for an
+average over unequal parts), and the confidence level in (0, 1). It returns (low, high), each (...) in [0, 1], NaN if n
+is 0. Values outside these ranges raise ValueError.
 """
 
 import math
@@ -19,9 +19,9 @@ FEW = 4
 
 
 def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
+    """Return Wilson's score interval: the rates p with |k/n - p| <= z·sqrt(p(1-p)/n).
 
-    Covers its level on average over p; for p close to 0 or 1 it can dip some points below.
+    It covers its level on average over p; for p close to 0 or 1 it can be some points below.
     """
     k, n = _counts(successes, n, level)
     z = normal_quantile(0.5 + level / 2)
@@ -34,14 +34,14 @@ def wilson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> t
 
 
 def jeffreys(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2), closed at 0 or 1 for k = 0 or n."""
+    """Return Jeffreys' interval: the middle `level` of Beta(k + 1/2, n - k + 1/2), closed at 0 or 1 for k = 0 or n."""
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
     return _close_ends(k, n, beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5))
 
 
 def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
-    """The exact interval: covers at least `level` for every rate, at the price of width."""
+    """Return the exact interval, which covers at least `level` for every rate and is therefore wide."""
     k, n = _counts(successes, n, level)
     tail = (1 - level) / 2
     some, rest = np.maximum(k, _ALMOST_NONE), np.maximum(n - k, _ALMOST_NONE)
@@ -49,7 +49,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
 
 
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
-    """Upper one-sided bound on the rate of an event that did not occur in `n` trials: 1 - (1 - level)^(1/n).
+    """Return the upper one-sided bound on the rate of an event that did not occur in `n` trials: 1 - (1 - level)^(1/n).
 
     59 trials without the event exclude a rate of 5% at level .95. NaN for n = 0.
     """

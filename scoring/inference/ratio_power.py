@@ -1,14 +1,14 @@
-"""The power of comparing two systems in a ratio of sums, as %recovery is one, by simulating the test that is run.
+"""The power of a comparison of two systems in a ratio of sums, such as %recovery, by simulating the actual test.
 
-Some trials of a topic come into the ratio (those that need recovery), and of these some count for it:
+Some trials of a topic enter the ratio (those that need recovery), and some of these are successes:
 
-    below ~ Binomial(trials, f)     f of the topic with this system: drawn anew from topics of a pilot, all systems of a
+    below ~ Binomial(trials, f)     f of the topic with this system, drawn from topics of a pilot, with all systems of a
                                     topic together
     above ~ Binomial(below, r)      r of the topic with this system, from components of variance, as yes or no
 
-A study compares two different systems of the pilot, drawn anew, in how often trials come into the ratio. Topics of
-which no trial does drop out, and a study with fewer than four on one side finds nothing. What is tested is the interval
-of `scoring.inference.ratio_differences` and, of these topics, variances of trials around the ratio, for many studies at
+A study compares two different systems of the pilot, drawn anew, for the rates at which trials enter the ratio. Topics
+without such a trial drop out, and a study with fewer than four on one side finds nothing. The test uses the interval of
+`scoring.inference.ratio_differences` and, for these topics, variances of trials around the ratio, for many studies at
 once.
 """
 
@@ -37,11 +37,11 @@ _EDGE = 1e-9  # chances of 0 and 1 have no odds
 
 
 def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
-    """(K, m) chances whose spread over topics is that of topics, without what their trials add to it.
+    """Return (K, m) probabilities whose spread over topics excludes the variance of their trials.
 
-    counts, trials: (K, m) trials that came into the ratio, of so many, at least 2 each, of K topics with m systems. The
-    matrix of covariances between systems is kept less what the trials of each add: shares are drawn towards their means
-    by Σ^½·V^-½, V being what is seen and Σ what is left.
+    `counts` and `trials` are (K, m) for K topics with m systems: trials in the ratio, and all trials, at least 2 each.
+    The covariance matrix between systems is reduced by the variance of trials: shares are shrunk towards their means
+    by Σ^½·V^-½, with V the observed and Σ the remaining covariances.
     """
     of = np.asarray(trials, dtype=np.float64)
     shares = np.asarray(counts, dtype=np.float64) / of
@@ -53,7 +53,7 @@ def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
 
 
 def _root(matrix: Floats, power: float) -> Floats:
-    """A power of a symmetric matrix; eigenvalues that are not above 0 stay out."""
+    """Return a power of a symmetric matrix, without eigenvalues that are not positive."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > _SAME
     raised = np.where(kept, np.power(values, power, where=kept, out=np.zeros_like(values)), 0.0)
@@ -73,13 +73,20 @@ def simulate_ratio_power(
     alpha: float,
     studies: int,
 ) -> Power:
-    """components: of r, yes or no; their mean is the ratio of both systems together. coming: (K, m) chances of a trial
-    to come into the ratio, of a pilot's topics with its systems. The rest as for `simulate_power`."""
+    """Simulate studies as `simulate_power` does.
+
+    components: of r, as yes or no; their mean is the ratio of both systems together.
+    coming: (K, m) probabilities that a trial enters the ratio, for a pilot's topics and systems.
+    """
     refuse_room(components, difference)
     each = trials if isinstance(trials, int) else deal_trials(trials, topics, studies, rng)
     if estimand == "these" and np.min(each) < 2:
         return Power(math.nan, math.nan, math.nan, math.nan)
-    pair = _pairs(coming.shape[1], studies, rng)
+    # Two different systems in each study; with a single one the same twice.
+    systems = coming.shape[1]
+    first = rng.integers(systems, size=studies)
+    other = (first + 1 + rng.integers(systems - 1, size=studies)) % systems if systems > 1 else first
+    pair = np.stack([first, other], axis=1)
     if estimand == "like-these":
         drawn = rng.integers(len(coming), size=(studies, topics, 1))
         chances = coming[drawn, pair[:, None, :]]
@@ -109,10 +116,10 @@ def simulate_ratio_power(
 
 
 def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: float) -> tuple[Bools, Floats]:
-    """(studies,) whether `ratios_like_these` gives a p of at most alpha, and (studies,) widths of its intervals; False
-    and NaN where it has none. above, below: (studies, topics, 2).
+    """Return (studies,) verdicts and (studies,) widths of intervals for topics like these; False and NaN without one.
 
-    The same weights serve all studies: topics without anything below the line take no part in a ratio.
+    The verdict is whether `ratios_like_these` gives a p of at most alpha. `above` and `below` are (studies, topics,
+    2). The same weights serve all studies: topics with a denominator of 0 have no influence on a ratio.
     """
     studies, topics, _ = above.shape
     there = (below > 0).sum(axis=1)
@@ -134,17 +141,10 @@ def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: floa
     return enough & outside, np.where(enough, high - low, np.nan)
 
 
-def _pairs(systems: int, studies: int, rng: np.random.Generator) -> Counts:
-    """(studies, 2) two different systems; of one system the same twice."""
-    first = rng.integers(systems, size=studies)
-    other = (first + 1 + rng.integers(systems - 1, size=studies)) % systems if systems > 1 else first
-    return np.stack([first, other], axis=1)
-
-
 def _of_these(
     components: Components, coming: Floats, difference: float, topics: int, pair: Counts, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """(studies, topics, 2) both chances of topics that stay the same, ratios moved so that they differ as wanted."""
+    """Return (studies, topics, 2) both probabilities of fixed topics, with ratios moved to the wanted difference."""
     order = np.argsort(coming.mean(axis=1), kind="stable")
     own = coming[order[((np.arange(topics) + 0.5) / topics * len(coming)).astype(int)]]
     centres = rng.permutation(centres_of_these(components, difference, topics))
@@ -156,7 +156,7 @@ def _of_these(
 
 
 def _move_odds(chances: Floats, weights: Floats, ratio: float) -> Floats:
-    """Chances with their odds multiplied by one number, so that their weighted mean is `ratio`."""
+    """Return probabilities with their odds multiplied by one number, so that their weighted mean is `ratio`."""
     inside = np.clip(chances, _EDGE, 1 - _EDGE)
     odds = np.log(inside / (1 - inside))
     shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
@@ -168,7 +168,7 @@ def _move_odds(chances: Floats, weights: Floats, ratio: float) -> Floats:
 
 
 def _noise(above: Counts, below: Counts, trials: Trials) -> Floats:
-    """(studies, topics, 2) the variance that drawing other trials gives to the value of a topic."""
+    """Return (studies, topics, 2) variances of topics' values over other trials."""
     topics = above.shape[1]
     whole = np.maximum(below.sum(axis=1, keepdims=True), 1)
     ratio = above.sum(axis=1, keepdims=True) / whole

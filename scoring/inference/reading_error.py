@@ -1,10 +1,10 @@
-"""How many answers of an audit may have been misread, by a second witness that sees most faults and not all.
+"""A bound on the number of misread answers in an audit, from a second witness that sees most faults but not all.
 
-It is a bound for the answers of this audit, not for those of another one. Faults hang together: what is misread once in
-a conversation is misread in its later turns, and a fault that the witness does not see it sees in none of them. So
-conversations are counted first: if D of them hold a fault that was seen, at most K hold one at all, the largest number
-for which to see D or fewer is not too unlikely; those that were not seen may be the longest. In conversations with a
-fault that was seen, single answers may still have been missed, which is bounded in the same way.
+The bound is for the answers of this audit alone. Faults are dependent: an answer misread once in a conversation is
+misread in later turns, and a fault that the witness misses is missed in all of them. So conversations are counted
+first: if D of them have an observed fault, at most K have one at all, the largest number for which observing D or fewer
+is not too unlikely; the others may be the longest. In conversations with an observed fault, single answers may still
+have been missed, which is bounded in the same way.
 """
 
 import functools
@@ -19,7 +19,7 @@ SENSITIVITY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Of one conversation: answers on which both witnesses agree, on which they differ, and of which one is silent."""
+    """One conversation: answers on which both witnesses agree, on which they differ, and with one witness only."""
 
     agree: int
     differ: int
@@ -28,8 +28,12 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class ReadingError:
-    """compared: answers with two witnesses. differ: of these. silent: answers with one. misread: of those with two at
-    most so many were misread, at the confidence `level`; of all answers at most misread + silent."""
+    """A bound on misread answers.
+
+    compared: the number of answers with two witnesses. differ: how many of these differ. silent: the number of answers
+    with one witness. misread: the bound for those with two, at confidence `level`; for all answers it is misread +
+    silent.
+    """
 
     compared: int
     differ: int
@@ -39,18 +43,21 @@ class ReadingError:
 
     @property
     def share(self) -> float:
-        """The bound as a share of the answers with two witnesses, from 0 to 1; NaN where there are none."""
+        """The bound as a share of the answers with two witnesses, from 0 to 1; NaN if there are none."""
         return self.misread / self.compared if self.compared else math.nan
 
     @property
     def share_of_all(self) -> float:
-        """The same of all answers, with each that has one witness counted as misread; NaN where there are none."""
+        """The bound as a share of all answers, counting those with one witness as misread; NaN if there are none."""
         answers = self.compared + self.silent
         return (self.misread + self.silent) / answers if answers else math.nan
 
 
 def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: float = SENSITIVITY) -> ReadingError:
-    """told: of each conversation. sensitivity: what is assumed of the witness, more than 0 and at most 1."""
+    """Bound the number of misread answers. `told` has one entry for each conversation.
+
+    `sensitivity` is the assumed sensitivity of the witness, more than 0 and at most 1.
+    """
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
@@ -68,7 +75,7 @@ def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: flo
 
 @functools.cache
 def _most(seen: int, sensitivity: float, unlikely: float) -> int:
-    """The largest number of faults of which so few as `seen` are seen with more than the probability `unlikely`."""
+    """Return the largest number of faults of which at most `seen` are observed with a probability above `unlikely`."""
     if sensitivity >= 1:
         return seen
     number = int(seen / sensitivity)  # the largest that would be expected to show `seen`
@@ -78,5 +85,5 @@ def _most(seen: int, sensitivity: float, unlikely: float) -> int:
 
 
 def _at_least(missed: int, number: int, chance: float) -> float:
-    """The probability that at least `missed` of `number` are missed, each with the same chance."""
+    """Return the probability that at least `missed` of `number` are missed, each with the same probability."""
     return 1 - math.fsum(math.comb(number, few) * chance**few * (1 - chance) ** (number - few) for few in range(missed))

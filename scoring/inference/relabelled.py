@@ -1,16 +1,16 @@
-"""Do the users of two sides do the same? A permutation test of whole users, of several measures at once.
+"""A permutation test of whole users: do the users of two sides behave alike, in several measures at once?
 
 Under the hypothesis that both sides are users of one kind, it does not matter which user is called real and which
 simulated. Users, with all their dialogues, are dealt to the two sides again and again; p is the share of deals (the
-real one counted) in which a measure is at least as large as it was seen. With strata, users are only dealt within
-theirs. If users are independent and both sides have as many dialogues each, the test is exact for any number of users;
-if simulated users have one dialogue each and people several, it tends to be conservative.
+real one included) in which a measure is at least as large as observed. With strata, users are only dealt within theirs.
+If users are independent and both sides have as many dialogues each, the test is exact for any number of users; if
+simulated users have one dialogue each and people several, it tends to be conservative.
 
 A verdict over several measures uses the smallest of their p, compared with the smallest p of each deal: it keeps the
-level over all of them, and costs little if they move together.
+level over all of them, and costs little if they are correlated.
 
 Source: R. A. Fisher, The Design of Experiments, 1935; P. H. Westfall, S. S. Young, Resampling-Based Multiple Testing,
-1993, §2.3 (min-p); B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010 (the seen deal counted).
+1993, §2.3 (min-p); B. Phipson, G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9, 2010 (including the observed deal).
 """
 
 import math
@@ -32,8 +32,11 @@ _CELLS = 2**22  # of one batch of deals
 
 @dataclass(frozen=True, slots=True)
 class Relabelled:
-    """p: (M,) of each measure alone; NaN for one that has no value. together: of all measures at once, NaN if none has.
-    All NaN if every stratum has users of one side only. users: on each side. draws: deals."""
+    """The result of the test; all NaN if every stratum has users of one side only.
+
+    p: (M,) of each measure alone; NaN without a value. together: of all measures at once; NaN if none has a value.
+    users: the numbers of users on each side. draws: the number of deals.
+    """
 
     p: tuple[float, ...]
     together: float
@@ -50,7 +53,7 @@ def relabel(
     strata: tuple[Sequence[str], Sequence[str]] | None = None,
     draws: int = 999,
 ) -> Relabelled:
-    """The test. first, second: (n, K) and (m, K) what is summed of each user. strata: of the users of each side."""
+    """Run the test on (n, K) and (m, K) sums by user. `strata` are those of the users of each side."""
     rows = np.concatenate([first, second])
     users = (len(first), len(second))
     names = [*strata[0], *strata[1]] if strata else [""] * len(rows)
@@ -82,7 +85,7 @@ def relabel(
 
 
 def _shares(values: Floats) -> Floats:
-    """(B,) for each deal the share of deals with at least as large a value."""
+    """Return (B,) for each deal the share of deals with at least as large a value."""
     scale = np.abs(values[np.isfinite(values)]).max(initial=1.0)
     order = np.sort(values)
     found: Floats = (len(values) - np.searchsorted(order, values - _SAME * scale, side="left")) / len(values)

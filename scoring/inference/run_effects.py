@@ -1,20 +1,20 @@
-"""What the audits of a watch differ by beyond their trials, as far as few blessed runs show it.
+"""The variation between audits of a watch beyond their trials, as estimated from few blessed runs.
 
-All trials of one run share a day, a load and a region. This effect is taken as normal on the scale of log odds, with a
-standard deviation τ that is not known. The runs' means have the variance
+All trials of one run share a day, a load and a region. This effect is assumed to be normal on the scale of log odds,
+with an unknown standard deviation τ. The runs' means have the variance
 
     V(τ) = s² + (τ·g)²,     s² of one run's trials,     g = mean over topics of m·(1 - m)
 
-with g the slope of the mean over topics when all log odds move alike. So an effect that moves a mean of .95 by half a
-point moves one of .55 by nearly three: an audit after a change has the effect of its own level.
+with g the derivative of the mean over topics if all log odds move alike. So an effect that moves a mean of .95 by half
+a point moves one of .55 by nearly three: an audit after a change has the effect of its own level.
 
-With four runs, what is left after their trials are taken off (the method of moments) is 0 in every second case although
-audits differ, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ counts by how well it
-explains the runs' variance, times 1 / (τ + 0.1), up to 2: even on the scale of log τ where it is large, so that an
+With four runs, the variance left after subtracting their trials (the method of moments) is 0 in every second case even
+if audits differ, and intervals then covered .88 to .92 in worlds with τ from .15 to .3. Here every τ is weighted by its
+likelihood given the runs' variance, times 1 / (τ + 0.1), up to 2: even on the scale of log τ if it is large, so that an
 interval from runs that differ much is that of Student's t with their degrees of freedom, and even on that of τ near 0.
-The figure's distribution is the mixture of normal ones over τ, and nothing in it is drawn at random.
+The figure's distribution is the mixture of normal distributions over τ, without random draws.
 
-Fewer than four runs hardly show τ: an interval would be what was assumed of it.
+Fewer than four runs hardly inform about τ: an interval would restate the prior.
 
 Sources: A. Gelman, Bayesian Analysis 1 (2006), 515-533, for priors of a standard deviation with few groups; the scale
 of log odds and its slope are ours.
@@ -41,18 +41,18 @@ _ROOT = math.sqrt(2)
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """A distribution around 0: of normal ones with standard deviations `spreads` (S,) and `weights` (S,), sum 1."""
+    """A mixture of normal distributions around 0 with standard deviations `spreads` (S,) and `weights` (S,), sum 1."""
 
     spreads: Floats
     weights: Floats
 
     def beyond(self, distance: float) -> float:
-        """The probability of a value above `distance`, which is at least 0."""
+        """Return the probability of a value above `distance`, which is at least 0."""
         parts = (distance / (_ROOT * self.spreads)).tolist()
         return 0.5 * math.fsum(w * math.erfc(z) for w, z in zip(self.weights.tolist(), parts, strict=True))
 
     def reach(self, tail: float) -> float:
-        """The distance above which a value lies with probability `tail`, from 0 to .5."""
+        """Return the distance that is exceeded with probability `tail`, from 0 to .5."""
         density = self.weights / (self.spreads * math.sqrt(2 * math.pi))
         # Right of 0 the tail is convex and falls, so Newton's steps come from the left and never pass the end. They
         # begin where the narrowest of the normal ones ends: no other is there yet.
@@ -67,8 +67,11 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class RunEffects:
-    """sizes: (S,) of τ. weights: (S,) by how far each explains what the runs differ by; they sum to 1. slope: g of the
-    baseline. runs: B."""
+    """A distribution of the standard deviation τ between runs.
+
+    sizes: (S,) values of τ. weights: (S,) their weights, which sum to 1. slope: g of the baseline. runs: the number of
+    runs B.
+    """
 
     sizes: Floats
     weights: Floats
@@ -76,17 +79,20 @@ class RunEffects:
     runs: int
 
     def apart(self, sampling: float, slope: float, *, audits: int = 1) -> Mixture:
-        """How far a mean of `audits` audits may lie from that of the baseline where the system is the same.
+        """Return the distribution of a mean of `audits` audits minus that of the baseline, if the system is unchanged.
 
-        sampling: variance of their difference from trials. slope: g at the level of the audits.
+        `sampling` is the variance of the difference from trials, and `slope` is g at the level of the audits.
         """
         shared = slope**2 / audits + (self.slope**2 / self.runs if self.runs else 0.0)
         return Mixture(np.sqrt(sampling + np.square(self.sizes) * shared), self.weights)
 
 
 def run_effects(runs: npt.ArrayLike, sampling: float, slope: float) -> RunEffects:
-    """What runs differ by. runs: (B,) their means. sampling: variance of one run's mean from its trials, above 0.
-    slope: g. Of fewer than `FEWEST_RUNS` nothing is shown, and τ is 0: what comes of it holds for these runs alone."""
+    """Estimate the variation between runs from their means, (B,).
+
+    `sampling` is the variance of one run's mean from its trials, above 0, and `slope` is g. With fewer than
+    `FEWEST_RUNS`, τ is 0: results are then for these runs alone.
+    """
     means = np.asarray(runs, dtype=np.float64)
     if len(means) < FEWEST_RUNS:
         return RunEffects(np.zeros(1), np.ones(1), slope, len(means))

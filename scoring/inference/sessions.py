@@ -1,16 +1,15 @@
-"""The difference between two systems where sessions run through all topics, so that answers of one session depend on
-each other.
+"""The difference between two systems with sessions through all topics, so that answers of one session are dependent.
 
 A session that went badly is bad on every topic. Topics and trials within topics then look like many independent
-observations, and are few: with 45 topics and 5 sessions whose chances spread by 10 points, a t over topics tells
-systems that are alike apart in 26% of studies, not in 5%. So sessions are taken whole:
+observations but are few: with 45 topics and 5 sessions whose rates spread by 10 points, a t test over topics
+distinguishes equal systems in 26% of studies, not in 5%. So whole sessions are the units:
 
     these topics        variance of the figure between sessions
-    topics like these   that between topics, plus what sessions add to it: the variance between sessions less that of
-                        answers taken singly, which the variance between topics holds already
+    topics like these   that between topics, plus the variance between sessions minus that of single answers, which the
+                        variance between topics already includes
 
 as in two-way clustering (Cameron, Gelbach and Miller 2011, J. Bus. Econ. Stat. 29, 238-249). The t quantile is that of
-the smallest of the numbers of topics and sessions, which errs on the safe side where these are few.
+the smallest of the numbers of topics and sessions, which is conservative if these are few.
 """
 
 import math
@@ -30,10 +29,10 @@ _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and sessio
 
 
 def session_variance(influence: npt.ArrayLike) -> float:
-    """The variance that drawing other sessions would give to a figure; NaN for fewer than two sessions.
+    """Return the variance of a figure over other sessions; NaN for fewer than two sessions.
 
-    influence: (topics, sessions), how far each answer moves the figure from what its topic's others say, each topic
-    summing to 0; 0 where there is no answer.
+    `influence` is (topics, sessions): how far each answer moves the figure from the topic's other answers, each topic
+    summing to 0; 0 for missing answers.
     """
     sums = np.asarray(influence, dtype=np.float64).sum(axis=0)
     return len(sums) / (len(sums) - 1) * float(np.square(sums).sum()) if len(sums) > 1 else math.nan
@@ -50,15 +49,15 @@ def compare_sessions(
     reach: float = math.inf,
     clusters: npt.ArrayLike | None = None,
 ) -> Paired:
-    """As `scoring.inference.paired` compares, where one side has sessions through all topics, or both have.
+    """Compare as `scoring.inference.paired` does, with sessions through all topics on one side or both.
 
-    differences: (T,), one per topic. noise: (T, 2), the variance of each side's value if other trials of the topic were
-    drawn, NaN with fewer than two. shared: (2,), `session_variance` of each side's figure. sessions: (2,), how many; 0
-    for a side with a fresh session for each conversation. reach: the largest possible difference. clusters: (T,)
-    numbers, the same for topics that were not drawn independently of each other; None if all were.
+    differences: (T,), one for each topic. noise: (T, 2), the variance of each side's value over other trials of the
+    topic, NaN with fewer than two. shared: (2,), `session_variance` of each side's figure. sessions: (2,), the numbers
+    of sessions; 0 for a side with a fresh session for each conversation. reach: the largest possible difference.
+    clusters: (T,) numbers, equal for dependent topics; None if all topics are independent.
 
-    No interval and no p on fewer than four sessions of a side that has any, of topics like these on fewer than four
-    topics, and where a topic has a single trial of a side.
+    There is no interval and no p on fewer than four sessions of a side that has any, for topics like these on fewer
+    than four topics, and if a topic has a single trial of a side.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     whole, counts = np.asarray(shared, dtype=np.float64), np.asarray(sessions, dtype=np.int64)
@@ -119,10 +118,10 @@ def needed_sessions(
     alpha: float,
     estimand: Estimand,
 ) -> Needed:
-    """`needed` where a side has sessions: of these topics, so many trials, each of them a session. Of topics like these
-    nothing is said: more topics leave sessions as they are, and more sessions leave topics.
+    """Return `needed` for sides with sessions: for these topics, the number of trials, each of them a session.
 
-    differences, noise, shared, sessions: as in `compare_sessions`. trials: (T, 2), how many each side has.
+    For topics like these there is no answer, since more topics leave the variance of sessions, and more sessions that
+    of topics. `differences`, `noise`, `shared` and `sessions` are as in `compare_sessions`; `trials` is (T, 2).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if estimand == "like-these" or np.isnan(own).any():

@@ -1,19 +1,19 @@
-"""How many more trials settle what an audit cannot tell: a number is promised only where it can be kept.
+"""The number of further trials that would settle an undecided audit, given only if it is likely to suffice.
 
-Settled is a difference from the baseline whose interval lies inside ±`matters`, or outside. After n more trials of each
-topic the interval is narrower by what trials add to it; what the baseline is not known by stays. Where the difference
-will then lie is not known either, so it is not taken to be as it was seen:
+An audit is settled if the interval of the difference from the baseline lies inside ±`matters`, or outside. After n more
+trials of each topic, the part of the interval that is due to trials is narrower; the uncertainty of the baseline
+remains. The future difference is unknown too, so it is not assumed to equal the observed one:
 
-    mean of the system     normal around that of this audit, its variance that of trials and of what audits differ by
-    n more trials          normal around that mean, with another such difference, for they are played at another hour
+    mean of the system     normal around that of this audit, with the variance of trials and of audits
+    n more trials          normal around that mean, with another deviation between audits, since the hour differs
 
-What audits differ by is known from the few runs of the baseline only, so it is taken as larger than they show; fewer
-than four runs show nothing, and nothing is promised then. Further trials are another look at the same run, which has
-what the looks before it left of the chance of a wrong *same*: the interval that counts is that of the next look.
+The variance between audits is known from the few runs of the baseline only, so a larger one is assumed; fewer than four
+runs show nothing, and no number is given. Further trials are another look at the same run, with what earlier looks left
+of the chance of a wrong *same*: the interval is that of the next look.
 
 The chance that they settle it is the smaller one under two priors of the difference: flat, and normal around no
-difference with a standard deviation of 3 × `matters`, as most audits differ little. Under the first alone, promises
-were kept too seldom where the difference is small; `tests.support.watched_years` counts how often they are kept.
+difference with a standard deviation of 3 × `matters`, as most audits differ little. Under the flat prior alone, numbers
+sufficed too seldom if the difference is small; `tests.support.watched_years` counts how often they do.
 """
 
 import math
@@ -50,9 +50,12 @@ Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """trials: so many more of each topic are promised to settle it; 0 where no number is. chance: that they do, or that
-    the best number up to `most` does; NaN where nothing is to be settled, or the chance cannot be told. hindrance: why
-    there is no promise."""
+    """The number of trials that would settle an audit.
+
+    trials: the number of further trials of each topic; 0 if no number is likely to suffice. chance: the probability
+    that they suffice, or that the best number up to `most` does; NaN if there is nothing to settle, or if the
+    probability is unknown. hindrance: why there is no number.
+    """
 
     trials: int = 0
     chance: float = math.nan
@@ -61,13 +64,15 @@ class Settling:
 
 
 def is_settled(found: Difference, matters: float) -> bool:
-    """Whether the interval lies inside ±`matters`, or outside."""
+    """Return whether the interval lies inside ±`matters`, or outside."""
     return found.same or found.beyond(matters)
 
 
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
-    """The fewest more trials of each topic, up to `MOST_TIMES` as many as there are, that settle it with a chance of at
-    least .82. each: trials of a topic that there are."""
+    """Return the fewest further trials of each topic that settle the audit with a probability of at least .82.
+
+    At most `MOST_TIMES` the present number is considered. `each` is the present number of trials of a topic.
+    """
     most = math.ceil(MOST_TIMES * each)
     if is_settled(found, matters):
         return Settling(most=most, hindrance="settled")
@@ -86,9 +91,17 @@ def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matt
 def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
-    """Of each number of further trials. known: as if the baseline were known exactly, and audits did not differ."""
+    """Return the probability to settle for each number of further trials.
+
+    `known` assumes that the baseline is known exactly, and that audits do not differ.
+    """
     within = found.own * each
-    runs = 0.0 if known else _between_audits(baseline)
+    runs = 0.0  # what audits may differ by, as a variance of the mean of one
+    if not known:
+        # What the baseline's runs show, widened as a t distribution with their degrees of freedom is.
+        number = len(baseline.runs)
+        shown = float(baseline.runs.var(ddof=1)) * (number - 1) / (number - 3)
+        runs = max(0.0, shown - baseline.sampling_variance() * number)
     own = within / (each + more)
     inside = _halves(baseline, found, own, SAME_SHARE * (found.left - found.spent), known=known)
     outside = _halves(baseline, found, own, OUTER, known=known)
@@ -109,7 +122,7 @@ def _chances(
 
 
 def _halves(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
-    """Of the interval with `tail` on each side, by the variance that the audit's mean will have of trials."""
+    """Return half widths of the interval with `tail` on each side, for each variance from trials."""
     if known:
         return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))
     effects, fixed = baseline.run_effects(), baseline.sampling_variance()
@@ -118,16 +131,8 @@ def _halves(baseline: Baseline, found: Difference, own: Floats, tail: float, *, 
     return np.asarray(np.interp(np.log(own), np.log(nodes), halves))
 
 
-def _between_audits(baseline: Baseline) -> float:
-    """What audits may differ by, as a variance of the mean of one: what the baseline's runs show, and as much more as a
-    t distribution with their degrees of freedom is wider than a normal one."""
-    runs = len(baseline.runs)
-    seen = float(baseline.runs.var(ddof=1)) * (runs - 1) / (runs - 3)
-    return max(0.0, seen - baseline.sampling_variance() * runs)
-
-
 def _chance_to_settle(centre: Floats, spread: Floats, inside: Floats, outside: Floats, matters: float) -> Floats:
-    """The chance that a normal value ± `inside` lies inside ±matters, or ± `outside` beyond it."""
+    """Return the probability that a normal value ± `inside` lies inside ±matters, or ± `outside` beyond it."""
 
     def below(end: Floats) -> Floats:
         return np.array([normal_cdf(float(one)) for one in (end - centre) / spread])

@@ -1,11 +1,11 @@
-"""Two sides compared: the one place where the design and the kind of figure choose the method.
+"""Comparison of two sides: the one place that chooses the method, by the design and the kind of figure.
 
     figure             topics like these                              these topics
     mean over topics   unseen topic (or t), exchanging sides          t over trials within topics
     ratio of sums      each ratio's own interval, squared and added   exact if turns are few, else t over trials
     continued sessions t clustered by topic and session               t clustered by session
 
-A study says which sides and which estimand, and decides nothing itself.
+A study passes the sides and the estimand, and decides nothing else.
 """
 
 import math
@@ -35,10 +35,12 @@ def compare_sides(
     reach: float,
     guard: Guard = "unseen",
 ) -> Paired:
-    """The figure of one column minus that of another.
+    """Return the figure of one column minus that of another.
 
-    reach: how far apart two topics can be at most; infinite if the measure has no end near its values. guard: of topics
-    like these, whether the interval allows for a kind of topic that was not asked. p is NaN where no test is exact.
+    reach: the largest possible difference of a topic; infinite if values never come near the end of the range.
+    guard: for topics like these, whether the interval allows for a kind of topic that was not asked.
+
+    p is NaN if no test is exact.
     """
     sides = [first, second]
     values = aligned.values[:, sides]
@@ -89,7 +91,7 @@ def _fresh(
     reach: float,
     guard: Guard,
 ) -> Paired:
-    """As if every conversation had a session of its own."""
+    """Return the sides as if every conversation had a session of its own."""
     above, below = aligned.above[:, sides], aligned.below[:, sides]
     if not aligned.pooled:
         if estimand == "these":
@@ -111,8 +113,11 @@ def _fresh(
 
 
 def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
-    """The difference between two sides with unequal losses: its value as it is, its interval from the low end of one
-    extreme to the high end of the other, and the larger p of both, 1 if they point in different directions."""
+    """Combine two extremes of a difference with unequal losses.
+
+    The value is the recorded one, the interval goes from the low end of one extreme to the high end of the other, and
+    p is the larger one, or 1 if the extremes point in different directions.
+    """
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.printed and high.interval.printed):
         missing = low if not low.interval.printed else high

@@ -60,7 +60,7 @@ _TAIL = 0.2  # the share of topics that a tail index is taken over
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The least and the largest value that there can be, and whether values come near the largest one."""
+    """The least and the largest possible value, and whether values come near the largest one."""
 
     bottom: float = -math.inf
     top: float = math.inf
@@ -68,25 +68,25 @@ class Range:
 
     @property
     def ends(self) -> bool:
-        """Whether the spread of a measure is bounded by its range."""
+        """Whether the range bounds the spread of a measure."""
         return self.has_top and math.isfinite(self.bottom) and math.isfinite(self.top)
 
     def clip(self, values: Floats | float) -> Floats:
-        """The values, cut to the range."""
+        """Return the values, clipped to the range."""
         return np.clip(values, self.bottom, self.top)
 
     def refuse(self, values: Floats) -> None:
-        """Raises ValueError for values beyond a range that has two ends."""
+        """Raise ValueError for values beyond a range that has two ends."""
         if self.ends and values.size and (values.min() < self.bottom - _CRUMB or values.max() > self.top + _CRUMB):
             raise ValueError(f"values from {values.min():g} to {values.max():g}, out of their range")
 
     @property
     def most(self) -> float:
-        """The largest variance that values in the range can have."""
+        """The largest possible variance of values in the range."""
         return (self.top - self.bottom) ** 2 / 4
 
     def why_not(self, topics: int) -> str:
-        """Why there is no interval with so many topics; "" if there is one."""
+        """Return why there is no interval with so many topics; "" if there is one."""
         if topics < FEWEST:
             return too_few(topics)
         if not self.ends and topics < FEWEST_WITHOUT_TOP:
@@ -98,7 +98,7 @@ class Range:
 
     @property
     def assumes(self) -> str:
-        """What has to hold for an interval of a spread."""
+        """The assumptions of an interval of a spread."""
         independent = "topics are independent draws"
         return independent if self.ends else f"{independent}, and none is both rare and far beyond those asked"
 
@@ -110,10 +110,10 @@ UNKNOWN = Range()
 def nested_ends(
     mean: Floats, own: Floats, counts: Counts, within: Range, *, level: float
 ) -> tuple[Interval, Interval, Interval]:
-    """Of one system, the intervals of the variance between topics, of that between trials, and of the ICC.
+    """Return one system's intervals of the variance between topics, of that between trials, and of the ICC.
 
-    mean, own, counts: (topics,) of each topic, its mean, the variance of its trials and how many there are; `own` of a
-    topic with one trial is that of the others. within: the range of the values. level: in (0, 1).
+    mean, own, counts: (topics,) the mean, variance and number of trials of each topic; `own` of a topic with one trial
+    is that of the others. within: the range of the values. level: in (0, 1).
     """
     several = counts > 1
     why = within.why_not(int(several.sum())) or within.why_not(len(mean))
@@ -148,15 +148,18 @@ def nested_ends(
 def _topic_ends(
     mean: Floats, noise: Floats, far: tuple[float, float], within: Range, tail: float
 ) -> tuple[float, float]:
-    """The ends of the variance between topics. noise: of each topic's mean. far: where an unseen topic lies."""
+    """Return the ends of the variance between topics.
+
+    `noise` is that of each topic's mean, and `far` are the places of an unseen topic.
+    """
     low, *highs = _topic_draws(mean, noise, far)
     return _end(low, tail), min(max(_end(high, 1 - tail) for high in highs), within.most)
 
 
 def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
-    """(draws,) of the variance between topics: of the topics that were asked, then with an unseen one at either place.
+    """Draw (draws,) variances between the topics that were asked, then with an unseen one at either place.
 
-    mean: (topics,). noise: of each mean. far: the two places.
+    mean: (topics,). noise: the variance of each mean. far: the two places.
     """
     topics = len(mean)
     shifted = mean - mean.mean()
@@ -173,20 +176,20 @@ def _end(draws: Floats, share: float) -> float:
 
 
 def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]:
-    """The ends of the variance between trials, a mean over topics. largest: that of an unseen topic."""
+    """Return the ends of the variance between trials, a mean over topics. `largest` is that of an unseen topic."""
     weights = _weights(len(own), UNSEEN)
     drawn = own @ weights[:-1]
     return _end(drawn, tail), _end(drawn + weights[-1] * largest, 1 - tail)
 
 
 def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[float, float]:
-    """(low, high) of one / (one + rest), from the (low, high) of both; NaN where these are."""
+    """Return (low, high) of one / (one + rest), from the (low, high) of both; NaN if these are."""
     low, high = one[0] + rest[1], one[1] + rest[0]
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
 def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
-    """Where an unseen topic lies at the low and at the high side; None where nothing tells how far out."""
+    """Return the places of an unseen topic at the low and high side; None if nothing shows how far out it can be."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))
@@ -199,8 +202,11 @@ def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """The variance of the trials of an unseen topic. Trials often spread as far as their topic lies out, so their tail
-    is taken to be at least as heavy as that of the topics."""
+    """Return the variance of the trials of an unseen topic.
+
+    Trials often spread as far as their topic lies out, so their tail is assumed to be at least as heavy as that of
+    topics.
+    """
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:
@@ -210,10 +216,10 @@ def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float
 
 
 def farther(away: Floats) -> float:
-    """How many times as far out as the farthest one an unseen topic lies, in [2, 8]: 40^ξ.
+    """Return how many times as far out as the farthest topic an unseen one lies, in [2, 8]: 40^ξ.
 
-    away: (topics,) how far out each lies, at least 0. ξ is the mean of the logarithms of the farthest fifth over the
-    next one: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 where one in ten lies far out.
+    `away` is (topics,) the distance of each, at least 0. ξ is the mean logarithm of the farthest fifth over the next
+    one: 0.3 for normal topics, 0.6 for exponential ones, 0.5 to 0.9 if one in ten lies far out.
     """
     falling = -np.sort(-away)
     some = math.ceil(_TAIL * len(away))
@@ -225,20 +231,20 @@ def farther(away: Floats) -> float:
 
 
 def _variance(values: Floats, weights: Floats) -> Floats:
-    """(draws,) weighted variances of (topics,) values. weights: (topics, draws), with the sum 1 in each draw."""
+    """Return (draws,) weighted variances of (topics,) values. `weights` (topics, draws) sum to 1 in each draw."""
     first: Floats = values @ weights
     return np.asarray((values * values) @ weights - first * first)
 
 
 @lru_cache(maxsize=8)
 def _weights(topics: int, unseen: float) -> Floats:
-    """(topics + 1, draws), with the sum 1 in each draw; the last row is that of the unseen topic."""
+    """Return (topics + 1, draws) weights, summing to 1 in each draw; the last row is that of the unseen topic."""
     weights = fixed_weights(topics, unseen)
     return np.asarray(weights / weights.sum(axis=0))
 
 
 def _interval(ends: tuple[float, float], within: Range) -> Interval:
-    """Without width there is nothing to say: the noise of trials hides what lies between topics, however much it is."""
+    """Return an interval unless its width is 0: the noise of trials then hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumes)
@@ -246,7 +252,7 @@ def _interval(ends: tuple[float, float], within: Range) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class CrossedEnds:
-    """Of several systems, the intervals of the components and of the reliabilities."""
+    """Intervals of the components and reliabilities of several systems."""
 
     system: Interval
     topic: Interval
@@ -259,10 +265,10 @@ class CrossedEnds:
 def crossed_ends(
     mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
 ) -> CrossedEnds:
-    """Of several systems, the intervals of what lies between systems, topics, both and trials, of Eρ² and of Φ.
+    """Return intervals of the components of systems, topics, both and trials, of Eρ² and of Φ.
 
-    mean, own, counts: (systems, topics) of the cells, 0 where there are none. found: their mean squares, with weights
-    of 1. within: the range of the values. level: in (0, 1).
+    mean, own, counts: (systems, topics) of the cells, 0 if empty. found: their mean squares, with weights of 1.
+    within: the range of the values. level: in (0, 1).
     """
     topics = mean.shape[1]
     why = within.why_not(topics)
@@ -310,16 +316,16 @@ class _Table:
         return np.asarray(self.counts > 0)
 
     def _by_topic(self) -> Floats:
-        """(topics,) means over the systems that a topic has."""
+        """(topics,) means over the systems of each topic."""
         return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
 
     def _by_both(self) -> Floats:
-        """(systems, topics) what a cell has beyond its topic's mean and its system's effect; 0 where there is none."""
+        """(systems, topics) residuals of cells after the effects of topic and system; 0 if empty."""
         beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
         return np.where(self._there, beyond, 0.0)
 
     def _drawn(self, unseen: Floats | None) -> MeanSquares:
-        """Mean squares under weights. unseen: (systems,) the means of a topic that was not asked; None without one."""
+        """Return mean squares under weights. `unseen` are the (systems,) means of an unseen topic; None without one."""
         topics = self.mean.shape[1]
         weights = topics * _weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
         columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
@@ -336,7 +342,7 @@ class _Table:
         return drawn
 
     def _low(self, square: Floats, part: Floats) -> float:
-        """The low end of a component: of the topics that were asked, not blown up to that of a population."""
+        """Return the low end of a component of the topics that were asked, without the factor for a population."""
         topics = self.mean.shape[1]
         return max(0.0, float(np.quantile(part - square / topics, self._tail)))
 
@@ -357,7 +363,7 @@ class _Table:
         return self._low(*self._drawn(None).both), max(0.0, high)
 
     def error(self) -> tuple[float, float]:
-        """The ends of the variance of a system's mean that is not the system's own; both sides differ, or `both`."""
+        """Return the ends of the error variance of a system's mean. Either both sides differ, or `both`."""
         unseen, topics = self._against(), self.mean.shape[1]
         low = self._drawn(None).error * (1 - 1 / topics)
         high = self._drawn(unseen).error if unseen is not None else low
@@ -380,7 +386,7 @@ class _Table:
         return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
 
     def system(self) -> tuple[float, float] | None:
-        """(low, high) of the variance between systems: those that would show what was seen in their tails."""
+        """Return (low, high) of the variance between systems: values that put the observed one in their tails."""
         away = self._beyond()
         if away is None:
             return None
@@ -399,8 +405,10 @@ class _Table:
         return low**2, min(high**2, most)
 
     def _against(self) -> Floats | None:
-        """(systems,) the means of an unseen topic on which systems lie as they do not on those that were asked: one
-        half at one end of the range and one half at the other; None where nothing tells how far out."""
+        """Return (systems,) means of an unseen topic on which systems differ unlike on those that were asked.
+
+        One half is at one end of the range and one half at the other; None if nothing shows how far out they can be.
+        """
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
         if self.within.ends:
@@ -411,13 +419,13 @@ class _Table:
         return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
 
     def _far(self) -> float | None:
-        """How far from what its topic and its system bring a cell of an unseen topic lies."""
+        """Return how far an unseen topic's cell can lie from the effects of its topic and system."""
         beyond = np.abs(self._by_both())
         far = farther(beyond.max(axis=0)) * float(beyond.max())
         return far if far > _SAME else None
 
     def _beyond(self) -> float | None:
-        """How far, as the root of a variance of systems, the effects of one unseen topic can lie from those seen."""
+        """Return how far an unseen topic's effects can lie from those observed, as a standard deviation."""
         effects = self.found.effects[0]
         systems = len(effects)
         if not self.within.ends:
@@ -433,10 +441,10 @@ class _Table:
 
 
 def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
-    """The least and the largest length of a vector that, with errors, is as long as what was seen.
+    """Return the least and the largest length of a vector that, with errors, can be as long as observed.
 
-    along, square: (draws,) of each error, its part in the direction of the vector and its squared length. more:
-    (draws,) by how much an unseen topic can lengthen or shorten it. tail: on each side.
+    along, square: (draws,) of each error, its component in the direction of the vector and its squared length. more:
+    (draws,) how much an unseen topic can lengthen or shorten it. tail: on each side.
     """
 
     def longest(length: float) -> float:
@@ -451,7 +459,7 @@ def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats,
 
 
 def _root(rises: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that rises crosses 0, by halving."""
+    """Return the root of an increasing function, by bisection."""
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if rises(middle) > 0 else (middle, high)

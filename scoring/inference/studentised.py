@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float) -> tuple[Floats, Floats]:
-    """(C,) low and (C,) high, infinite where draws set no bound; NaN where all topics have the same ratio.
+    """Return (C,) low and (C,) high ends, infinite if draws set no bound; NaN if all topics have the same ratio.
 
     counts: (K, B) how often each topic was drawn. above, below: (K, C) of the topics, below > 0. level: in (0, 1).
     """
@@ -33,7 +33,7 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
 
 
 def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
-    """(C, B) standard errors; 0 where rounding is all that is left."""
+    """Return (C, B) standard errors, with rounding errors set to 0."""
     whole, units = weighted_sums(below, counts), len(counts)
     ratio = weighted_sums(above, counts) / whole
     own = weighted_sums(above**2, counts)

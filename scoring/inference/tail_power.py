@@ -1,16 +1,16 @@
-"""How wide the interval of a tail will be, and how often it shows on which side of a bound the tail lies, by simulating
-the interval that is computed (`scoring.inference.tails.pooled_tail`).
+"""The width of the interval of a tail, and how often it shows on which side of a bound the tail lies, by simulation.
 
-A simulated study draws topics of a pilot and, for each of their trials, with probability w one of the topic's own
-scores, else one of any topic:
+The simulated interval is the one that is computed (`scoring.inference.tails.pooled_tail`). A simulated study draws
+topics of a pilot and, for each of their trials, with probability w one of the topic's own scores, else one of any
+topic:
 
-    w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: what of it is not chance within topics
+    w = √(σ² / V)      V: the spread of the pilot's topic means; σ²: the part of it that is not chance within topics
 
 So all scores together are distributed as the pilot's, whose tail is the true one, and topics differ as the pilot's do,
-without what its few trials of each add. Where only components of variance are known, the scores of a "pilot" are
-quantiles of beta distributions: of topics around the mean, and of trials around the topic.
+without the noise of its few trials. If only components of variance are known, the scores of a "pilot" are quantiles of
+beta distributions: of topics around the mean, and of trials around the topic.
 
-Fewer topics than `units_needed` have no interval, however many trials they have.
+Fewer topics than `units_needed` have no interval, whatever the number of trials.
 """
 
 import math
@@ -37,8 +37,11 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailModel:
-    """scores: of each topic of a pilot, at least one each. own: how often a trial has one of its topic's own, in [0,
-    1]. top: the largest possible score; infinite where unknown."""
+    """A distribution of scores.
+
+    scores: of each topic of a pilot, at least one each. own: how often a trial has one of its topic's own scores, in
+    [0, 1]. top: the largest possible score; infinite if unknown.
+    """
 
     scores: tuple[Floats, ...]
     own: float
@@ -46,17 +49,17 @@ class TailModel:
 
     @property
     def flat(self) -> tuple[Floats, Floats]:
-        """All scores, and their weights: topics count alike."""
+        """All scores and their weights, with equal weight for each topic."""
         weights = [np.full(len(one), 1 / len(one)) for one in self.scores]
         return np.concatenate(self.scores), np.concatenate(weights)
 
     def value(self, kind: TailKind, beta: float, worst: Worst = "low") -> float:
-        """The tail of all scores."""
+        """Return the tail of all scores."""
         flat, weights = self.flat
         return cvar(flat, beta, weights, worst=worst) if kind == "cvar" else lower_quantile(flat, beta, weights)
 
     def draw(self, topics: int, trials: int, rng: np.random.Generator) -> Floats:
-        """(topics, trials) scores of a study."""
+        """Draw (topics, trials) scores of a study."""
         counts = np.array([len(one) for one in self.scores])
         starts, flat = np.cumsum(counts) - counts, np.concatenate(self.scores)
         own = np.broadcast_to(rng.integers(len(counts), size=(topics, 1)), (topics, trials))
@@ -66,8 +69,11 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """cells: (topics, trials) of a pilot, NaN where there is no score. Raises ValueError where what lies between topics
-    cannot be told from what lies between trials: fewer than two topics with two scores."""
+    """Return the model of a pilot's `cells`, (topics, trials), NaN for missing scores.
+
+    Raises ValueError if the variance between topics cannot be separated from that between trials: fewer than two topics
+    with two scores.
+    """
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]
@@ -79,8 +85,10 @@ def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
 
 
 def stated_tail_model(components: Components) -> TailModel:
-    """Of one system. components: bounded, or yes or no. Raises ValueError for others, of which mean and spread do not
-    say how the worst scores lie."""
+    """Return the model of one system with stated components, bounded or yes or no.
+
+    Raises ValueError for other components, because mean and spread do not determine their worst scores.
+    """
     if components.shape == "unbounded":
         raise ValueError(NO_TOP)
     width = components.high - components.low
@@ -92,7 +100,7 @@ def stated_tail_model(components: Components) -> TailModel:
 
 
 def _around(means: Floats, share: float, places: int) -> Floats:
-    """(n, places) quantiles of beta distributions. share: of the variance that their means leave room for."""
+    """Return (n, places) quantiles of beta distributions. `share` is that of the largest possible variance."""
     at = (np.arange(places) + 0.5) / places
     if share <= _SAME:
         return np.repeat(means[:, None], places, axis=1)
@@ -104,10 +112,13 @@ def _around(means: Floats, share: float, places: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TailPower:
-    """Of studies: below, above: share whose interval lies wholly below a bound that is so far above the true tail, and
-    wholly above one so far below it. error: Monte-Carlo standard error of either, at most. width: mean width of the
-    intervals; covered: share of the intervals that hold the true tail. with_interval: share of studies that have one.
-    note: why those have none that do not. NaN where no study has an interval."""
+    """The result of a simulation; NaN if no study has an interval.
+
+    below: the share of studies whose interval lies entirely below a bound at the given distance above the true tail.
+    above: the share whose interval lies entirely above a bound at that distance below it. error: the largest Monte
+    Carlo standard error of either. width: the mean width of the intervals. covered: the share of intervals that cover
+    the true tail. with_interval: the share of studies that have one. note: why others have none.
+    """
 
     below: float
     above: float
@@ -134,9 +145,12 @@ def simulate_tail(
     worst: Worst = "low",
     called: tuple[str, str] | None = None,
 ) -> TailPower:
-    """model: of one system. beta, worst, called: as `pooled_tail` takes them. distance: of the bounds from the true
-    tail, above 0. level: of the interval. replications: of each interval; fewer than a score takes, which makes its
-    ends less steady and no wider. studies: None takes as many as a second or so allows."""
+    """Simulate studies of one system.
+
+    beta, worst, called: as for `pooled_tail`. distance: of the bounds from the true tail, above 0. level: of the
+    interval. replications: of each interval; fewer than for a score, which makes its ends less stable and no wider.
+    studies: None means as many as a second or so allows.
+    """
     many = studies or max(_FEWEST_STUDIES, min(_MOST_STUDIES, _WORK // (topics * trials * replications)))
     names = [f"{number:05}" for number in range(topics)]
     truth = model.value(kind, beta, worst)

@@ -55,10 +55,11 @@ _BEYOND_TOPLESS = 3.0  # times the greatest score: how far an unseen one may lie
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """A tail of a score. quantile, cvar: at `beta`. extreme: the worst score. All NaN for n = 0.
+    """A tail of a score; figures are NaN for n = 0.
 
-    quantile_interval, cvar_interval: see `pooled_tail`. n: scores. topics: how many they come from.
-    undefined: how many trials have no score (NaN); they are in no figure.
+    quantile, cvar: at `beta`. extreme: the worst score. quantile_interval, cvar_interval: see `pooled_tail`. n,
+    topics: the numbers of scores and of their topics. undefined: the number of trials without a score (NaN), which are
+    left out.
     """
 
     beta: float
@@ -73,7 +74,10 @@ class Tail:
 
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
-    """Q_β. values: (n,), NaN left out. beta: in (0, 1]. weights: (n,) probabilities; None: even. NaN for n = 0."""
+    """Return Q_β of `values`, (n,), without NaN; NaN for n = 0.
+
+    `beta` is in (0, 1], and `weights` are (n,) probabilities; None means equal ones.
+    """
     ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan
@@ -82,7 +86,7 @@ def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | 
 
 
 def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None, *, worst: Worst = "low") -> float:
-    """CVaR_β, in the range of the values. Arguments as for `lower_quantile`. NaN for n = 0."""
+    """Return CVaR_β, in the range of the values; NaN for n = 0. Arguments are as for `lower_quantile`."""
     if worst == "high":
         return -cvar(-np.asarray(values, dtype=np.float64), beta, weights)
     ordered, mass = _order_scores(values, weights, beta)
@@ -90,19 +94,22 @@ def cvar(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = Non
 
 
 def probability_below(values: npt.ArrayLike, threshold: float, weights: npt.ArrayLike | None = None) -> float:
-    """P(score < threshold), in [0, 1]; a score equal to the threshold is not below it. NaN for n = 0."""
+    """Return P(score < threshold), in [0, 1]; NaN for n = 0. A score equal to the threshold is not below it."""
     ordered, mass = _order_scores(values, weights, 1.0)
     return float(mass[ordered < threshold].sum() / mass.sum()) if ordered.size else math.nan
 
 
 def tail_share(kind: TailKind, beta: float) -> float:
-    """The share of scores at the end that is asked for: β, and for a quantile above the middle 1 - β, in [0, 1]."""
+    """Return the share of scores in the tail, in [0, 1]: β, or 1 - β for a quantile above the middle."""
     return min(beta, 1 - beta) if kind == "quantile" else beta
 
 
 def units_needed(kind: TailKind, beta: float, *, worst: Worst = "low", top: float = 1.0) -> float:
-    """Topics, or trials of a single topic, that an interval needs; infinite if no number is enough, as for the greatest
-    score there can be (a quantile with β = 1). Arguments as for `pooled_tail`."""
+    """Return the number of topics, or trials of a single topic, that an interval needs.
+
+    Infinite if no number is enough, as for the greatest possible score (a quantile with β = 1). Arguments are as for
+    `pooled_tail`.
+    """
     share = tail_share(kind, beta)
     needed = math.ceil(FEWEST / share - _CRUMB) if share > _CRUMB else math.inf
     return max(needed, _OF_TOPLESS) if kind == "cvar" and worst == "high" and math.isinf(top) else needed
@@ -120,14 +127,16 @@ def pooled_tail(
     worst: Worst = "low",
     called: tuple[str, str] | None = None,
 ) -> Tail:
-    """The tail of all topics and trials together: bad topics count as much as bad luck.
+    """Return the tail of all topics and trials together: bad topics count as much as bad luck.
 
-    topics: (topics,) names. values: (topics, trials) of at least 0, NaN where a trial gave none. rng: one number is
-    drawn from it. top: the largest possible score, infinite where unknown, as for R and latency. worst: which scores
-    CVaR is the mean of. called: what the smallest and the greatest scores are called, for example ("fastest",
-    "slowest"); None: `ENDS`. With one topic the trials are the units of the intervals. There is no interval on fewer
-    than `units_needed`, nor where all scores, or both ends, are equal. Each score weighs the same, so a topic with an
-    invalid trial weighs a little less.
+    topics: (topics,) names. values: (topics, trials) of at least 0, NaN for missing scores. rng: one number is drawn
+    from it. top: the largest possible score, infinite if unknown, as for R and latency. worst: whether CVaR is the
+    mean of low or high scores. called: words for the smallest and the greatest scores, such as ("fastest", "slowest");
+    None means `ENDS`.
+
+    With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if all
+    scores, or both ends, are equal. Each score has the same weight, so a topic with an invalid trial weighs slightly
+    less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
@@ -160,8 +169,18 @@ def pooled_tail(
         most = top if math.isfinite(top) else beyond(units) * float(flat.max())
         ends = dict(zip(_KINDS, _ends(*drawn, most, stream(), *how), strict=True))
     if worst == "high" and not refused["cvar"]:
-        ends["cvar"] = _upper_ends(*drawn, top, stream(), *how)
-    intervals |= {kind: _interval(*pair, unit) for kind, pair in ends.items() if not refused[kind]}
+        # The mean of the greatest β is that of the smallest distances from the top.
+        most = top if math.isfinite(top) else _BEYOND_TOPLESS * float(flat.max())
+        low, high = _ends(most - drawn[0], *drawn[1:], most, stream(), *how)[1]
+        ends["cvar"] = most - high, most - low
+    for kind, (low, high) in ends.items():
+        if refused[kind]:
+            continue
+        if low == high:  # as for a quantile where many scores are 0: [v, v] would claim too much
+            intervals[kind] = no_interval(f"no interval: nearly all resamples give {low:.4g}")
+        else:
+            assumes = f"{unit}s are independent draws"
+            intervals[kind] = Interval(low, high, f"{METHOD} {unit}", f"{unit}s", assumes=assumes)
     return Tail(beta, *values_of, intervals["quantile"], intervals["cvar"], n, count, undefined)
 
 
@@ -175,7 +194,7 @@ def _extreme(scores: Floats, worst: Worst) -> float:
 def _refusal_reason(
     kind: TailKind, beta: float, units: int, unit: str, worst: Worst, top: float, called: tuple[str, str]
 ) -> str:
-    """Why so few units give no interval; "" if they do."""
+    """Return why so few units have no interval; "" if they have one."""
     needed, share = units_needed(kind, beta, worst=worst, top=top), tail_share(kind, beta)
     if units >= needed:
         return ""
@@ -189,16 +208,11 @@ def _refusal_reason(
     return f"the {end} {100 * share:g}% must hold at least {FEWEST} {unit}s, {enough}"
 
 
-def _interval(low: float, high: float, unit: str) -> Interval:
-    """None where the replicates do not differ, as of a quantile where many scores are 0: [v, v] claims too much."""
-    if low == high:
-        return no_interval(f"no interval: nearly all resamples give {low:.4g}")
-    return Interval(low, high, f"{METHOD} {unit}", f"{unit}s", assumes=f"{unit}s are independent draws")
-
-
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """How many trials of each topic `within_topics` asks for: ten in the share at the end that is asked for, rounded
-    up; infinite for a quantile with β = 1."""
+    """Return the number of trials of each topic for `within_topics`: ten in the tail, rounded up.
+
+    Infinite for a quantile with β = 1.
+    """
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)
     return math.ceil(10 / share - _CRUMB) if share > _CRUMB else math.inf
@@ -213,11 +227,11 @@ def within_topics(
     worst: Worst = "low",
     called: tuple[str, str] | None = None,
 ) -> Tail:
-    """The mean over topics of each topic's own Q_β, CVaR_β and worst score: bad luck, with the topic given.
+    """Return the mean over topics of each topic's own Q_β, CVaR_β and worst score: bad luck, given the topic.
 
-    kind: what will be read of it. Other arguments as for `pooled_tail`. Raises InputError where a topic has fewer than
-    `trials_needed` scores. The remaining bias makes the system look better than it is. No interval that was tried
-    covers well, so none is given.
+    `kind` is the figure that will be used, and other arguments are as for `pooled_tail`. The remaining bias makes the
+    system look better than it is. No known interval covers well, so there is none. Raises InputError if a topic has
+    fewer than `trials_needed` scores.
     """
     cells = _cells(topics, values)
     needed, share = trials_needed(beta, kind), tail_share(kind, beta)
@@ -257,21 +271,6 @@ def within_topics(
     return Tail(beta, quantile, mean, extreme, none, none, n, len(cells), int(cells.size - n))
 
 
-def _upper_ends(
-    cells: Floats,
-    seen: npt.NDArray[np.bool_],
-    beta: float,
-    top: float,
-    rng: np.random.Generator,
-    replications: int,
-    level: float,
-) -> tuple[float, float]:
-    """(low, high) of the mean of the greatest β: that of the smallest of how far scores lie below the top."""
-    most = top if math.isfinite(top) else _BEYOND_TOPLESS * float(cells[seen].max())
-    low, high = _ends(most - cells, seen, beta, most, rng, replications, level)[1]
-    return most - high, most - low
-
-
 def _ends(
     cells: Floats,
     seen: npt.NDArray[np.bool_],
@@ -281,7 +280,7 @@ def _ends(
     replications: int,
     level: float,
 ) -> list[tuple[float, float]]:
-    """(low, high) of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends, `top` for the high ones."""
+    """Return (low, high) of Q_β and of CVaR_β. The unseen topic scores 0 for the low ends, `top` for the high ones."""
     units, trials = len(cells), seen.sum(axis=1)
     of, each = np.repeat(np.arange(units), trials), cells[seen]
     order = np.lexsort((of, each))
@@ -305,14 +304,14 @@ def _ends(
 
 
 def _tail(ordered: Floats, mass: Floats, beta: float) -> Floats:
-    """(B, 2) Q_β and CVaR_β. ordered: (n,) ascending. mass: (B, n)."""
+    """Return (B, 2) Q_β and CVaR_β of `ordered` (n,) ascending scores with `mass` (B, n)."""
     reached = np.cumsum(mass, axis=1)
     at = (reached < beta * reached[:, -1:] - _CRUMB).sum(axis=1)
     return np.stack([ordered[np.minimum(at, len(ordered) - 1)], _worst(ordered, reached, beta)], axis=1)
 
 
 def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
-    """(B,) mean of the first β of the mass. ordered: (n,) ascending. reached: (B, n) mass up to each."""
+    """Return (B,) means of the first β of the mass. `ordered`: (n,) ascending; `reached`: (B, n) cumulative mass."""
     wanted = beta * reached[:, -1:]
     taken = np.diff(np.minimum(reached, wanted), axis=1, prepend=0.0)
     found: Floats = (taken * ordered).sum(axis=1) / wanted[:, 0]
@@ -320,7 +319,7 @@ def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
 
 
 def _order_scores(values: npt.ArrayLike, weights: npt.ArrayLike | None, beta: float) -> tuple[Floats, Floats]:
-    """Scores of positive weight, ascending, and their weights."""
+    """Return the scores of positive weight, ascending, and their weights."""
     _check(beta, 0.95, 100)
     given = np.asarray(values, dtype=np.float64)
     mass = np.ones(given.shape) if weights is None else np.asarray(weights, dtype=np.float64)

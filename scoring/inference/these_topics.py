@@ -1,15 +1,15 @@
-"""The interval of a ratio of sums for these topics: which topics there are is no chance, only what their trials gave.
+"""The interval of a ratio of sums for these topics: topics are fixed, and only the results of trials are random.
 
-Trials are the units, each as it differs from the others of its topic, so that a topic that always fails beside one that
-never does adds nothing. They get random weights, and three quarters of a trial that was not played are added, at the
-ends of the measure, as for topics like these (`scoring.inference.unseen_topic`): with a plain t, scores that are 0 in
-one trial of twenty cover .64 with 4 topics of 5 trials. Where every trial gave an answer of 0 or 1 and topics do not
-differ, the interval is nearly Clopper and Pearson's; it is never bolder than a single topic allows whose few trials
+Trials are the units, each as its difference from the others of its topic, so that a topic that always fails and one
+that never does add nothing. They get random weights, and three quarters of a trial that was not played are added, at
+the ends of the measure, as for topics like these (`scoring.inference.unseen_topic`): with a plain t, scores that are 0
+in one trial of twenty cover .64 with 4 topics of 5 trials. If every trial gave an answer of 0 or 1 and topics do not
+differ, the interval is nearly Clopper and Pearson's; it is never shorter than a single topic allows whose few trials
 were alike by chance.
 
 Sources: as there; for trials within topics, E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998), 193-201,
-whose interval takes the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27
-(1956), 713-721: answers whose rates differ vary less than those of one rate.
+whose interval uses the effective number of answers instead; W. Hoeffding, Annals of Mathematical Statistics 27 (1956),
+713-721: answers whose rates differ vary less than those of one rate.
 """
 
 import math
@@ -35,12 +35,13 @@ def these_interval(
     top: float = 1.0,
     inflation: float = 1.0,
 ) -> Interval:
-    """The interval of Σ above / Σ below over these topics and trials like those that were played.
+    """Return the interval of Σ above / Σ below over these topics and trials like those that were played.
 
-    above, below: (topics, trials), NaN where there is no trial; a mean over topics has 1/n of each of a topic's n
-    trials below. bottom, top: of a ratio; infinite where unknown. inflation: how many times the variance of trials is
-    what it would be if those near each other in time were independent, at least 1. No interval on fewer than four
-    trials with anything below, nor where a measure without two ends never varies.
+    above, below: (topics, trials), NaN for missing trials; for a mean over topics, `below` is 1/n for each of n trials.
+    bottom, top: of a ratio; infinite if unknown.
+    inflation: the factor by which dependence in time increases the variance of trials, at least 1.
+
+    There is no interval on fewer than four trials with a denominator, or if an unbounded measure never varies.
     """
     tall, flat = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(tall) | np.isnan(flat))
@@ -70,12 +71,13 @@ def these_interval(
 
 
 def _trial_units(above: Floats, below: Floats, *, stratified: bool, inflation: float = 1.0) -> tuple[Floats, Floats]:
-    """(N,) numerators and denominators of trials as units, for a ratio of sums over these topics.
+    """Return (N,) numerators and denominators of trials as units, for a ratio of sums over these topics.
 
-    above, below: (topics, trials), NaN where there is no trial. stratified: each trial as it differs from the mean of
-    its topic, so that what topics differ by is not taken for chance; in a topic with a single trial, from the ratio of
-    all. Otherwise the trials with a denominator as they are: of a ratio over few of the trials (%recovery) the others
-    say nothing, and which topics they come from is chance, too. inflation: of the variance of trials.
+    above, below: (topics, trials), NaN for missing trials. stratified: whether a trial is its difference from the mean
+    of its topic, so that differences between topics are not treated as chance; in a topic with a single trial, from
+    the ratio of all. Otherwise units are the trials with a denominator as they are: for a ratio over few of the trials
+    (%recovery) the others say nothing, and which topics they come from is chance, too. inflation: of the variance of
+    trials.
     """
     seen = ~(np.isnan(above) | np.isnan(below))
     upper, lower = np.where(seen, above, 0.0), np.where(seen, below, 0.0)
@@ -95,11 +97,11 @@ def _trial_units(above: Floats, below: Floats, *, stratified: bool, inflation: f
 def _single_topic(
     above: Floats, below: Floats, *, level: float, bottom: float, top: float, inflation: float = 1.0
 ) -> tuple[float, float]:
-    """How far below and above the value of these topics an interval reaches at least: as far as a single topic may
-    take it whose trials were all alike by chance. Where one topic of 45 has a rate of .5, and two trials each show none
-    of it, intervals from what was seen to vary cover .76.
+    """Return how far below and above the value an interval reaches at least.
 
-    above, below: as in `_trial_units`. bottom, top: of a topic's value; infinite where unknown, which sets no bound.
+    It reaches as far as a single topic can move it whose trials were all alike by chance. If one topic of 45 has a
+    rate of .5, and its two trials do not show it, intervals from the observed variation cover .76. `above` and `below`
+    are as in `_trial_units`; `bottom` and `top` are those of a topic's value, and infinite ones set no bound.
     """
     seen = ~(np.isnan(above) | np.isnan(below))
     upper, lower = (np.where(seen, side, 0.0).sum(axis=1) for side in (above, below))

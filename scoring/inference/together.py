@@ -1,12 +1,12 @@
-"""Intervals of several arms' differences from one control that hold all at once.
+"""Simultaneous intervals of several arms' differences from one control.
 
-An arm that was chosen because it did worst, did so partly by chance: its own 95% interval holds the truth less often.
-An interval that holds for all arms at once holds for whichever is chosen. The largest |t| over arms is resampled over
-topics by changing the signs of what is left of the differences after their means (R. Y. Liu, Annals of Statistics 16
-(1988), 1696-1708; the largest of several: P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993,
-2.3), with the same signs for all arms, so that arms which do well on the same topics cost less than unrelated ones.
+An arm that was chosen as the worst is so partly by chance: its own 95% interval covers the truth less often. Intervals
+that are valid for all arms at once are valid for the chosen one. The largest |t| over arms is resampled over topics by
+changing the signs of the residuals of the differences (R. Y. Liu, Annals of Statistics 16 (1988), 1696-1708; the
+largest of several: P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, 1993, 2.3), with the same signs
+for all arms, so that correlated arms cost less than unrelated ones.
 
-What comes out is a level: that of single t intervals which hold together. Any other method can be read at this level.
+The result is the level of single t intervals that are valid together. Any other method can be used at this level.
 """
 
 import numpy as np
@@ -20,10 +20,10 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 
 def level_together(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:
-    """The level of single intervals that hold together at `level`; between `level` and Bonferroni's 1 - (1 - level)/A.
+    """Return the level of single intervals that hold together at `level`; at most Bonferroni's 1 - (1 - level)/A.
 
-    differences: (T, A) of topics and arms, without NaN. Bonferroni's on fewer than four topics. Arms whose difference
-    is the same on all topics count in Bonferroni's alone.
+    `differences` is (T, A) for topics and arms, without NaN. The result is Bonferroni's on fewer than four topics. Arms
+    whose difference is the same on all topics count in Bonferroni's alone.
     """
     each = np.asarray(differences, dtype=np.float64)
     topics, arms = each.shape

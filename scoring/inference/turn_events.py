@@ -1,21 +1,20 @@
-"""Does something happen in the turns of one side more often than in those of another, and does it go with the outcome?
+"""Comparison of how often an event occurs in the turns of two sides, and its association with the outcome.
 
-For what may happen in a turn and goes on once it began, as a user's model that changes to another language and stays
-there. So only the first time in a conversation counts: until then each turn is a case. One side's conversations may be
-longer, and come to other kinds of turns, because its answers are worse; so turns are compared within strata that the
-caller names (topic, number of the turn, act).
+The event may persist once it has begun, such as a user model that changes to another language. So only the first time
+in a conversation counts: until then each turn is a case. One side's conversations may be longer, and reach other kinds
+of turns, because its answers are worse; so turns are compared within strata that the caller names (topic, number of
+the turn, act).
 
-Two p are asked, and the larger one counts, as each is right where the other is not:
+There are two p, and the larger one counts, as each is valid where the other is not:
 
-    within    the exact conditional test over strata (`scoring.statistics.stratified`): right for rare events and for
-              sides of unlike lengths, if conversations of a topic are independent
-    between   exchanges of the sides of topics, of what happened less what was expected within their strata: right if
-              all conversations of a topic are alike, as with a system that always answers the same
+    within    the exact conditional test over strata (`scoring.statistics.stratified`): valid for rare events and for
+              sides of unequal lengths, if conversations of a topic are independent
+    between   exchanges of the sides of topics, of observed minus expected events within strata: valid if all
+              conversations of a topic are alike, as with a system that always answers the same
 
     u_topic = Σ_strata (k - a·m/n)        k: events of the first side, a: its turns, m: events, n: turns
 
-Fewer than six units cannot give a p of .05 by exchanges, whatever happens in them. Then `within` stands alone, and says
-nothing of other topics.
+Fewer than six units cannot give a p of .05 by exchanges. Then `within` is used alone, and is not about other topics.
 """
 
 import math
@@ -33,8 +32,11 @@ _FEWEST = 6
 
 @dataclass(frozen=True, slots=True)
 class TurnCase:
-    """A turn. conversation: which one it is of. stratum: within which turns are compared. happened: None where it is
-    not known, which is no case and ends nothing. useful: the outcome of the turn, None for none."""
+    """A turn.
+
+    conversation: the conversation of the turn. stratum: the stratum within which turns are compared. happened: None if
+    unknown, which is not a case and ends nothing. useful: the outcome of the turn, or None.
+    """
 
     topic: str
     conversation: Hashable
@@ -45,9 +47,12 @@ class TurnCase:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """difference: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN where no stratum has both kinds of turns.
-    p: two-sided; NaN where it cannot be asked. n: turns of both kinds, in all strata. topics: how many of them have a
-    stratum that tells."""
+    """A comparison of two kinds of turns.
+
+    difference: pooled over strata (Mantel and Haenszel), in [-1, 1]; NaN if no stratum has both kinds. p: two-sided;
+    NaN if there is no test. n: the number of turns of both kinds, in all strata. topics: the number of topics with an
+    informative stratum.
+    """
 
     difference: float
     p: float
@@ -60,8 +65,7 @@ EventTable = Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def event_table(cases: Iterable[TurnCase]) -> EventTable:
-    """The counts of one side, each conversation up to the first time in it. Turns are in the order of their
-    conversations."""
+    """Count the events of one side, each conversation up to its first event. Turns are in order."""
     over: set[Hashable] = set()
     counts: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:
@@ -73,7 +77,7 @@ def event_table(cases: Iterable[TurnCase]) -> EventTable:
 
 
 def joined_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int, int]]]:
-    """The counts of several tables added up."""
+    """Return the sum of several tables."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for table in tables:
         for topic, strata in table.items():
@@ -87,8 +91,7 @@ def joined_events(tables: Iterable[EventTable]) -> dict[str, dict[str, tuple[int
 def compare_events(
     first: EventTable, second: EventTable, rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """How much more often it first happens in turns of the first side. clusters: by topic, whose topics are exchanged
-    together."""
+    """Compare how often the event first occurs on the two sides. Topics of a cluster are exchanged together."""
     clusters = clusters or {}
     strata: list[tuple[int, int, int, int]] = []
     units: dict[str, float] = {}
@@ -117,8 +120,10 @@ def compare_events(
 def effect_of_events(
     cases: Iterable[TurnCase], rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """How much more often turns are useful if it happened in them than others of their stratum are. Of all turns, as a
-    fault that goes on may help or hinder each time."""
+    """Compare the usefulness of turns with and without the event within strata.
+
+    All turns count, as a persistent fault may help or hinder each time.
+    """
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:

@@ -1,22 +1,20 @@
-"""Do turns of one side differ from those of another in any of several values, such as how long they are?
+"""A test of whether turns of two sides differ in any of several values, such as their length.
 
-The omnibus test behind the card of the user: what changes a user's words may show in their number, in words that were
-added or in words that were left out, and a test of each by itself would divide the chance of a false alarm between
-them. Here all values are exchanged together, and the largest of their statistics counts (P. H. Westfall and
-S. S. Young, Resampling-Based Multiple Testing, 1993): each p is corrected over the values, however they depend on each
-other.
+This is the omnibus test behind the card of the user: changes in a user's words may show in their number, in words that
+were added or in words that were left out, and separate tests would divide the chance of a false alarm. Here all values
+are exchanged together, and the largest statistic counts (P. H. Westfall and S. S. Young, Resampling-Based Multiple
+Testing, 1993): each p is corrected over the values, whatever their dependence.
 
     u_topic = Σ_strata (Σ_turns of the first side x - a·mean x)     a: its turns; the mean is of both sides
     T = |Σ u_topic| / √(Σ u_topic²)                                 of each value; the sides of topics are exchanged
 
-A conversation counts with all its turns, as a topic is exchanged whole: turns of a conversation may be alike.
+All turns of a conversation count, since a topic is exchanged as a whole: turns of a conversation may be dependent.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from scoring.statistics.exchange import exchange_signs
 
@@ -25,7 +23,7 @@ _SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as e
 
 @dataclass(frozen=True, slots=True)
 class TurnValues:
-    """A turn. stratum: within which turns of a topic are compared. values: by name; NaN for one that is not defined."""
+    """A turn. Turns of a topic are compared within a `stratum`; `values` are by name, NaN if undefined."""
 
     topic: str
     stratum: str
@@ -39,8 +37,10 @@ def compare_values(
     *,
     clusters: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """By value that both sides have in a common stratum, the two-sided p that they are alike, corrected over the
-    values. clusters: by topic, whose topics are exchanged together."""
+    """Return the two-sided p of each value that both sides have in a common stratum, corrected over the values.
+
+    `clusters` gives the clusters of topics, whose topics are exchanged together.
+    """
     clusters = clusters or {}
     cells: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
     for side, turns in enumerate((first, second)):
@@ -57,20 +57,15 @@ def compare_values(
             own[unit] = own.get(unit, 0.0) + sum(one) - len(one) * mean
     units = list(dict.fromkeys(unit for own in sums.values() for unit in own))
     table = np.array([[own.get(unit, 0.0) for unit in units] for own in sums.values()]).reshape(len(sums), len(units))
-    return dict(zip(sums, _largest_p(table, rng), strict=True))
-
-
-def _largest_p(table: npt.NDArray[np.float64], rng: np.random.Generator) -> Sequence[float]:
-    """table: (values, units)."""
     table = table[:, np.abs(table).max(axis=0, initial=0.0) > _SAME]
     spread = np.sqrt(np.square(table).sum(axis=1, keepdims=True))
     scaled = np.divide(table, spread, out=np.zeros_like(table), where=spread > _SAME)
     if not scaled.size:
-        return [1.0] * len(table)
+        return dict.fromkeys(sums, 1.0)
     seen = np.abs(scaled.sum(axis=1))
     as_far, of = np.zeros(len(table)), 0
     for signs in exchange_signs(table.shape[1], rng):
         largest = np.abs(scaled @ signs.T).max(axis=0)
         as_far += (largest[None, :] >= seen[:, None] - _SAME).sum(axis=1)
         of += len(signs)
-    return [float(p) for p in as_far / of]
+    return dict(zip(sums, (as_far / of).tolist(), strict=True))

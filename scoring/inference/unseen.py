@@ -37,8 +37,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unseen:
-    """estimate, low, high: (...) in [0, 1], NaN for n = 0. n: (...) trials. once, twice: (...) kinds seen so often;
-    over topics `once` counts the trials whose kind no other topic showed.
+    """The estimated probability of something new.
+
+    estimate, low, high: (...) in [0, 1], NaN for n = 0. n: (...) the number of trials. once, twice: (...) the numbers
+    of kinds seen that often; over topics, `once` is the number of trials whose kind no other topic showed.
     """
 
     estimate: Floats
@@ -49,16 +51,18 @@ class Unseen:
     twice: npt.NDArray[np.int64]
 
     def withheld(self) -> Unseen:
-        """The counts without an estimate: for trials that hang together."""
+        """Return the counts without an estimate, for dependent trials."""
         nothing = np.full_like(self.estimate, np.nan)
         return replace(self, estimate=nothing, low=nothing, high=nothing)
 
 
 def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Unseen:
-    """Probability that the next trial is of a kind not seen so far.
+    """Estimate the probability that the next trial is of a kind not seen so far.
 
-    once, twice: (...) kinds seen exactly once, twice. n: (...) trials, at least once + 2·twice. They broadcast.
-    level: confidence in (0, 1). Raises ValueError for impossible counts.
+    once, twice: (...) the numbers of kinds seen exactly once and twice. n: (...) the number of trials, at least once +
+    2·twice. All broadcast. level: confidence in (0, 1).
+
+    Raises ValueError for impossible counts.
     """
     f1, f2, trials = np.broadcast_arrays(*(np.asarray(part, dtype=np.int64) for part in (once, twice, n)))
     if not 0 < level < 1:

@@ -61,17 +61,18 @@ _COLUMNS = 256  # shares that are read at a time
 
 
 def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float = UNSEEN) -> Floats:
-    """(units + 1, size) weights up to their sum, those of the unseen topic last."""
+    """Draw (units + 1, size) unnormalised weights, those of the unseen topic last."""
     shapes = np.append(np.ones(units), unseen)
     return np.ascontiguousarray(rng.standard_gamma(shapes, (size, units + 1)).T)  # draw after draw, in parts or at once
 
 
 def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
-    """(K + 1, 2·C + D) what is weighted: the numerators for the low end, those for the high end, and the denominators,
-    one for all (D = 1) where all columns have the same.
+    """Return (K + 1, 2·C + D) values to be weighted: numerators for the low end, for the high end, and denominators.
 
-    above, below: (K, C) numerators and denominators of the topics. bottom, top: (C,) or one for all, ratios of the
-    unseen topic.
+    There is one denominator for all columns (D = 1) if all have the same.
+
+    above, below: (K, C) numerators and denominators of the topics.
+    bottom, top: (C,) or one for all, ratios of the unseen topic.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
@@ -82,21 +83,25 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
 
 
 def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-    """(C,) low and (C,) high end. low, high: (C, B) weighted means with the unseen topic at the bottom, and at the
-    top."""
+    """Return (C,) low and (C,) high ends.
+
+    `low` and `high` are (C, B) weighted means with the unseen topic at the bottom, and at the top.
+    """
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
 
 
 def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
-    """(C, B) low and high. products: (2·C + D, B), `with_unseen` times weights."""
+    """Return (C, B) low and high means from `products`, (2·C + D, B), of `with_unseen` and weights."""
     low, high, whole = np.split(products, (columns, 2 * columns))
     return low / whole, high / whole
 
 
 def _quantile(rows: Floats, share: float) -> Floats:
-    """(C,) of (C, B) numbers: to the last bit what `np.quantile` gives, which also sets the ends in order and looks for
-    NaN, in twice the time."""
+    """Return (C,) quantiles of (C, B) numbers, equal to the last bit to those of `np.quantile`.
+
+    That function also sorts the ends and looks for NaN, which takes twice the time.
+    """
     place = (rows.shape[1] - 1) * share
     at = int(place)
     after, part = min(at + 1, rows.shape[1] - 1), place - at
@@ -107,31 +112,34 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """(C, B) weighted sums. values: (rows, C). weights: (rows, B).
+    """Return (C, B) weighted sums of `values`, (rows, C), with `weights`, (rows, B).
 
-    Without BLAS, whose last bits vary with threads and alignment: files of scores are compared.
+    BLAS is avoided because its last bits vary with threads and alignment, and files of scores are compared.
     """
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
 
 def boldest(units: int, level: float) -> float:
-    """The highest possible low end of a share with so many topics, in (0, 1): that of topics that all went well, by
-    Clopper and Pearson's interval or by Wilson's, whichever is lower."""
+    """Return the highest possible low end of a share with so many topics, in (0, 1).
+
+    It is that of topics that all went well, by Clopper and Pearson's interval or by Wilson's, whichever is lower.
+    """
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 
 
 def beyond(units: int) -> float:
-    """How many times as good as the best of `units` topics an unseen one may be, where a measure has no top."""
+    """Return how many times as good as the best of `units` topics an unseen one may be, for a measure without a top."""
     return 1 + 4 / math.sqrt(units)
 
 
 def farthest(values: Floats) -> Floats:
-    """(C,) how far an unseen topic may lie from 0, where a measure has no top; at least `beyond` times the best one.
+    """Return (C,) how far an unseen topic may lie from 0, for a measure without a top; at least `beyond` times the
+    best.
 
-    values: (K, C) of the topics, K >= 2. Hill's estimate is taken from the best sqrt(K) topics, at least two, against
-    the next one; if that one scores 0, against the least that is above 0.
+    `values` is (K, C) of the topics, K >= 2. Hill's estimate uses the best sqrt(K) topics, at least two, relative to
+    the next one; if that one scores 0, to the least that is above 0.
     """
     size = np.abs(values)
     units = len(size)
@@ -154,9 +162,11 @@ def farthest(values: Floats) -> Floats:
 
 @cache
 def answer_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
-    """(low, high) of a share where every topic gave one answer: the weights of the useful ones sum to a beta variable,
-    so nothing needs to be drawn. useful, answers: how many, answers > 0. For 4 to 225 answers it covers at least .938
-    at every rate; Wilson's interval, 5% shorter at a rate of .5, covers .84 to .93.
+    """Return (low, high) of a share in which every topic gave one answer.
+
+    The weights of the useful answers sum to a beta variable, so no draws are needed. `useful` and `answers` are counts,
+    answers > 0. For 4 to 225 answers it covers at least .938 at every rate; Wilson's interval, 5% shorter at a rate of
+    .5, covers .84 to .93.
     """
     tail, rest = (1 - level) / 2, answers - useful
     low = float(beta_quantile(tail, useful, rest + UNSEEN)) if useful > 0 else 0.0
@@ -166,12 +176,13 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 
 
 def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = False) -> tuple[Floats, Floats]:
-    """The interval of each share: (C,) low and (C,) high, in [0, 1]. pooled: a ratio of sums, to which topics bring
-    unequal parts.
+    """Return the interval of each share: (C,) low and (C,) high ends, in [0, 1].
 
-    above, below: (K, C) useful answers and answers of each topic, below > 0; with below = 1, shares of topics that all
-    weigh the same. The weights are the same for all systems and depend on K alone, and the order of the topics does not
-    matter. More useful answers never lower an end.
+    above, below: (K, C) useful answers and answers of each topic, below > 0; with below = 1, shares of equally
+    weighted topics. pooled: whether shares are ratios of sums, to which topics contribute unequal parts.
+
+    The weights are the same for all systems and depend on K alone, and the order of the topics does not matter. More
+    useful answers never lower an end.
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)
@@ -187,17 +198,17 @@ def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = Fal
 
 
 def share_weights(units: int) -> Floats:
-    """(units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
+    """Return (units + 1, B) the weights with which `share_ends` finds the interval of a ratio of sums."""
     return fixed_weights(units, _UNSEEN_OF_RATIOS)
 
 
 def drawn_ratios(
     above: Floats, below: Floats, bottom: float, top: float, level: float, *, unseen: float = 1.0
 ) -> tuple[float, float]:
-    """(low, high) of a ratio of sums over units, by weights that depend on their number alone.
+    """Return (low, high) of a ratio of sums over units, by weights that depend on their number alone.
 
-    above, below: (K,), in any order; below > 0. bottom, top: what an unseen unit has, finite. unseen: how many times as
-    large it is as the largest one.
+    above, below: (K,), in any order; below > 0. bottom, top: ratios of the unseen unit, finite. unseen: how many times
+    as large it is as the largest one.
     """
     order = np.lexsort((above, below))
     sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
@@ -208,9 +219,10 @@ def drawn_ratios(
 
 @lru_cache(maxsize=16)
 def fixed_weights(units: int, unseen: float) -> Floats:
-    """(units + 1, draws) weights up to their sum that depend on the number of topics alone, the unseen topic's last.
+    """Return (units + 1, draws) unnormalised weights that depend on the number of topics alone, the unseen topic's
+    last.
 
-    unseen: topics' worth of what was not asked; 0 for none, whose weight is then 0. From 1,000 to 5,000 draws, fewer
+    `unseen` is the size of the unseen topic, in topics; with 0 its weight is 0. There are 1,000 to 5,000 draws, fewer
     with more topics.
     """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2

@@ -1,8 +1,8 @@
-"""What is said of two sides: one is better, or it cannot be told, and why.
+"""Verdicts on two sides: one is better, or it cannot be told, and why.
 
-A winner needs both p and the interval. The p of exchanging sides asks whether the sides differ in anything, and rejects
-alike means too often if few topics carry the difference; the interval asks about the means alone, and allows for topics
-that were not asked.
+A winner needs both p and the interval. The p of exchanging sides tests whether the sides differ in anything, and
+rejects equal means too often if few topics carry the difference; the interval is about the means alone, and allows for
+topics that were not asked.
 """
 
 import math
@@ -23,17 +23,17 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 
 def correct_intervals(found: Sequence[Paired]) -> list[float]:
-    """The p of the intervals of a family of differences, corrected by Holm's method; NaN where there is none."""
+    """Return the p of the intervals of a family of differences, corrected by Holm's method; NaN without an interval."""
     return holm([one.outside for one in found])
 
 
 def decide(
     found: Paired, p: float, outside: float, least: float, *, alpha: float, good: Good, pairs: int = 1
 ) -> tuple[Verdict, str]:
-    """The verdict, and for `cannot tell` the reason if it is another than a large p, else "".
+    """Return the verdict, and for `cannot tell` the reason if it is not just a large p, else "".
 
-    p, outside: of the difference and of its interval, corrected over a family of `pairs`. least: the smallest p that so
-    few units can give. alpha: the chance of error.
+    p, outside: of the difference and of its interval, corrected over a family of `pairs`. least: the smallest p
+    possible with so few units. alpha: the chance of error.
     """
     if math.isnan(found.value):
         return "no value", ""

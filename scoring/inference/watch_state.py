@@ -1,23 +1,23 @@
-"""Where a watched figure is: what happened to it, look after look, and not only how much evidence has added up.
+"""The state of a watched figure: its history of alarms and changes, and not only its accumulated evidence.
 
     watching → alarm → changed → perhaps back → watching, with evidence at zero
 
-Evidence that goes on adding up speaks of the past: after a repair it stays above its limit for several audits, and said
-*changed* of a system whose own interval denied it. So a confirmed change closes its evidence. From then on each audit
-says by its own interval how far from the baseline it is:
+Accumulating evidence is about the past: after a repair it stays above its limit for several audits, and would call a
+system *changed* whose own interval denies it. So a confirmed change closes its evidence. From then on each audit says
+by its own interval how far from the baseline it is:
 
-    leaves out 0 on the side of the change     still changed
-    holds 0, or lies beyond it, and leaves
-    out half of the change                     perhaps back; the second one, at another hour: back
-    holds 0 and half of the change             it says neither
+    excludes 0 on the side of the change       still changed
+    includes 0, or lies beyond it, and
+    excludes half of the change                perhaps back; the second one, at another hour: back
+    includes 0 and half of the change          undecided
 
-Once an audit held 0, one that leaves it out says *changed* only where it does so together with those since.
+After an audit that included 0, one that excludes it says *changed* only if it does so together with those since.
 
-The size of the change is the mean of the audits since the alarm that left out 0. Where one audit is too small to tell 0
-from half of it, the audits since the last one that left out 0 are taken together.
+The size of the change is the mean of the audits since the alarm that excluded 0. If one audit is too small to
+distinguish 0 from half of it, the audits since the last one that excluded 0 are taken together.
 
-While it is changed, evidence is collected against another limit: the lower one of the level since the change, for a
-second change further away. It raises an alarm and is confirmed like the first.
+During a change, evidence is collected against another limit, the lower one of the level since the change, for a second
+change further away. It raises an alarm and is confirmed like the first.
 
 Once back, the watch begins again: its evidence is zero, and the chance of a false alarm counts from there.
 """
@@ -43,12 +43,12 @@ Around = Callable[[float, float, int], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one audit says of a figure.
+    """The result of one audit for a figure.
 
-    at: seconds. value: difference from the baseline. low, high: its interval. own: variance of the audit's mean from
-    its trials. evidence: (2, λ) of it, against the limits that held; None where none was collected. confirms: for a
-    drop and a rise, whether it lies beyond these limits by itself. declared: it was recorded as changed before states
-    were.
+    at: time in seconds. value, low, high: difference from the baseline, and its interval. own: variance of the audit's
+    mean from its trials. evidence: (2, λ) against the limits of the time; None if none was collected. confirms: for a
+    drop and a rise, whether it lies beyond these limits by itself. declared: whether it was recorded as changed before
+    states existed.
     """
 
     at: float
@@ -61,29 +61,27 @@ class Seen:
     declared: bool = False
 
     def leaves_out(self, level: float, side: Side) -> bool:
-        """Whether it lies nearer to the baseline than `level`, or beyond the baseline, with its whole interval."""
+        """Return whether its whole interval is nearer to the baseline than `level`, or beyond the baseline."""
         return self.low > level if side == 0 else self.high < level
 
     def is_apart(self, side: Side) -> bool:
-        """Whether it leaves out 0, on this side of the baseline."""
+        """Return whether it excludes 0, on this side of the baseline."""
         return self.high < 0 if side == 0 else self.low > 0
 
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
-    """name: see the module. side: of the alarm or the change. raised: when the last alarm was raised; NaN without one,
-    and once its evidence is gone. In *changed* it is one for a second change.
+    """The state of a watched figure.
 
-    since: when the alarm of the change was raised; confirmed: when another audit confirmed it; times: how many changes
-    were confirmed since the baseline was last reached. near: when the first audit was perhaps back; is_near: whether
-    the last one was. back: since when it was back for the last time; ended: when the alarm of the change before that
-    was raised; NaN for never. levels: evidence for a drop and a rise, as a share of what raises an alarm.
-
-    joined: if the last audit was near the baseline, the difference, low, high and number of the audits that were taken
-    together for it.
-
-    kept: evidence. (value, variance) of audits: audits, that tell the size of the change; stretch, since the last one
-    that left out 0; later, since a second alarm was raised; gathered, since there has been evidence on this side.
+    name: see the module. side: of the alarm or the change. raised: when the last alarm was raised; NaN without one,
+    and once its evidence is gone. In *changed* it is one for a second change. since: when the alarm of the change was
+    raised. confirmed: when another audit confirmed it. times: the number of changes confirmed since the baseline was
+    last reached. near: when the first audit was perhaps back; `is_near` says whether the last one was. back: when it
+    was back for the last time; `ended` is when the alarm of the change before that was raised. NaN for never. levels:
+    evidence for a drop and a rise, as a share of the threshold. joined: if the last audit was near the baseline, the
+    difference, low, high and number of the audits taken together. kept: the accumulated evidence. audits: (value,
+    variance) of the audits that determine the size of the change. stretch: of those since the last one that excluded
+    0. later: of those since a second alarm was raised. gathered: of those since there has been evidence on this side.
     """
 
     name: State = "watching"
@@ -106,16 +104,16 @@ class WatchState:
 
     @property
     def is_changed(self) -> bool:
-        """Whether a change was confirmed that is not over."""
+        """Whether a confirmed change has not ended."""
         return self.name in ("changed", "perhaps back")
 
     @property
     def waits(self) -> bool:
-        """Whether an alarm is to be confirmed."""
+        """Whether an alarm waits for confirmation."""
         return self.name == "alarm" or (self.name == "changed" and not math.isnan(self.raised))
 
     def with_one_more(self, value: float, own: float) -> tuple[float, float, int]:
-        """The mean of the audits from which the evidence is and of one more, its variance, and how many they are."""
+        """Return the mean of the audits behind the evidence and one more, its variance, and their number."""
         values, variances = zip(*self.gathered, (value, own), strict=True)
         return sum(values) / len(values), sum(variances) / len(values) ** 2, len(values)
 
@@ -126,13 +124,15 @@ class WatchState:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it is changed, and the last audit said so."""
+        """Whether it is changed, and the last audit shows it."""
         return self.name == "changed" and not self.stretch
 
 
 def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
-    """What evidence is collected against: None is the baseline. After a change, the limit beyond which a level lies
-    further away than that since the change; the other side is closed."""
+    """Return the limits against which evidence is collected; None for those of the baseline.
+
+    After a change, it is the limit for a level further away than that since the change; the other side is closed.
+    """
     if not state.is_changed:
         return None
     own = sum(variance for _, variance in state.audits) / len(state.audits) ** 2
@@ -146,8 +146,11 @@ def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Li
 def advance(
     state: WatchState, seen: Seen, around: Around, *, looks: int, share: float = 1.0, apart: float = 0.0
 ) -> WatchState:
-    """The state after one more audit. looks, share: as for `scoring.inference.drift.levels`. apart: seconds after an
-    alarm, or after an audit that is perhaps back, before another audit can confirm it."""
+    """Return the state after one more audit.
+
+    looks, share: as for `scoring.inference.drift.levels`.
+    apart: seconds after an alarm, or after an audit that is perhaps back, before another audit can confirm it.
+    """
     kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
     drop, rise = reached(kept, looks=looks, share=share).tolist()
     after = replace(state, kept=kept, levels=(drop, rise))
@@ -170,7 +173,7 @@ def advance(
 
 
 def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
-    """Confirmed by this audit: its evidence is closed."""
+    """Return the state after a confirmed change, which closes its evidence."""
     return replace(
         after,
         name="changed",
@@ -212,7 +215,7 @@ def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: 
 
 
 def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
-    """Left out 0 on the side of the change: as far as before, or further away."""
+    """Return the state after an audit that excludes 0 on the side of the change: as far as before, or further away."""
     own, level = (seen.value, seen.own), after.levels[state.side]
     after = replace(after, gathered=(*state.gathered, own) if level > 0 else ())
     further = seen.high < state.change if state.side == 0 else seen.low > state.change

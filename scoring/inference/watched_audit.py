@@ -1,6 +1,6 @@
-"""One audit of a watched figure, judged: how far it lies from the baseline, where the watch is after it, and the word.
+"""The judgment of one audit of a watched figure: its distance from the baseline, the new state, and its verdict.
 
-Every word is made from the state and from this audit's own interval, so that none claims what the interval denies.
+Every verdict is made from the state and from this audit's own interval, so that none contradicts the interval.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,11 @@ Word = Literal["changed", "same", "cannot tell", "alarm", "fell", "rose", "perha
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
-    """matters: the smallest difference that matters. level: of printed intervals. looks, share: for the evidence (see
-    `scoring.inference.drift.levels`). apart: seconds before an audit confirms what another one said."""
+    """The rules of judgment.
+
+    matters: the smallest difference that matters. level: of printed intervals. looks, share: for the evidence (see
+    `scoring.inference.drift.levels`). apart: seconds before an audit can confirm another.
+    """
 
     matters: float
     level: float = 0.95
@@ -33,9 +36,13 @@ class JudgingRules:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """seen: of the audit, for the history. before, state: of the watch. together: the mean difference of this audit and
-    those that the evidence was from, its interval, and how many they are: what confirmed a change, where this audit
-    holds 0. verdict: `changed` only where a confirmed change is not over and the interval leaves out 0."""
+    """A judged audit.
+
+    seen: the audit's result, for the history. before, state: the state of the watch before and after. together: the
+    mean difference of this audit and those behind the evidence, its interval, and their number: what confirmed a
+    change if this audit includes 0. verdict: `changed` only if a confirmed change has not ended and the interval
+    excludes 0.
+    """
 
     difference: Difference
     seen: Seen
@@ -45,7 +52,7 @@ class Judged:
 
     @property
     def rests_on_several(self) -> bool:
-        """Whether the change was confirmed now, and this audit leaves out 0 only together with those before it."""
+        """Whether the change was confirmed now, and this audit excludes 0 only together with those before it."""
         return self.state.is_shown and not self.seen.is_apart(self.state.side)
 
     @property
@@ -55,14 +62,17 @@ class Judged:
         return "same" if self.difference.same and self.state.name == "watching" else "cannot tell"
 
     def word(self, matters: float) -> Word:
-        """What the audit is called. matters: the smallest difference that matters."""
+        """Return the audit's word. `matters` is the smallest difference that matters."""
         return word_of(self.verdict, self.before, self.state, self.difference, matters, alarm=self.state.waits)
 
 
 def word_of(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """What an audit of this verdict is called. before, state: of the watch. alarm: one waits to be confirmed."""
+    """Return the word for an audit of this verdict, given the states before and after.
+
+    `alarm` says whether one waits for confirmation.
+    """
     if before.is_changed and not state.is_changed:
         return "back"
     if verdict != "cannot tell":
@@ -85,8 +95,10 @@ def judge(
     at: float,
     left: float = SAME_BUDGET,
 ) -> Judged:
-    """The audit of these values (see `scoring.inference.drift.evidence`). state: before it. at: seconds. left: see
-    `scoring.inference.drift.difference`."""
+    """Judge an audit by its values (see `scoring.inference.drift.evidence`) and the state before it.
+
+    `at` is in seconds; `left` is as for `scoring.inference.drift.difference`.
+    """
     found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
     low, high = found.shown
     against = limits_since(state, baseline, matters=rules.matters)
@@ -107,5 +119,5 @@ def judge(
 
 
 def pooled(baseline: Baseline, level: float) -> Around:
-    """The interval of the mean difference of several audits."""
+    """Return the interval of the mean difference of several audits."""
     return lambda value, own, audits: around(baseline, value, own, level=level, audits=audits)

@@ -1,12 +1,12 @@
-"""Means over conversations that count unequally: of a population of users, of its strata, with other weights.
+"""Means over conversations with unequal weights, such as those of a population of users or of its strata.
 
     value        Σ w·a / Σ w·b        over all conversations of all topics
-    effective n  (Σ w)² / Σ w²        how many conversations of equal weight would say as much about their mean
+    effective n  (Σ w)² / Σ w²        the number of equally weighted conversations that would be as informative
 
-Topics are the units, as for every figure: each brings the sums of its own conversations, so that what a topic has to
-say of a rare stratum may be much or nothing. The interval is that of a ratio of sums, whose unseen topic is as large as
-the largest that was seen (`scoring.inference.unseen_topic`): where few conversations carry most of the weight it is
-wide, and below four topics that say anything there is none.
+Topics are the units, as for every figure: each contributes the sums of its own conversations, so that a topic may have
+much or little of a rare stratum. The interval is that of a ratio of sums, whose unseen topic is as large as the largest
+one observed (`scoring.inference.unseen_topic`): if few conversations have most of the weight it is wide, and with fewer
+than four informative topics there is none.
 
 Source: L. Kish, Survey Sampling (1965), section 11.7, for the effective number.
 """
@@ -26,8 +26,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """value: NaN without a conversation that has one. n: conversations that count. effective: how many of equal weight
-    would say as much; 0 for none. topics: that they come from."""
+    """A weighted mean.
+
+    value: NaN without a conversation that has one. n: the number of conversations that count. effective: the number of
+    equally weighted ones that would be as informative; 0 for none. topics: the number of their topics.
+    """
 
     value: float
     interval: Interval
@@ -37,7 +40,7 @@ class Weighted:
 
 
 def effective_number(weights: npt.ArrayLike) -> float:
-    """(Σ w)² / Σ w² of weights of at least 0; 0 where all are 0, or none is there."""
+    """Return (Σ w)² / Σ w² of nonnegative weights; 0 if all are 0, or there are none."""
     each = np.asarray(weights, dtype=np.float64)
     squares = float(np.square(each).sum())
     return float(each.sum()) ** 2 / squares if squares else 0.0
@@ -53,10 +56,10 @@ def weighted_ratio(
     bottom: float = 0.0,
     top: float = 1.0,
 ) -> Weighted:
-    """The weighted mean, or ratio, over the conversations of these topics.
+    """Return the weighted mean, or ratio, over the conversations of these topics.
 
-    topics: (T,) names. above, below: (T, N) of conversations, NaN where there is none; below is 1 for a mean. weights:
-    (T, N), at least 0. bottom, top: the least and the largest value of a topic; infinite where unknown.
+    topics: (T,) names. above, below: (T, N) of conversations, NaN for missing ones; below is 1 for a mean. weights:
+    (T, N), not negative. bottom, top: the least and the largest value of a topic; infinite if unknown.
     """
     tall, flat, each = (np.asarray(side, dtype=np.float64) for side in (above, below, weights))
     there = ~(np.isnan(tall) | np.isnan(flat) | np.isnan(each)) & (each > 0)

@@ -1,1 +1,1 @@
-"""Ranked lists beside conversations: NTCIREVAL's file formats, read strictly, and the figures of the lists."""
+"""Ranked lists: NTCIREVAL's file formats, read strictly, and the figures of the lists."""

@@ -1,7 +1,7 @@
-"""Text files of columns separated by white space, as evaluation tools of ranked lists exchange them.
+"""Text files of columns separated by white space, as tools that evaluate ranked lists exchange them.
 
-They may be large (a run of a million lines), so lines are plain lists of text, and the column of a fault is looked for
-only where there is one.
+They may be large (a run of a million lines), so lines are plain lists of text, and the column of a fault is computed
+only for an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CELL = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class ColumnFile:
-    """A file read whole. path: as it was given. text: its lines. kind: what it should be, for messages."""
+    """A file read as a whole: its path as given, its text, and the kind expected, for messages."""
 
     path: str
     text: str
@@ -31,12 +31,11 @@ class ColumnFile:
 
     @classmethod
     def read(cls, path: str | PathLike[str], kind: str) -> ColumnFile:
-        """The file at `path`. Raises InputError where it does not exist, is not a regular file, is too large or not
-        UTF-8."""
+        """Read the file at `path`. Raises InputError if it is missing, not a regular file, too large or not UTF-8."""
         return cls(Place.of(path).path, read_text(path, kind, largest=LARGEST), kind)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """(line number from 1, its cells) for every line that holds anything."""
+        """Yield (line number from 1, cells) for every line that is not blank."""
         for number, line in enumerate(self.text.split("\n"), 1):
             cells = line.split()
             if cells:
@@ -45,17 +44,17 @@ class ColumnFile:
     def fault(
         self, line: int, cell: int, what: str, *, allowed: str | None = None, advice: str | None = None
     ) -> InputError:
-        """An error at a cell (from 0; at the last one if there are fewer), ready to raise."""
+        """Return an error at a cell (from 0; the last one if there are fewer), ready to raise."""
         found = list(_CELL.finditer(self.text.split("\n")[line - 1]))
         column = found[min(cell, len(found) - 1)].start() + 1 if found else 1
         return InputError(what, place=Place(self.path, line, column), allowed=allowed, advice=advice)
 
     def empty(self, what: str) -> InputError:
-        """The error for a file without a single line of what it should hold."""
+        """Return the error for a file without content."""
         return InputError(f"the file holds no {what}", place=Place(self.path, 1, 1), allowed=self.kind)
 
     def probability(self, line: int, cell: int, text: str) -> float:
-        """A number from 0 to 1. Raises InputError at its cell."""
+        """Return a number from 0 to 1. Raises InputError at its cell."""
         try:
             value = float(text)
         except ValueError:
@@ -66,5 +65,5 @@ class ColumnFile:
 
 
 def quote_cell(text: str) -> str:
-    """A cell in a message: quoted, and cut where it is long."""
+    """Return a cell for a message: quoted, and cut if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:59]}…")

@@ -1,9 +1,9 @@
 """Attribute sets of ranked documents: NTCIREVAL's membership files (gmemb) and gold distributions (golddistr).
 
-    gmemb       `topic document p1 … pC`, a line each: to which of the C groups a document belongs, summing to 1
-    golddistr   one probability per line, C lines: the shares the groups should have
+    gmemb       `topic document p1 … pC`, a line each: the document's shares of the C groups, summing to 1
+    golddistr   one probability per line, C lines: the target shares of the groups
 
-A set belongs to the topics its membership file speaks of. Its name is that of the gold file without `.golddistr`
+A set belongs to the topics in its membership file. Its name is that of the gold file without `.golddistr`
 (`M-RATINGS.golddistr`), and its membership file ends in `.NAME.gmemb` or is `NAME.gmemb`.
 """
 
@@ -40,8 +40,8 @@ _KNOWN: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2,
 class DocumentGroups:
     """One attribute set over documents.
 
-    name: as in `M-RATINGS`. scale: `ordinal` or `nominal`; None where it is not given. gold: (C,) shares.
-    memberships: by topic and document, C shares.
+    name: as in `M-RATINGS`. scale: `ordinal` or `nominal`; None if unknown. gold: (C,) shares. memberships: C shares,
+    by topic and document.
     """
 
     name: str
@@ -50,7 +50,7 @@ class DocumentGroups:
     memberships: Mapping[str, Mapping[str, tuple[float, ...]]]
 
     def rows(self, topic: str, documents: Iterable[str]) -> tuple[npt.NDArray[np.float64], int]:
-        """((K, C) memberships of the documents, how many of them have none here and are taken as uniform)."""
+        """Return (K, C) memberships of the documents, and the number of those without any, which are uniform."""
         known = self.memberships.get(topic, {})
         size = len(self.gold)
         uniform = (1 / size,) * size
@@ -60,7 +60,7 @@ class DocumentGroups:
 
 
 def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
-    """Files by the name of their attribute set, told as NAME=FILE or by the file's own name. Raises InputError."""
+    """Return files by the name of their attribute set, from NAME=FILE or the file's own name. Raises InputError."""
     found: dict[str, str] = {}
     for given in files:
         name, mark, path = given.partition("=")
@@ -86,11 +86,11 @@ def read_groups(
     golds: Mapping[str, str | PathLike[str]],
     scales: Mapping[str, Scale] = MappingProxyType({}),
 ) -> tuple[DocumentGroups, ...]:
-    """Attribute sets from their files, in the order of their names.
+    """Read attribute sets, in the order of their names.
 
-    memberships, golds: file by name of the set. scales: scale by name of the set, where it is given; the sets of NTCIR
-    FairWeb are known by the last part of their names. Raises InputError for a set with one file only, for sizes that do
-    not agree, and, with line and column, for the first fault in a file.
+    `memberships` and `golds` are files by name of the set, and `scales` the known scales; the sets of NTCIR FairWeb are
+    recognised by the last part of their names. Raises InputError for a set with one file only, for sizes that do not
+    agree, and, with line and column, for the first fault in a file.
     """
     for name, path in (*memberships.items(), *golds.items()):
         other = "gold distribution" if name not in golds else "membership file"

@@ -38,9 +38,11 @@ _EMPTY = "no documents: an empty list serves nobody"
 
 @dataclass(frozen=True, slots=True)
 class ListSettings:
-    """gains: gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. cutoff: documents of
-    a list that count, None for all. persistence: p of iRBU, in (0, 1]. level: confidence of the intervals, from .5 to
-    .9999. replications: bootstrap draws, from 100 to 1,000,000. Raises InputError for what is not allowed.
+    """Settings of the figures. Raises InputError for values that are not allowed.
+
+    gains: gain of each relevance grade from 1 on, from 0 to 10^6; gmax is the largest of them. cutoff: the number of
+    documents of a list that count, None for all. persistence: p of iRBU, in (0, 1]. level: confidence of the
+    intervals, from .5 to .9999. replications: bootstrap draws, from 100 to 1,000,000.
     """
 
     gains: Mapping[int, float] = field(default_factory=lambda: GAINS)
@@ -68,7 +70,7 @@ class ListSettings:
         object.__setattr__(self, "gains", MappingProxyType(dict(sorted(self.gains.items()))))
 
     def as_json(self) -> dict[str, object]:
-        """A JSON value that names every parameter."""
+        """Return a JSON value with every parameter."""
         return {
             "gains": {f"L{grade}": gain for grade, gain in self.gains.items()},
             "cutoff": self.cutoff,
@@ -80,7 +82,7 @@ class ListSettings:
 
 @dataclass(frozen=True, slots=True)
 class ListScores:
-    """rows: by run; topics in the order of the qrels, then the means over them. notes: what a reader must know."""
+    """Scores by run: topics in the order of the qrels, then the means over them; and notes for readers."""
 
     rows: tuple[ScoreRow, ...]
     settings: ListSettings
@@ -88,7 +90,7 @@ class ListScores:
     notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
-        """The `harvest-scores/1` document; its settings are those of lists."""
+        """Return the `harvest-scores/1` document, with the settings of lists."""
         scales = {one.name: one.scale for one in self.groups}
         return {
             "format": FORMAT,
@@ -100,7 +102,7 @@ class ListScores:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """One value of one list. term: the measure. n: documents. unknown: of them, without a membership."""
+    """One value of one list: its measure, its documents, and how many of them have no membership."""
 
     term: Term
     value: float
@@ -118,10 +120,10 @@ def list_scores(
     """Score every run on every topic of the qrels.
 
     A run's list for a topic may be missing: it is then empty, and every measure 0. A document that is not judged is
-    nonrelevant and counted (`unjudged`); one without a membership is uniform and counted (`unknown`). A set says
-    something about the topics its membership file speaks of, and GFR of a topic takes all sets of that topic. Topics
-    that only the run has are left out, and a note says so. rng: one number is drawn from it, for the bootstrap over
-    topics. Raises InputError for two runs of one name, and for a grade without a gain.
+    nonrelevant and counted (`unjudged`); one without a membership is uniform and counted (`unknown`). A set applies to
+    the topics in its membership file, and GFR of a topic uses all sets of that topic. Topics that only the run has are
+    left out, with a note. One number is drawn from `rng`, for the bootstrap over topics. Raises InputError for two
+    runs of one name, and for a grade without a gain.
     """
     qrels.check_gains(settings.gains)
     names = [run.name for run in runs]
@@ -141,7 +143,21 @@ def list_scores(
         for topic, figures in by_topic.items():
             documents = run.rankings.get(topic, ())[: settings.cutoff]
             unjudged = sum(document not in qrels.grades[topic] for document in documents)
-            own += [_row(run.name, topic, figure, len(documents), unjudged) for figure in figures]
+            own += [
+                ScoreRow(
+                    str(figure.term),
+                    run.name,
+                    topic,
+                    None,
+                    None,
+                    figure.value,
+                    len(documents),
+                    unjudged=unjudged,
+                    unknown=figure.unknown,
+                    note=figure.note if documents else _EMPTY,
+                )
+                for figure in figures
+            ]
         rows += own
         rows += _means(run.name, list(qrels.grades), own, settings.level, resampler)
     return ListScores(tuple(rows), settings, tuple(groups), _notes(runs, qrels, groups))
@@ -192,25 +208,10 @@ def _figures(
             yield _Figure(term, gfr(value, parts), without, ALL_DOCUMENTS)
 
 
-def _row(system: str, topic: str, figure: _Figure, documents: int, unjudged: int) -> ScoreRow:
-    return ScoreRow(
-        str(figure.term),
-        system,
-        topic,
-        None,
-        None,
-        figure.value,
-        documents,
-        unjudged=unjudged,
-        unknown=figure.unknown,
-        note=figure.note if documents else _EMPTY,
-    )
-
-
 def _means(
     system: str, topics: Sequence[str], own: Sequence[ScoreRow], level: float, resampler: Resampler
 ) -> Iterator[ScoreRow]:
-    """The mean of each measure over the topics that have it, with the topics resampled."""
+    """Yield the mean of each measure over the topics that have it, with the topics resampled."""
     measures: dict[str, dict[str, ScoreRow]] = {}
     for row in own:
         assert row.topic is not None

@@ -15,13 +15,13 @@ _KIND = "qrels (topic document L<n>)"
 
 @dataclass(frozen=True, slots=True)
 class Qrels:
-    """grades: by topic, in the order of the file, the grade (0, 1, 2, …) of each document that was judged."""
+    """The grade (0, 1, 2, …) of each judged document, by topic, in the order of the file."""
 
     path: str
     grades: Mapping[str, Mapping[str, int]]
 
     def check_gains(self, gains: Mapping[int, float]) -> None:
-        """Raises InputError, with its place, for a grade that has no gain."""
+        """Raise InputError, with its place, for a grade that has no gain."""
         known = {0, *gains}
         if all(grade in known for judged in self.grades.values() for grade in judged.values()):
             return
@@ -41,7 +41,7 @@ class Qrels:
 
 
 def read_qrels(path: str | PathLike[str]) -> Qrels:
-    """The assessments in the file at `path`. Raises InputError, with line and column, for the first fault."""
+    """Read the assessments at `path`. Raises InputError, with line and column, for the first fault."""
     file = ColumnFile.read(path, _KIND)
     found: dict[str, dict[str, int]] = {}
     for line, cells in file.rows():

@@ -16,10 +16,11 @@ _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 class Run:
     """Ranked lists of one system.
 
-    name: its sixth column. description: the text of <SYSDESC>, "" without. rankings: by topic, in the order of the
-    file, the documents from the top. The rank column decides; the score does not. tied: how many documents share their
-    rank with the one before them; they are in the order of the file. rising: how many documents have a score above that
-    of the document before them, so that rank and score disagree.
+    name: its sixth column.
+    description: the text of <SYSDESC>, or "".
+    rankings: the documents from the top, by topic, in the order of the file. The rank column decides, not the score.
+    tied: the number of documents with the rank of the one before them; they are in the order of the file.
+    rising: the number of documents with a score above that of the one before them, so that rank and score disagree.
     """
 
     name: str
@@ -38,14 +39,19 @@ class _List:
 
 
 def read_run(path: str | PathLike[str]) -> Run:
-    """The run in the file at `path`. Raises InputError, with line and column, for the first fault."""
+    """Read the run at `path`. Raises InputError, with line and column, for the first fault."""
     file = ColumnFile.read(path, "a TREC run (topic Q0 document rank score name)")
     lists: dict[str, _List] = {}
     name = description = ""
     first = True
     for line, cells in file.rows():
         if first and cells[0].startswith(_OPENING):
-            description, first = _description(file, line), False
+            first = False
+            text = file.text.split("\n", line)[line - 1].strip()
+            if not text.endswith(_CLOSING):
+                allowed = f"{_OPENING}…{_CLOSING} on one line"
+                raise file.fault(line, 0, f"{_OPENING} is not closed on its line", allowed=allowed)
+            description = text[len(_OPENING) : -len(_CLOSING)].strip()
             continue
         first = False
         if len(cells) != 6:
@@ -89,7 +95,7 @@ def read_run(path: str | PathLike[str]) -> Run:
 
 
 def _order_documents(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
-    """The documents by rank; the list itself is put in that order too."""
+    """Return the documents by rank, and put the list itself in that order too."""
     if len(set(here.documents)) < len(here.documents):
         seen: set[str] = set()
         for document, line in zip(here.documents, here.lines, strict=True):
@@ -108,10 +114,3 @@ def _order_documents(file: ColumnFile, topic: str, here: _List) -> tuple[str, ..
         here.scores = [here.scores[place] for place in order]
         here.ranks.sort()
     return tuple(here.documents)
-
-
-def _description(file: ColumnFile, line: int) -> str:
-    text = file.text.split("\n", line)[line - 1].strip()
-    if not text.endswith(_CLOSING):
-        raise file.fault(line, 0, f"{_OPENING} is not closed on its line", allowed=f"{_OPENING}…{_CLOSING} on one line")
-    return text[len(_OPENING) : -len(_CLOSING)].strip()

@@ -1,1 +1,1 @@
-"""Statistics of users: what real ones do, what simulated ones do, and how far apart the two are."""
+"""Statistics of users: the behaviour of real ones, of simulated ones, and the distance between the two."""

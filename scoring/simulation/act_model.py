@@ -1,19 +1,19 @@
-"""What a user does next as a probability of acts and of leaving: estimated from dialogues, with back-off.
+"""A user's next decision as probabilities of acts and of leaving, estimated from dialogues with back-off.
 
-A decision is looked up in rows, from the most special to the most general:
+A decision is looked up in rows, from the most specific to the most general:
 
-    last k acts and the last answer, k = order … 1      where the model is given answers, and there was one
-    last k acts, k = order … 1      only the last act where the rows above were asked
-    any decision but the opening
-    every outcome alike
+    last k acts and the last answer, k = order … 1      if the model sees answers, and there was one
+    last k acts, k = order … 1      only the last act if the rows above were used
+    any decision except the opening
+    all outcomes equally likely
 
-The opening has a row of its own (START), then every act alike: STOP is no choice there.
+The opening has a row of its own (START), then all acts equally likely: STOP is not possible there.
 
     witten-bell     each row is mixed with the one after it: (n(act) + T · p'(act)) / (n + T), with T the different
-                    outcomes seen in the row and p' what the rows after it say
-    additive        the first row that was seen speaks alone: (n(act) + w) / (n + w · V), with V the possible outcomes
+                    outcomes seen in the row and p' from the rows after it
+    additive        the first row that was seen is used alone: (n(act) + w) / (n + w · V), with V the possible outcomes
 
-A row that was never seen gives the probabilities of the rows after it. A row with the same counts as the next one is
+A row that was never seen has the probabilities of the rows after it. A row with the same counts as the next one is
 skipped: it is the same evidence, and would be counted twice. Probabilities sum to 1. A decision after an unknown answer
 falls back on the rows over all answers; a row of its own would predict every end of a log in which only last answers
 are missing. These are the probabilities of `simulators.act_table`, computed independently (a test checks that both
@@ -40,19 +40,19 @@ Context = tuple[tuple[str, ...], str | None]
 
 
 class Predictor(Protocol):
-    """Anything that gives a decision probabilities. outcomes: V of them, the acts and then STOP."""
+    """A model that gives probabilities of a decision. `outcomes` are V in number, the acts and then STOP."""
 
     @property
     def outcomes(self) -> tuple[str, ...]: ...
 
     def probabilities(self, decision: Decision) -> Floats:
-        """(V,) for what may follow `decision.before` and `decision.answer`; `decision.act` is not looked at."""
+        """Return (V,) probabilities given `decision.before` and `decision.answer`; `decision.act` is ignored."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
-    """Smoothing of rarely seen rows. weight: w of `additive`, above 0; not used by `witten-bell`."""
+    """Smoothing of rarely seen rows. `weight` is w of `additive`, above 0; `witten-bell` does not use it."""
 
     method: Literal["witten-bell", "additive"] = "witten-bell"
     weight: float = 0.5
@@ -64,7 +64,7 @@ class Smoothing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UniformModel:
-    """The random floor: every outcome alike, and at the opening every act alike."""
+    """The random floor: all outcomes equally likely, and at the opening all acts."""
 
     acts: tuple[str, ...]
 
@@ -81,9 +81,10 @@ class UniformModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActModel:
-    """An estimated model. counts: by context that was seen, (V,) how often each outcome was.
+    """An estimated model.
 
-    order: how many of the last acts count, 0 to 2. given: whether the last answer counts.
+    `counts` are (V,) frequencies of outcomes by context. `order` is the number of last acts in a context, 0 to 2, and
+    `given` says whether it includes the last answer.
     """
 
     acts: tuple[str, ...]
@@ -110,7 +111,7 @@ class ActModel:
 
 
 def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]:
-    """The rows a decision is looked up in, from the most special to the most general."""
+    """Return the rows in which a decision is looked up, from the most specific to the most general."""
     lasts = [decision.before[-k:] for k in range(min(order, len(decision.before)), 0, -1)]
     if decision.opening and not lasts:
         lasts = [(START,)]
@@ -127,7 +128,7 @@ def contexts(decision: Decision, order: int, given: bool) -> tuple[Context, ...]
 def count_acts(
     decisions: Iterable[Decision], acts: Sequence[str], order: int, given: bool
 ) -> dict[Context, npt.NDArray[np.int64]]:
-    """How often each outcome was seen in each row that occurs. Raises ValueError for an act that is not in `acts`."""
+    """Count each outcome in each row that occurs. Raises ValueError for an act that is not in `acts`."""
     place = {act: i for i, act in enumerate((*acts, STOP))}
     counted: Counter[tuple[Context, str]] = Counter()
     for decision in decisions:
@@ -150,7 +151,7 @@ def fit_acts(
     given: bool = False,
     smoothing: Smoothing | None = None,
 ) -> ActModel:
-    """The model of these dialogues. acts: all that can occur [those that do].
+    """Fit the model to dialogues. `acts` are all possible acts; by default those that occur.
 
     Raises InputError for an act with a reserved name, ValueError for an order outside 0-2.
     """

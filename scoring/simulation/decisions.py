@@ -1,4 +1,4 @@
-"""The decisions of a user: after what it did and saw, what it did next, or that it left."""
+"""The decisions of a user: the next act after what it did and saw, or leaving."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ STOP = "stop"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision. before: the user's acts up to here, oldest first, START in front of them.
+    """One decision.
 
-    answer: what the last answer was; None at the opening, and where no answer came or nothing is known of it. act: what
-    was done, or STOP. STOP is impossible at the opening: every dialogue has a user turn.
+    before: the user's acts so far, oldest first, after START.
+    answer: the label of the last answer; None at the opening, and if there was no answer or nothing is known about it.
+    act: the next act, or STOP. STOP is impossible at the opening: every dialogue has a user turn.
     """
 
     before: tuple[str, ...]
@@ -31,12 +32,12 @@ class Decision:
 
     @property
     def turn(self) -> int:
-        """User turns taken before: 0 at the opening."""
+        """The number of user turns before: 0 at the opening."""
         return len(self.before) - 1
 
 
 def decisions_of(dialogue: Dialogue) -> Iterator[Decision]:
-    """The decisions in the dialogue, in order: one for each turn, and STOP after the last where its end was seen."""
+    """Return the decisions of a dialogue in order: one for each turn, and STOP if its end was observed."""
     before: tuple[str, ...] = (START,)
     answer: str | None = None
     for turn in dialogue.turns:
@@ -47,7 +48,7 @@ def decisions_of(dialogue: Dialogue) -> Iterator[Decision]:
 
 
 def acts_in(dialogues: Iterable[Dialogue]) -> tuple[str, ...]:
-    """The acts that occur, sorted. Raises InputError for an act with a reserved name (`start`, `stop`)."""
+    """Return the acts that occur, sorted. Raises InputError for an act with a reserved name (`start`, `stop`)."""
     acts = tuple(sorted({turn.act for dialogue in dialogues for turn in dialogue.turns}))
     refuse_reserved(acts)
     return acts

@@ -1,14 +1,14 @@
-"""The noise floor of real users: how far apart two random halves of them are.
+"""The noise floor of real users: the distance between two random halves of them.
 
-A simulated user need not be closer to real ones than real ones are to each other. How close those are depends on how
-many there are, so there is no fixed number: the dialogues at hand are split into halves many times, and the distance
-between real and simulated dialogues is also measured between the halves. For a fair comparison, as many simulated
-dialogues as a half has are drawn and compared with a half:
+A simulated user need not be closer to real ones than real ones are to each other. How close those are depends on their
+number, so there is no fixed limit: the dialogues are split into halves many times, and the distance between real and
+simulated dialogues is also measured between the halves. For a fair comparison, as many simulated dialogues as a half
+has are drawn and compared with a half:
 
     floor       D(half, other half)
     matched     D(half, as many simulated dialogues, drawn without replacement)
 
-Both have the sampling noise of two groups of that size. Where there are fewer simulated dialogues than half of the real
+Both have the sampling noise of two groups of that size. If there are fewer simulated dialogues than half of the real
 ones, both groups of real ones are cut to their number. Groups are filled user by user on either side, so that the
 dialogues of one user, which are alike, are in one group. A verdict counts users: a few users with many dialogues are
 still few.
@@ -37,8 +37,11 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The distribution of a distance over many random splits. low, high: ends of its middle 95%. least, most: its
-    range. n: splits with a value. All NaN for n = 0."""
+    """The distribution of a distance over many random splits; all NaN for n = 0.
+
+    `low` and `high` are the ends of its middle 95%, `least` and `most` its range, and `n` is the number of splits with
+    a value.
+    """
 
     median: float
     low: float
@@ -58,12 +61,13 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """floor: between two groups of real dialogues. matched: between one of them and as many simulated dialogues. size:
-    dialogues in a group, at the median. users: in the group that has the fewest, at the median.
+    """The noise floor of a distance.
 
-    verdict: `within` where the median of `matched` is at most the upper end of the middle 95% of `floor`; `beyond`
-    where it is above; `undecided` where either has no value, or a group has fewer than FEWEST users: the floor would
-    then describe those few, not people in general.
+    floor: between two groups of real dialogues. matched: between one of them and as many simulated dialogues. size:
+    the median number of dialogues in a group. users: the median number of users in the group with the fewest. verdict:
+    `within` if the median of `matched` is at most the upper end of the middle 95% of `floor`, else `beyond`;
+    `undecided` if either has no value, or a group has fewer than FEWEST users: the floor would then describe those
+    few, not people in general.
     """
 
     floor: Spread
@@ -79,15 +83,18 @@ class Floor:
 
 
 def nothing_measured(floor: Floor) -> Floor:
-    """The same groups, between which nothing can be measured."""
+    """Return the floor of the same groups if nothing can be measured."""
     return Floor(Spread.of(()), Spread.of(()), floor.size, floor.users)
 
 
 def random_halves(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, *, size: int | None = None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Two random groups that share no user. size: dialogues in each, at least [half of what there is]; groups are
-    filled user by user and cut to it. Raises ValueError where there are too few."""
+    """Return two random groups that share no user.
+
+    Groups are filled user by user and cut to `size` dialogues, by default half of all. Raises ValueError if there are
+    too few.
+    """
     first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
     if half < 1 or min(len(first), len(second)) < half:
@@ -99,7 +106,7 @@ def random_halves(
 def _fill_groups(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, size: int | None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Two groups that share no user, of at least `size` where users can be dealt so."""
+    """Return two groups that share no user, of at least `size` if users permit."""
     by_unit = _by_unit(dialogues)
     units = sorted(by_unit)
     first: list[Dialogue] = []
@@ -121,10 +128,10 @@ def noise_floor(
     splits: int = 200,
     views: Mapping[str, View] | None = None,
 ) -> dict[str, Floor]:
-    """The floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
+    """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    views: for measures that compare only a part of each dialogue, a function that cuts the three groups of a split to
-    the part that all three have, so that floor and matched are comparable.
+    `views` are functions for measures of a part of each dialogue. They cut the three groups of a split to the part
+    that all have, so that floor and matched are comparable.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}
@@ -159,7 +166,7 @@ def _by_unit(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
 
 
 def _drawn(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
-    """A random group of `size`, filled user by user."""
+    """Return a random group of `size`, filled user by user."""
     users = list(_by_unit(dialogues).values())
     found: list[Dialogue] = []
     for place in rng.permutation(len(users)):

@@ -1,9 +1,9 @@
-"""How long users stay: survival of dialogues by user turns, and how far apart two groups are in it.
+"""The length of stay: survival of dialogues by user turns, and the distance between two groups.
 
 The survival after t turns is the share of users who take more than t. Dialogues that were cut off count for as long as
-they were seen (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k), with d_k users who left after exactly k turns and
-n_k users whose decision after k turns was seen. A dialogue cut off at L turns is in n_k for k < L: it is unknown
-whether its user would have left after L.
+they were observed (Kaplan-Meier): S(t) = Π over k ≤ t of (1 - d_k / n_k), with d_k users who left after exactly k turns
+and n_k users whose decision after k turns was observed. A dialogue cut off at L turns is in n_k for k < L: it is
+unknown whether its user would have left after L.
 
 Source: E. L. Kaplan, P. Meier, JASA 53, 1958; intervals by the log(-log) transform of Greenwood's variance, as in
 J. D. Kalbfleisch, R. L. Prentice, The Statistical Analysis of Failure Time Data, 2nd ed. 2002, §1.4.
@@ -25,9 +25,12 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survival:
-    """Arrays over t = 0 … T user turns, T the longest dialogue. share: S(t), with S(0) = 1 and NaN from where no
-    decision was seen any more (unless all had left before). low, high: NaN where S is 0, 1 or NaN. left: d_t.
-    at_risk: n_t; at t = 0 all dialogues. level: confidence of the interval."""
+    """A survival curve, in arrays over t = 0 … T user turns, T the longest dialogue.
+
+    `share` is S(t), with S(0) = 1 and NaN from where no decision was observed (unless all had left before). `low` and
+    `high` are NaN if S is 0, 1 or NaN. `left` is d_t and `at_risk` n_t, all dialogues at t = 0. `level` is the
+    confidence of the interval.
+    """
 
     share: Floats
     low: Floats
@@ -43,14 +46,13 @@ class Survival:
 
     @property
     def median(self) -> float:
-        """User turns after which at most half of the users are still there; NaN where the curve stays above one
-        half."""
+        """The number of user turns after which at most half of the users remain; NaN if more than half do."""
         low = np.flatnonzero(self.share <= 0.5)
         return float(low[0]) if low.size else math.nan
 
 
 def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
-    """The curve of at least one dialogue. Raises ValueError for none, or for a level outside (0, 1)."""
+    """Return the curve of at least one dialogue. Raises ValueError for none, or for a level outside (0, 1)."""
     if not dialogues or not 0 < level < 1:
         raise ValueError("a survival curve needs at least one dialogue, and a level inside (0, 1)")
     lengths = np.array([one.length for one in dialogues])
@@ -80,12 +82,13 @@ def survival(dialogues: Sequence[Dialogue], *, level: float = 0.95) -> Survival:
 
 @dataclass(frozen=True, slots=True)
 class LengthGap:
-    """ks: Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. wasserstein: Σ |S1(t) - S2(t)|, in user
-    turns: how many turns a dialogue must be changed by, on average. Both over t = 0 … horizon, where both curves are
-    known; without censored ends that is everywhere, and both are those of the lengths themselves. beyond: the larger
-    share of users still there at the horizon: 0 where nothing was cut off. ks and wasserstein are NaN where the horizon
-    is 0: one side then has no user who was seen to decide whether to stay, and nothing can be compared. All NaN where a
-    side has no dialogue.
+    """The distance between the lengths of two groups; all NaN if a side has no dialogue.
+
+    ks: Kolmogorov-Smirnov distance, the largest |S1(t) - S2(t)|, in [0, 1]. wasserstein: Σ |S1(t) - S2(t)|, in user
+    turns: the mean change in turns that makes the groups equal. horizon: both are over t = 0 … horizon, where both
+    curves are known; without censoring these are all lengths. Both are NaN if the horizon is 0: one side then has no
+    user who was observed to decide. beyond: the larger share of users who remain at the horizon: 0 if nothing was cut
+    off.
     """
 
     ks: float
@@ -95,12 +98,15 @@ class LengthGap:
 
 
 def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> LengthGap:
-    """How far apart the lengths of two groups are, in user turns."""
+    """Return the distance between the lengths of two groups, in user turns."""
     if not real or not simulated:
         return LengthGap(math.nan, math.nan, 0, math.nan)
     curves = [survival(side) for side in (real, simulated)]
     horizon = _horizon(curves)
-    first, second = (_pad_curve(curve.share[: curve.known + 1], horizon + 1) for curve in curves)
+    first, second = np.zeros((2, horizon + 1))  # a curve that is at 0 stays there
+    for padded, curve in zip((first, second), curves, strict=True):
+        share = curve.share[: curve.known + 1][: horizon + 1]
+        padded[: len(share)] = share
     beyond = float(max(first[-1], second[-1]))
     if not horizon:
         return LengthGap(math.nan, math.nan, 0, beyond)
@@ -109,8 +115,11 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
 
 
 def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
-    """The groups with every dialogue cut off one turn after the last t for which all curves are known, so that the gap
-    of any two is over the same turns. At a horizon of 0 one turn of each dialogue is left. No group may be empty."""
+    """Cut every dialogue one turn after the last t for which all curves are known.
+
+    The distance between any two groups is then over the same turns. At a horizon of 0, one turn of each dialogue
+    remains. No group may be empty.
+    """
     horizon = _horizon([survival(group) for group in groups])
     return [
         [replace(one, turns=one.turns[: horizon + 1], ended=False) if one.length > horizon else one for one in group]
@@ -119,13 +128,6 @@ def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
 
 
 def _horizon(curves: Sequence[Survival]) -> int:
-    """The last t for which all curves are known: one that is at 0 is known for good."""
+    """Return the last t for which all curves are known. A curve at 0 is known for all later t."""
     known = [curve.known for curve in curves if curve.share[curve.known] > 0]
     return min(known) if known else max(curve.known for curve in curves)
-
-
-def _pad_curve(share: Floats, size: int) -> Floats:
-    """`share` cut or filled to `size`: a curve that is at 0 stays there."""
-    found = np.zeros(size)
-    found[: min(size, len(share))] = share[:size]
-    return found

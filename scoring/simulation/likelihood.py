@@ -1,4 +1,4 @@
-"""How well models predict what users do: log-likelihood of dialogues they were not fitted on, and perplexity.
+"""How well models predict users' decisions: log-likelihood and perplexity on dialogues they were not fitted on.
 
 Users are dealt into folds as a whole (a person with all their dialogues, else the dialogue); a model is fitted on all
 folds but one and predicts the decisions of that one. Every decision is predicted once.
@@ -27,12 +27,12 @@ Fit = Callable[[Sequence[Dialogue]], Predictor | Bits]
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """Figures of one model. bits: mean over decisions of -log2 of the probability of what was done; the log-likelihood
-    is -bits·decisions. perplexity: 2^bits, the number of equally likely outcomes that would be as hard to guess.
+    """Figures of one model on held-out dialogues.
 
-    Bits are inf where a model gave 0 to what was done. gain: bits of the first model minus those of this one, on the
-    same decisions: above 0 where this one is better. low, high: its percentile interval, users resampled; NaN for the
-    first model and where bits are inf. n: decisions. units: users.
+    bits: mean over decisions of -log2 of the probability of the actual outcome; inf if a model gave it 0. perplexity:
+    2^bits, the number of equally likely outcomes that would be as hard to guess. gain: bits of the first model minus
+    those of this one, on the same decisions: above 0 if this one is better. low, high: its percentile interval,
+    resampling users; NaN for the first model and if bits are inf. n, units: the numbers of decisions and users.
     """
 
     bits: float
@@ -45,20 +45,20 @@ class HeldOut:
 
     @property
     def log_likelihood(self) -> float:
-        """Of all held-out decisions, in bits; at most 0."""
+        """The log-likelihood of all held-out decisions, in bits; at most 0."""
         return -self.bits * self.n
 
 
 def decision_bits(model: Predictor, decision: Decision) -> float:
-    """-log2 of the probability the model gives to what was done; inf for 0."""
+    """Return -log2 of the probability that the model gives to the actual outcome; inf for 0."""
     chance = float(model.probabilities(decision)[model.outcomes.index(decision.act)])
     return -math.log2(chance) if chance > 0 else math.inf
 
 
 def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """(dialogues,) the fold of each, 0 … folds - 1; those of one user are together, and folds have about as many users.
+    """Return (dialogues,) the fold of each, 0 … folds - 1. Dialogues of one user are in one fold.
 
-    Raises ValueError for fewer than two folds or fewer users than folds.
+    Folds have about equal numbers of users. Raises ValueError for fewer than two folds or fewer users than folds.
     """
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):
@@ -76,9 +76,9 @@ def held_out(
     level: float = 0.95,
     replications: int = 2000,
 ) -> dict[str, HeldOut]:
-    """Each model's figures on dialogues it was not fitted on; the others are compared with the first model.
+    """Return each model's figures on dialogues it was not fitted on, compared with the first model.
 
-    folds: at most as many as users. Raises ValueError for fewer than two users.
+    There are at most as many `folds` as users. Raises ValueError for fewer than two users.
     """
     units = sorted({one.unit for one in dialogues})
     place = {unit: i for i, unit in enumerate(units)}

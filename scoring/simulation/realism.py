@@ -1,11 +1,12 @@
-"""A simulated user compared with real ones: how realistic its behaviour is and, separately, how good a tester it is.
+"""Comparison of a simulated user with real ones: how realistic its behaviour is and, separately, how good a tester it
+is.
 
-ranking     agreement on the order of systems, beside that of halves of the real users: what a simulated user is for
-behaviour   distances of acts, of transitions and of lengths, each tested with everybody counted, beside the split-half
-            floor of the real dialogues
-foresight   bits a decision of real users costs a model that was fitted on simulated ones, beside models that were
-            fitted on other real users, and beside the random floor
-words       how simulated users speak beside people
+ranking     agreement on the order of systems, compared with halves of the real users: the purpose of a simulated user
+behaviour   distances of acts, of transitions and of lengths, each tested on all users, with the split-half floor of the
+            real dialogues
+foresight   bits per decision of real users for a model fitted on simulated ones, compared with models fitted on other
+            real users, and with the random floor
+words       the wording of simulated users and people
 scores      distance of the scores, tested within systems
 """
 
@@ -60,9 +61,12 @@ _VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One distance. value: between all real and all simulated dialogues, NaN where nothing can be compared. floor: how
-    large it is between people, with its own verdict. p: of the test with everybody counted, of this distance alone.
-    said: what goes before the verdict, because it does not hang on how many users there are."""
+    """One distance.
+
+    value: between all real and all simulated dialogues, NaN if nothing can be compared. floor: the distance between
+    people, with its own verdict. p: of the test on all users, for this distance alone. said: a verdict that overrides
+    the test, because it does not depend on the number of users.
+    """
 
     value: float
     floor: Floor
@@ -71,8 +75,10 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """`n/a` where there is no value, what is `said` of it, `undecided` with too few users, else by the test:
-        `beyond` where p is at most ALPHA, `within` where it is larger."""
+        """The verdict: `n/a` without a value, then `said`, then `undecided` with too few users, else by the test.
+
+        It is `beyond` if p is at most ALPHA, and `within` if it is larger.
+        """
         if math.isnan(self.value):
             return "n/a"
         if self.said:
@@ -84,11 +90,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Realism:
-    """All figures. real, simulated: the dialogues they are of. behaviour: by the names of BEHAVIOUR. lengths: the
-    gap between the lengths of all dialogues, with its horizon. foresight: by the names of
-    FORESIGHT. scores, score_floor: None where fewer than two real users or no simulated one have a score; p of the
-    scores is within systems. together: p of all distances of behaviour at once. ranking_floor: None for fewer than two
-    systems with scores on both sides. wordings: None if a side holds acts only."""
+    """All figures of a comparison.
+
+    real, simulated: the dialogues compared. behaviour: by the names of BEHAVIOUR. lengths: the distance between the
+    lengths of all dialogues, with its horizon. foresight: by the names of FORESIGHT. scores, score_floor: None if
+    fewer than two real users or no simulated one have a score; p of the scores is within systems. together: p of all
+    distances of behaviour at once. ranking_floor: None for fewer than two systems with scores on both sides. wordings:
+    None if a side has acts only.
+    """
 
     real: Sequence[Dialogue]
     simulated: Sequence[Dialogue]
@@ -105,9 +114,11 @@ class Realism:
 
     @property
     def verdict(self) -> str:
-        """On behaviour alone: `no act in common`; `undecided` if a measure that has a value is; else `beyond` where
-        `together` is at most ALPHA, and `within` where it is larger. So a p below ALPHA of one measure among several
-        may be chance, and alone makes no verdict."""
+        """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
+
+        It is `undecided` if a measure with a value is; else `beyond` if `together` is at most ALPHA, and `within` if
+        it is larger. So a p below ALPHA of one measure among several may be chance, and is not a verdict by itself.
+        """
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:
             return _DISJOINT
@@ -117,7 +128,7 @@ class Realism:
 
 
 def distances(order: int = 1) -> dict[str, Distance]:
-    """The functions behind BEHAVIOUR. order: how many of the last acts count in transitions, 1 or 2."""
+    """Return the functions behind BEHAVIOUR. `order` is the number of last acts in transitions, 1 or 2."""
     return {
         "JSD(acts)": act_divergence,
         "JSD(transitions)": lambda a, b: transition_divergence(a, b, order=order).value,
@@ -138,9 +149,9 @@ def realism(
     replications: int = 2000,
     smoothing: Smoothing | None = None,
 ) -> Realism:
-    """Compare simulated dialogues with real ones. seed: of splits, folds and resampling.
+    """Compare simulated dialogues with real ones. `seed` is that of splits, folds and resampling.
 
-    Raises InputError where the real dialogues are of fewer than two users, or a side has none.
+    Raises InputError if the real dialogues are of fewer than two users, or a side has none.
     """
     users = len({one.unit for one in real})
     if users < 2 or not simulated:
@@ -163,7 +174,7 @@ def realism(
         if not math.isnan(within):
             # Pooled over systems, scores that are upside down can have the same distribution.
             scores = replace(scores, p=within)
-        apart: dict[str, Distance] = {SCORES: _scores_apart}
+        apart: dict[str, Distance] = {SCORES: _score_distance}
         floor = noise_floor(scored[0], scored[1], apart, _rng(seed, "score halves"), splits=splits)[SCORES]
     floors = noise_floor(real, simulated, measures, _rng(seed, "halves"), splits=splits, views=_VIEWS)
     gap = length_gap(real, simulated)
@@ -178,6 +189,14 @@ def realism(
         gap.beyond == 1 and gap.ks == 0
     ):  # nobody was seen to leave: two curves that never fall are alike, and tell nothing
         behaviour |= {name: Measured(math.nan, nothing_measured(floors[name])) for name in _OF_LENGTHS}
+    acts = acts_in([*real, *simulated])
+    theirs = fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
+    models: dict[str, Fit] = {
+        "uniform": lambda _: UniformModel(acts),
+        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
+        "real": lambda training: fit_acts(training, acts=acts, order=order, smoothing=smoothing),
+        "simulated": lambda _: theirs,
+    }
     return Realism(
         real,
         simulated,
@@ -186,7 +205,7 @@ def realism(
         (survival(real, level=level), survival(simulated, level=level)),
         held_out(
             real,
-            _models(real, simulated, order, smoothing),
+            models,
             _rng(seed, "folds"),
             folds=folds,
             level=level,
@@ -201,20 +220,7 @@ def realism(
     )
 
 
-def _models(
-    real: Sequence[Dialogue], simulated: Sequence[Dialogue], order: int, smoothing: Smoothing | None
-) -> dict[str, Fit]:
-    acts = acts_in([*real, *simulated])
-    theirs = fit_acts(simulated, acts=acts, order=order, smoothing=smoothing)
-    return {
-        "uniform": lambda _: UniformModel(acts),
-        "acts alone": lambda training: fit_acts(training, acts=acts, order=0, smoothing=smoothing),
-        "real": lambda training: fit_acts(training, acts=acts, order=order, smoothing=smoothing),
-        "simulated": lambda _: theirs,
-    }
-
-
-def _scores_apart(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
+def _score_distance(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
     a, b = ([one.score for one in side] for side in (real, simulated))
     return cramer_von_mises(a, b) * (len(a) + len(b)) / (len(a) * len(b))
 
@@ -224,9 +230,9 @@ def _rng(seed: int, purpose: str) -> np.random.Generator:
 
 
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
-    """Jensen-Shannon divergence of the acts of all user turns, in bits, in [0, 1]. NaN where a side has no turn.
+    """Return the Jensen-Shannon divergence of the acts of all user turns, in bits, in [0, 1].
 
-    0 also where both sides together have only one act.
+    NaN if a side has no turn; 0 also if both sides together have only one act.
     """
     sides = [Counter(turn.act for one in side for turn in one.turns) for side in (real, simulated)]
     return _rows_apart(*sides)
@@ -234,8 +240,11 @@ def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> f
 
 @dataclass(frozen=True, slots=True)
 class TransitionDivergence:
-    """value: in bits, in [0, 1], NaN where a side has no decision. rows: that occur on either side. alone: the weight
-    of those that occur on one side only; each of these counts as 1 bit."""
+    """A divergence of transitions.
+
+    `value` is in bits, in [0, 1], NaN if a side has no decision. `rows` is the number of rows that occur on either
+    side, and `alone` the weight of those on one side only; each of these counts as 1 bit.
+    """
 
     value: float
     rows: int
@@ -245,11 +254,11 @@ class TransitionDivergence:
 def transition_divergence(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], *, order: int = 1, given: bool = False
 ) -> TransitionDivergence:
-    """Weighted transition divergence: the mean over rows of the Jensen-Shannon divergence of what follows, in bits.
+    """Return the weighted mean over rows of the Jensen-Shannon divergence of what follows, in bits.
 
     A row is what came before a decision (the last `order` acts; with `given`, also the last answer), and what follows
-    is an act or STOP. A row weighs the mean of its shares of the decisions of both sides. Counts are taken as they are,
-    without smoothing: small samples diverge by chance, which is what the split-half floor is for.
+    is an act or STOP. A row's weight is the mean of its shares of the decisions of both sides. Counts are not
+    smoothed: small samples diverge by chance, which the split-half floor accounts for.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")
@@ -270,11 +279,11 @@ def transition_divergence(
 
 
 def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order: int = 1) -> float:
-    """How far recorded decisions are from a known transition matrix: the mean over rows of the Jensen-Shannon
-    divergence, in bits, between the recorded shares and the probabilities of `known`, each row weighted by how often it
-    was seen.
+    """Return the distance between recorded decisions and a known transition matrix, in [0, 1]; NaN without a decision.
 
-    In [0, 1]; NaN without a decision. For recovery tests: simulate from `known`, then see how far off the shares are.
+    It is the mean over rows of the Jensen-Shannon divergence, in bits, between the recorded shares and the
+    probabilities of `known`, weighted by the frequency of rows. It is for recovery tests: simulate from `known`, then
+    measure the distance.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")

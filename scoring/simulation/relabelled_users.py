@@ -1,9 +1,9 @@
-"""Do real and simulated users differ, with everybody counted? The distances of `realism`, tested by relabelling users.
+"""Tests of whether real and simulated users differ, on all users: the distances of `realism`, by relabelling users.
 
-The split-half floor says how large a distance is beside that between people; it is taken with groups of half the size,
-and so it can miss what all dialogues together show. Here each distance is taken over all dialogues, and again with
-whole users dealt to the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among
-those who talked to the same systems, and scores are compared within each system.
+The split-half floor compares a distance with that between people; it uses groups of half the size, and so it can miss
+what all dialogues together show. Here each distance is computed over all dialogues, and again with whole users dealt to
+the two sides at random (`scoring.inference.relabelled`). Systems differ, so users are dealt among those who talked to
+the same systems, and scores are compared within each system.
 
 Every distance is a function of sums over users, so that a deal costs one product of matrices. They are those of
 `scoring.simulation.realism`, `lengths` and `score_gap`, computed independently (a test checks that both agree).
@@ -85,8 +85,10 @@ def behaviour_test(
 def scores_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, draws: int
 ) -> Relabelled:
-    """Test whether scores differ within systems, by the sum over systems of Cramér and von Mises' statistic. Only
-    dialogues with a score count, of systems that both sides have."""
+    """Test whether scores differ within systems, by the sum over systems of Cramér and von Mises' statistic.
+
+    Only dialogues with a score count, for systems on both sides.
+    """
     common = {one.system for one in real} & {one.system for one in simulated}
     kept = [[one for one in side if one.system in common and not math.isnan(one.score)] for side in (real, simulated)]
     if not all(kept):
@@ -122,7 +124,7 @@ def scores_test(
 
 
 def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, list[Dialogue]]:
-    """The dialogues of each user, users in the order of their names. apart: a user counts once for each system."""
+    """Return the dialogues of each user, ordered by name. With `apart` a user counts once for each system."""
     found: dict[str, list[Dialogue]] = {}
     for one in sorted(dialogues, key=lambda one: (one.unit, one.system)):
         found.setdefault(f"{one.unit} {one.system}" if apart else one.unit, []).append(one)
@@ -132,9 +134,11 @@ def by_user(dialogues: Sequence[Dialogue], *, apart: bool = False) -> dict[str, 
 def strata_of(
     first: dict[str, list[Dialogue]], second: dict[str, list[Dialogue]]
 ) -> tuple[list[str], list[str]] | None:
-    """Among whom each user is dealt: those who talked to the same systems, if there are any on both sides, else all
-    others without such a match. None where nobody has one, as with people of one system each and simulated users of
-    all."""
+    """Return the strata within which users are dealt; None if no stratum has users of both sides.
+
+    Users who talked to the same systems are a stratum if there are any on both sides; all others form one stratum. None
+    occurs, for example, if people have one system each and simulated users all.
+    """
     one, other = ([repr(sorted({one.system for one in held})) for held in side.values()] for side in (first, second))
     common = set(one) & set(other)
     if not common:
@@ -144,7 +148,7 @@ def strata_of(
 
 
 def _steps(scores: Sequence[float]) -> Floats:
-    """The upper ends of groups of scores, rising; the last is the largest."""
+    """Return the upper ends of groups of scores, ascending; the last is the largest score."""
     different = np.unique(scores)
     if len(different) > _SCORES:
         different = np.unique(np.quantile(scores, np.linspace(0, 1, _SCORES + 1)[1:], method="inverted_cdf"))
@@ -153,7 +157,7 @@ def _steps(scores: Sequence[float]) -> Floats:
 
 
 def _places(names: Iterable[Name]) -> dict[Name, int]:
-    """The place of each name, in the order in which they were met."""
+    """Return the index of each name, in order of first occurrence."""
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
@@ -164,7 +168,7 @@ def _entropy(shares: Floats) -> Floats:
 
 
 def divergence(first: Floats, second: Floats) -> Floats:
-    """Jensen-Shannon divergence of counts along the last axis, in bits; NaN where a side has none."""
+    """Return the Jensen-Shannon divergence of counts along the last axis, in bits; NaN if a side has none."""
     with np.errstate(invalid="ignore"):
         p, q = (side / side.sum(axis=-1, keepdims=True) for side in (first, second))
     found: Floats = np.maximum(0.0, _entropy((p + q) / 2) - (_entropy(p) + _entropy(q)) / 2)
@@ -172,7 +176,7 @@ def divergence(first: Floats, second: Floats) -> Floats:
 
 
 def _transitions(first: Floats, second: Floats) -> Floats:
-    """(B,) weighted divergence of (B, R, V) counts. A row that only one side has counts as 1 bit."""
+    """Return (B,) weighted divergences of (B, R, V) counts. A row on one side only counts as 1 bit."""
     totals = [side.sum(axis=(1, 2)) for side in (first, second)]
     shares = [side.sum(axis=2) / total[:, None] for side, total in zip((first, second), totals)]
     apart = divergence(first, second)
@@ -182,8 +186,10 @@ def _transitions(first: Floats, second: Floats) -> Floats:
 
 
 def _survival(left: Floats, cut: Floats) -> Floats:
-    """(B, T + 1) shares still there after 0 … T turns, NaN from where nobody was seen to decide any more. left, cut:
-    users who left, and who were cut off, after that many turns."""
+    """Return (B, T + 1) shares that remain after 0 … T turns, NaN from where no decision was observed.
+
+    `left` and `cut` are the numbers of users who left, and who were cut off, after that many turns.
+    """
     gone = np.cumsum(left + cut, axis=1)
     everybody = gone[:, -1:]
     at_risk = everybody - np.concatenate([np.zeros_like(everybody), gone[:, :-1]], axis=1) - cut

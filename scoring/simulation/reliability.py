@@ -1,10 +1,10 @@
-"""Whether a simulated user is a reliable tester: does it rank systems as real users do?
+"""The reliability of a simulated user as a tester: whether it ranks systems as real users do.
 
 A user that behaves unlike people may still rank systems correctly, and one that behaves like them may not; so this is
 reported separately from how realistic the behaviour is. The agreement is Kendall's τ-b between the systems' mean
 scores.
 
-How well two groups of people agree on the order depends on how many they are. So τ between real and simulated users is
+How well two groups of people agree on the order depends on their number. So τ between real and simulated users is
 compared with τ between halves of the real ones (`ranking_floor`): a simulated user need not agree with people more than
 people do.
 
@@ -13,7 +13,7 @@ of User Simulators for Comparing Interactive Retrieval Systems", SIGIR 2021.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +31,15 @@ _SAME = "nearly every draw gives the same order, so that its ends would be one p
 
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
-    """tau: τ-b in [-1, 1] over the systems both sides have scores of; NaN for fewer than two, or where one side's means
-    are all equal. low, high: percentile interval; NaN with tau, or where (nearly) all draws agree. systems: compared,
-    with real and simulated means beside them. resampled: `topics`, `users` or `dialogues`. note: what a reader must
-    know."""
+    """The agreement on the order of systems.
+
+    tau: τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two, or if one side's means are
+        equal.
+    low, high: percentile interval; NaN with tau, or if (nearly) all draws agree.
+    systems: the systems compared, with their real and simulated means.
+    resampled: `topics`, `users` or `dialogues`.
+    note: a remark for readers.
+    """
 
     tau: float
     low: float
@@ -47,7 +52,7 @@ class RankingAgreement:
 
 
 def kendall_tau(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """τ-b of two lists of values of the same things, (n,) each. NaN for n < 2, or where either list has one value."""
+    """Return τ-b of two (n,) lists of values; NaN for n < 2, or if all values of a list are equal."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     above = np.triu_indices(a.size, 1)
     x = np.sign(a[:, None] - a[None, :])[above]
@@ -64,11 +69,11 @@ def ranking_agreement(
     level: float = 0.95,
     replications: int = 2000,
 ) -> RankingAgreement:
-    """Agreement on the systems that both sides have scored dialogues of.
+    """Return the agreement on the systems with scored dialogues on both sides.
 
-    What is resampled: topics, the same for all systems and both sides, if every scored dialogue names one and all
-    systems have the same topics on both sides; else the users of each side with all their dialogues; or, if every
-    dialogue is another user's, dialogues within each system. A draw that leaves a system without dialogues is left out.
+    Topics are resampled, jointly for all systems and both sides, if every scored dialogue names one and all systems
+    have the same topics on both sides; else the users of each side with all their dialogues; or, if every dialogue is
+    another user's, dialogues within each system. A draw that leaves a system without dialogues is dropped.
     """
     sides: tuple[dict[str, list[Dialogue]], ...] = ({}, {})
     for own, side in zip(sides, (real, simulated)):
@@ -124,7 +129,7 @@ def _over_topics(
     rng: np.random.Generator,
     replications: int,
 ) -> list[Floats]:
-    """For each side (replications, systems) means over topics resampled, each topic's mean weighing alike."""
+    """Return for each side (replications, systems) means over resampled topics, with equal weight for each topic."""
     weights = rng.multinomial(len(topics), [1 / len(topics)] * len(topics), size=replications) / len(topics)
     found = []
     for side in sides:
@@ -138,7 +143,7 @@ def _over_topics(
 def _over_users(
     sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
 ) -> list[Floats]:
-    """For each side (replications, systems) means over users resampled; NaN where a system got no dialogue."""
+    """Return for each side (replications, systems) means over resampled users; NaN for a system without a dialogue."""
     found = []
     for side in sides:
         units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _of_all(side)}))}
@@ -168,15 +173,14 @@ def _over_dialogues(
 
 @dataclass(frozen=True, slots=True)
 class RankingFloor:
-    """floor: τ-b between random halves of the real users. matched: between one half and a random group of simulated
-    users with about as many dialogues. people: real users per system in a half, where there are fewest.
+    """The floor of the order of systems.
 
-    p: of whether systems differ from each other by as much for simulated users as for real ones, users dealt to the
-    sides within systems; a simulated user that is stricter with all systems alike does not count as different. NaN
-    where it cannot be tested.
-
-    needed: real users per system of whom halves would agree better than by chance (τ above 0 in 97.5% of halves), if
-    systems differ as much as they seem to; None if halves agree already, or no number can be given.
+    floor: τ-b between random halves of the real users. matched: between one half and a random group of simulated users
+    with about as many dialogues. people: the smallest number of real users per system in a half. p: of the hypothesis
+    that systems differ as much for simulated users as for real ones, with users dealt to the sides within systems; a
+    simulated user that is equally stricter with all systems does not count as different. NaN if it cannot be tested.
+    needed: the number of real users per system with whom halves would agree better than by chance (τ above 0 in 97.5%
+    of halves), if systems differ as observed; None if halves agree already, or no number is known.
     """
 
     floor: Spread
@@ -187,9 +191,12 @@ class RankingFloor:
 
     @property
     def verdict(self) -> str:
-        """`beyond` where the median of `matched` is below the lower end of the middle 95% of `floor`; `within` where it
-        is not, and halves of people agree; `undecided` where they do not agree themselves, or are too few: halves of a
-        handful of people tell more of these people than of systems."""
+        """The verdict: `beyond`, `within` or `undecided`.
+
+        It is `beyond` if the median of `matched` is below the lower end of the middle 95% of `floor`, `within` if it
+        is not and halves of people agree, and `undecided` if they do not agree, or are too few: halves of a handful of
+        people say more about these people than about systems.
+        """
         if not self.floor.n or not self.matched.n or self.people < _FEWEST:
             return "undecided"
         if self.matched.median < self.floor.low:
@@ -210,7 +217,7 @@ def ranking_floor(
     splits: int = 200,
     draws: int = 2000,
 ) -> RankingFloor | None:
-    """The floor of the order of systems. None for fewer than two systems with scores on both sides."""
+    """Return the floor of the order of systems; None for fewer than two systems with scores on both sides."""
     scored = [[one for one in side if not math.isnan(one.score)] for side in (real, simulated)]
     systems = sorted({one.system for one in scored[0]} & {one.system for one in scored[1]})
     if len(systems) < 2:
@@ -219,15 +226,34 @@ def ranking_floor(
     if strata_of(*sides) is None:
         sides = [by_user([one for one in side if one.system in systems], apart=True) for side in scored]
     strata = strata_of(*sides)
-    first, second = (_sums(side, systems) for side in sides)
+    place = {name: column for column, name in enumerate(systems)}
+    both = []
+    for side in sides:  # (users, 2 · systems) sums of scores, then numbers of dialogues
+        sums = np.zeros((len(side), 2 * len(systems)))
+        for row, held in enumerate(side.values()):
+            for one in held:
+                sums[row, place[one.system]] += one.score
+                sums[row, len(systems) + place[one.system]] += 1
+        both.append(sums)
+    first, second = both
     groups = [""] * len(first) if strata is None else strata[0]
     one_half, other_half = _halves(groups, rng, splits)
     # As many dialogues as a half has, or all there are.
     share = min(1.0, first[:, len(systems) :].sum() / 2 / second[:, len(systems) :].sum())
-    others = _some([""] * len(second) if strata is None else strata[1], share, rng, splits)
+    of_second = [""] * len(second) if strata is None else strata[1]
+    others = np.zeros((splits, len(second)))  # 1 for a random share of the users, of about the same share in each group
+    for split in range(splits):
+        order = _shuffle_places(of_second, rng)
+        size = max(1, round(share * len(order)))
+        others[split, order[((np.arange(size) + rng.random()) * len(order) / size).astype(int)]] = 1
     floor = _taus(one_half @ first, other_half @ first)
     matched = _taus(one_half @ first, others @ second)
-    p = relabel(*_centre_sums(first, second, len(systems)), _interaction, rng, strata=strata, draws=draws).p[0]
+    centred = []  # the sums with the mean over systems of each side taken off every score
+    for sums in both:
+        mean = float(_means(sums.sum(axis=0)[None]).mean())
+        scores, counts = sums[:, : len(systems)], sums[:, len(systems) :]
+        centred.append(np.concatenate([scores - mean * counts, counts], axis=1))
+    p = relabel(centred[0], centred[1], _interaction, rng, strata=strata, draws=draws).p[0]
     people = int((first[:, len(systems) :] > 0).sum(axis=0).min()) // 2
     spread = Spread.of(floor.tolist())
     agree = people >= _FEWEST and spread.n > 0 and spread.low > 0
@@ -235,20 +261,12 @@ def ranking_floor(
     return RankingFloor(spread, Spread.of(matched.tolist()), people, p, needed)
 
 
-def _sums(side: Mapping[str, Sequence[Dialogue]], systems: Sequence[str]) -> Floats:
-    """(users, 2 · systems) sums of scores, then numbers of dialogues."""
-    found = np.zeros((len(side), 2 * len(systems)))
-    place = {name: column for column, name in enumerate(systems)}
-    for row, held in enumerate(side.values()):
-        for one in held:
-            found[row, place[one.system]] += one.score
-            found[row, len(systems) + place[one.system]] += 1
-    return found
-
-
 def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tuple[Floats, Floats]:
-    """(splits, users) twice, 1 for users in the half. Users of one group are dealt in pairs, one to each half, so that
-    both have as many of each; with an odd number, one is in neither."""
+    """Return two (splits, users) arrays with 1 for users in the half.
+
+    Users of one group are dealt in pairs, one to each half, so that both have as many of each; with an odd number, one
+    is in neither.
+    """
     first = np.zeros((splits, len(groups)))
     second = np.zeros_like(first)
     for split in range(splits):
@@ -259,18 +277,8 @@ def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tup
     return first, second
 
 
-def _some(groups: Sequence[str], share: float, rng: np.random.Generator, splits: int) -> Floats:
-    """(splits, users) 1 for a random share of the users, at least one, of about the same share in each group."""
-    found = np.zeros((splits, len(groups)))
-    for split in range(splits):
-        order = _shuffle_places(groups, rng)
-        size = max(1, round(share * len(order)))
-        found[split, order[((np.arange(size) + rng.random()) * len(order) / size).astype(int)]] = 1
-    return found
-
-
 def _shuffle_places(groups: Sequence[str], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The places of all users, group by group, in random order within each."""
+    """Return the indices of all users, group by group, in random order within each."""
     order: npt.NDArray[np.int64] = np.lexsort((rng.random(len(groups)), np.unique(groups, return_inverse=True)[1]))
     return order
 
@@ -283,22 +291,13 @@ def _means(sums: Floats) -> Floats:
 
 
 def _taus(first: Floats, second: Floats) -> Floats:
-    """(B,) τ-b of the means of each row of sums; NaN where a system has no dialogue or there is no order."""
+    """Return (B,) τ-b of the means of each row of sums; NaN if a system has no dialogue or there is no order."""
     means = zip(_means(first), _means(second), strict=True)
     return np.array([math.nan if np.isnan([a, b]).any() else kendall_tau(a, b) for a, b in means])
 
 
-def _centre_sums(first: Floats, second: Floats, systems: int) -> tuple[Floats, Floats]:
-    """The sums with the mean over systems of each side taken off every score."""
-    found = []
-    for side in (first, second):
-        mean = float(_means(side.sum(axis=0)[None]).mean())
-        found.append(np.concatenate([side[:, :systems] - mean * side[:, systems:], side[:, systems:]], axis=1))
-    return found[0], found[1]
-
-
 def _interaction(first: Floats, second: Floats) -> Floats:
-    """(B, 1) squared differences between the sides of what each system is above the mean of all."""
+    """Return (B, 1) squared differences between the sides, after subtracting each side's mean over systems."""
     apart = _means(first) - _means(second)
     found: Floats = np.square(apart - apart.mean(axis=1, keepdims=True)).sum(axis=1)
     return found[:, None]

@@ -1,12 +1,12 @@
-"""Whether systems score alike with simulated users as with real ones: the Cramér-von Mises distance of the scores.
+"""Whether systems get similar scores from simulated and real users: the Cramér-von Mises distance of the scores.
 
     T = n·m/(n + m)² · Σ over all n + m scores z of (F(z) - G(z))²
 
 with F and G the shares of real and of simulated dialogues that score at most z. The p value is of a permutation test:
-the share of random relabellings (this one counted) with a T at least as large. It assumes that users are exchangeable:
+the share of random relabellings (this one included) with a T at least as large. It assumes that users are exchangeable:
 the dialogues of one user are relabelled together.
 
-Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962; ties stand as they are (equal scores are one step).
+Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962; ties are not broken (equal scores are one step).
 """
 
 import math
@@ -21,9 +21,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoreGap:
-    """statistic: T, at least 0; grows with the number of dialogues. distance: the mean over all scores of (F - G)², in
-    [0, 1], which does not grow with them. p: of the permutation test. n, m: real and simulated dialogues with a score.
-    All NaN where a side has none."""
+    """The distance of scores; all NaN if a side has none.
+
+    `statistic` is T, at least 0, which grows with the number of dialogues. `distance` is the mean over all scores of
+    (F - G)², in [0, 1], which does not. `p` is that of the permutation test, and `n` and `m` are the numbers of real
+    and simulated dialogues with a score.
+    """
 
     statistic: float
     distance: float
@@ -33,7 +36,7 @@ class ScoreGap:
 
 
 def cramer_von_mises(real: npt.ArrayLike, simulated: npt.ArrayLike) -> float:
-    """T of two groups of scores, (n,) and (m,), each at least one and finite."""
+    """Return T of two groups of finite scores, (n,) and (m,), at least one each."""
     both = np.concatenate([np.asarray(real, dtype=np.float64), np.asarray(simulated, dtype=np.float64)])
     first = np.zeros((1, both.size), dtype=bool)
     first[0, : np.asarray(real).size] = True
@@ -48,9 +51,9 @@ def score_gap(
     units: tuple[Sequence[str], Sequence[str]] | None = None,
     permutations: int = 2000,
 ) -> ScoreGap:
-    """How far apart the scores of real and simulated dialogues are; NaN scores are left out.
+    """Return the distance between the scores of real and simulated dialogues, ignoring NaN.
 
-    units: the user of each score, (n,) and (m,) names; None where every score is another user's.
+    `units` are the users of the scores, (n,) and (m,) names; None if every score is another user's.
     """
     names = units or (range(len(real)), range(len(simulated)))
     known = [
@@ -77,7 +80,7 @@ def score_gap(
 
 
 def _statistics(both: Floats, first: npt.NDArray[np.bool_]) -> Floats:
-    """(k,) T for k labellings. both: (n + m,) scores. first: (k, n + m) which are of the first group."""
+    """Return (k,) T for k labellings of `both`, (n + m,) scores. `first`, (k, n + m), selects the first group."""
     order = np.argsort(both, kind="stable")
     ranked, labels = both[order], first[:, order]
     n = first.sum(axis=1)  # of each labelling: users have different numbers of dialogues

@@ -1,7 +1,7 @@
-"""Are simulated users' words like people's? Their length, variety, questions, courtesy, slips and language.
+"""The words of simulated users and people: their length, variety, questions, courtesy, slips and language.
 
-A user can do what people do and still speak like a machine: in one length, without a slip, always courteous. Each
-measure is a mean or a distribution over user turns, set beside the difference between halves of the real users, and
+A user can behave as people do and still speak like a machine: at one length, without a slip, always courteous. Each
+measure is a mean or a distribution over user turns, compared with the difference between halves of the real users, and
 tested by relabelling whole users, as behaviour is (`scoring.inference.relabelled`).
 
     words           Kolmogorov-Smirnov distance of the number of words in a turn
@@ -14,8 +14,8 @@ tested by relabelling whole users, as behaviour is (`scoring.inference.relabelle
     slips           difference in the share of words seen once that are one letter from a frequent one
     languages       Jensen-Shannon divergence of the languages of turns that can be told
 
-Variety and repeats do not grow with the number of words. Slips are no more than a sign of typing errors: no dictionary
-is needed, and a rare word may be next to a frequent one.
+Variety and repeats do not grow with the number of words. Slips only suggest typing errors: no dictionary is needed, and
+a rare word may be similar to a frequent one.
 
 Sources: E. H. Simpson, Nature 163, 1949; G. U. Yule, The Statistical Study of Literary Vocabulary, 1944.
 """
@@ -74,8 +74,12 @@ _ALPHA = 0.05  # of the test over all four figures together
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """One measure. real, simulated: its mean on each side, NaN for a distribution. value: the difference, 0 or more.
-    low, high: the middle 95% of the difference between halves of the real users. p: of this measure alone."""
+    """One measure.
+
+    `real` and `simulated` are its means on each side, NaN for a distribution; `value` is the difference, not negative.
+    `low` and `high` are the middle 95% of the difference between halves of the real users, and `p` is of this measure
+    alone.
+    """
 
     real: float
     simulated: float
@@ -87,8 +91,10 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """measures: by the names of WORDINGS. together: p of all of them at once. turns: with words, on each side. users:
-    with words, on each side."""
+    """The measures by the names of WORDINGS, and p of all of them `together`.
+
+    `turns` and `users` are the numbers with words on each side.
+    """
 
     measures: Mapping[str, Worded]
     together: float
@@ -97,7 +103,7 @@ class Wordings:
 
     @property
     def verdict(self) -> str:
-        """`beyond` where `together` is at most .05, else `within`; `undecided` with fewer than 20 users on a side."""
+        """`beyond` if `together` is at most .05, else `within`; `undecided` with fewer than 20 users on a side."""
         if math.isnan(self.together) or min(self.users) < 2 * FEWEST:
             return "undecided"
         return "beyond" if self.together <= _ALPHA else "within"
@@ -111,7 +117,7 @@ def compare_wordings(
     splits: int = 200,
     draws: int = 999,
 ) -> Wordings | None:
-    """The words of both sides. None where a side has no turn with words, or the real side fewer than two users."""
+    """Compare the words of both sides; None if a side has no turn with words, or the real side fewer than two users."""
     spoken = [[one for one in side if any(turn.said for turn in one.turns)] for side in (real, simulated)]
     sides = [by_user(side) for side in spoken]
     if len(sides[0]) < 2 or not sides[1]:
@@ -138,7 +144,7 @@ def compare_wordings(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What is summed of each user: (K,) columns, in parts of `widths`."""
+    """Sums by user, in (K,) columns."""
 
     slips: frozenset[str]
     languages: Mapping[str, int]
@@ -181,7 +187,7 @@ class _Table:
         return found
 
     def means(self, sums: Floats) -> dict[str, float]:
-        """The means of (1, K) sums, for measures that are a mean."""
+        """Return the means of (1, K) sums, for measures that are a mean."""
         found = self._means(sums)
         return {name: float(value[0]) for name, value in found.items()}
 
@@ -200,7 +206,7 @@ class _Table:
             }
 
     def distances(self, first: Floats, second: Floats) -> Floats:
-        """(B, M) of the names of WORDINGS. first, second: (B, K) sums."""
+        """Return (B, M) distances by the names of WORDINGS between two arrays of (B, K) sums."""
         apart: dict[str, Floats] = {
             name: np.abs(mine - theirs)
             for (name, mine), theirs in zip(self._means(first).items(), self._means(second).values())
@@ -219,7 +225,7 @@ def _words(text: str) -> list[str]:
 
 
 def _bucket(word: str) -> int:
-    """The same on every machine, unlike `hash`; two words in one bucket cost a little power."""
+    """Return a hash that is the same on every machine, unlike `hash`. Two words in one bucket cost a little power."""
     value = 2166136261
     for byte in word.encode():
         value = (value ^ byte) * 16777619 % 2**32
@@ -227,7 +233,7 @@ def _bucket(word: str) -> int:
 
 
 def _slips(counted: Mapping[str, int]) -> frozenset[str]:
-    """Words seen once that one letter less, more, other or swapped makes a frequent one."""
+    """Return words seen once from which removing, adding, replacing or swapping one letter makes a frequent word."""
     frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
     by_length: dict[int, list[str]] = {}
     for word in frequent:
@@ -247,7 +253,7 @@ def _slips(counted: Mapping[str, int]) -> frozenset[str]:
 
 
 def _near(one: str, other: str) -> bool:
-    """Whether one letter less, more or other, or two neighbours swapped, make one of the other."""
+    """Return whether removing, adding or replacing one letter, or swapping two neighbours, makes one of the other."""
     if len(one) != len(other):
         short, long = sorted((one, other), key=len)
         return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))

@@ -1,1 +1,1 @@
-"""Distributions, exact tests and exchanges; nothing here knows what a conversation or an interval is."""
+"""Distributions, exact tests and exchanges, independent of conversations and intervals."""

@@ -1,12 +1,12 @@
-"""Whether two yes-or-no properties occur together more often than by chance."""
+"""An exact test of association between two yes-or-no properties."""
 
 from math import exp, lgamma
 
 
 def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
-    """One-sided p: the probability of at least `both`, if `first + both` and `second + both` are drawn independently.
+    """Return the one-sided p: the probability of at least `both` if the two properties are independent.
 
-    R. A. Fisher's exact test (1935): the tail of the hypergeometric distribution, given all four margins. 1 where a
+    This is R. A. Fisher's exact test (1935), the tail of the hypergeometric distribution given all four margins. 1 if a
     margin is 0. Raises ValueError for a negative count.
     """
     if min(both, first, second, neither) < 0:
@@ -17,5 +17,5 @@ def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
 
 
 def _ways(n: int, k: int) -> float:
-    """Logarithm of n over k."""
+    """Return the logarithm of n over k."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,9 +1,9 @@
-"""The regularised incomplete beta function and what is inverted from it: beta and Student t quantiles.
+"""The regularised incomplete beta function, and quantiles of beta and Student t distributions.
 
-Here so that exact intervals need nothing beyond numpy. The continued fraction (modified Lentz) converges fast for
-x < (a + 1)/(a + b + 2); past that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles come from Newton's
-steps inside a bracket, mostly no more than five; every sixth step, if still a long one, halves the bracket instead, so
-that the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests name.
+It is implemented here so that exact intervals need only numpy. The continued fraction (modified Lentz) converges fast
+for x < (a + 1)/(a + b + 2); beyond that the symmetry I_x(a, b) = 1 - I_{1-x}(b, a) is used. Quantiles use Newton steps
+inside a bracket, mostly no more than five; every sixth step, if still a long one, halves the bracket instead, so that
+the search cannot diverge. Both functions agree with SciPy to 1e-10 over the range that the tests name.
 """
 
 import math
@@ -23,9 +23,9 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """I_x(a, b): probability that a Beta(a, b) variable is at most x.
+    """Return I_x(a, b), (...) in [0, 1]: the probability that a Beta(a, b) variable is at most x.
 
-    x: (...) in [0, 1]; a, b: (...) above 0; they broadcast. Returns (...) in [0, 1].
+    x is (...) in [0, 1]; a and b are (...) above 0; they broadcast.
     """
     x, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (x, a, b)))
     if not (np.all((x >= 0) & (x <= 1)) and np.all(a > 0) and np.all(b > 0)):
@@ -34,9 +34,9 @@ def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """The x with I_x(a, b) = probability, to 1e-15 where the function is that exact.
+    """Return the x with I_x(a, b) = probability, to 1e-15 where the function is that precise.
 
-    probability: (...) in [0, 1]; a, b: (...) above 0; they broadcast. Returns (...) in [0, 1].
+    `probability` is (...) in [0, 1]; a and b are (...) above 0; they broadcast.
     """
     wanted, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (probability, a, b)))
     if not (np.all((wanted >= 0) & (wanted <= 1)) and np.all(a > 0) and np.all(b > 0)):
@@ -48,7 +48,7 @@ def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike
 
 
 def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """(k,) quantiles for probabilities inside (0, 1)."""
+    """Return (k,) quantiles for probabilities inside (0, 1)."""
     log_beta = _log_beta(a, b)
     noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # what rounding leaves of it
     low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _near(wanted, a, b)
@@ -76,8 +76,11 @@ def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """(k,) where to begin, inside (0, 1): Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by their
-    26.2.22; the powers of the tails where a or b is below 1; the mean where neither gives a number."""
+    """Return (k,) starting points inside (0, 1).
+
+    They are Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by their 26.2.22; the powers of the tails
+    if a or b is below 1; and the mean if neither gives a number.
+    """
     with np.errstate(all="ignore"):
         t = np.sqrt(-2 * np.log(np.minimum(wanted, 1 - wanted)))
         tail = t - (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t))
@@ -98,7 +101,7 @@ def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 @lru_cache(maxsize=4096)
 def student_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's t. probability: in (0, 1). degrees: of freedom, at least 1."""
+    """Return a quantile of Student's t for a `probability` in (0, 1) and at least 1 degree of freedom."""
     if not 0 < probability < 1 or degrees < 1:
         raise ValueError("student_quantile needs a probability inside (0, 1) and at least one degree of freedom")
     tail = min(probability, 1 - probability)
@@ -111,17 +114,17 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 
 def student_tails(t: float, degrees: float) -> float:
-    """P(|T| >= |t|) of Student's t: the two-sided p. degrees: of freedom, above 0."""
+    """Return the two-sided p of Student's t, P(|T| >= |t|), for `degrees` of freedom above 0."""
     return float(beta_cdf(degrees / (degrees + t * t), degrees / 2, 0.5))
 
 
 def normal_cdf(value: float) -> float:
-    """Probability that a standard normal variable is at most `value`."""
+    """Return the probability that a standard normal variable is at most `value`."""
     return 0.5 * math.erfc(-value / math.sqrt(2))
 
 
 def normal_quantile(probability: float) -> float:
-    """Quantile of the standard normal distribution. probability: in (0, 1)."""
+    """Return a quantile of the standard normal distribution for a `probability` in (0, 1)."""
     return NormalDist().inv_cdf(probability)
 
 
@@ -137,21 +140,17 @@ def _cdf(x: Floats, a: Floats, b: Floats, log_beta: Floats) -> Floats:
     inside = (x > 0) & (x < 1)
     safe = np.where(inside, at, 0.25)
     front = np.exp(first * np.log(safe) + second * np.log1p(-safe) - log_beta) / first
-    part = front * _fraction(safe, first, second)
+    if safe.size == 1:  # as a number it takes a tenth of the time
+        fraction = np.full(safe.shape, _lentz(safe.item(), first.item(), second.item()))
+    else:
+        fraction = _lentz(safe, first, second)
+    part = front * fraction
     result = np.where(mirrored, 1 - part, part)
     return np.clip(np.where(x <= 0, 0.0, np.where(x >= 1, 1.0, result)), 0.0, 1.0)
 
 
-def _fraction(x: Floats, a: Floats, b: Floats) -> Floats:
-    """The continued fraction of I_x(a, b); (...) like its arguments."""
-    if x.size == 1:  # as a number it takes a tenth of the time
-        return np.full(x.shape, _lentz(x.item(), a.item(), b.item()))
-    found: Floats = _lentz(x, a, b)
-    return found
-
-
 def _lentz(x: Any, a: Any, b: Any) -> Any:
-    """`_fraction` by Lentz's method, of arrays or of numbers."""
+    """Compute the continued fraction of I_x(a, b) by Lentz's method, for arrays or numbers."""
     c = 1.0
     d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     total = d

@@ -1,10 +1,11 @@
-"""Where a series of figures moved from one level to another, found in looking back over all of it.
+"""Changes of level in a series of figures, detected in hindsight.
 
-Binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidimensional random processes, Soviet Mathematics
-Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková, Permutation tests in
-change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Under no change all orders are equally
-likely, so a series without one gets a change point in at most 1 - `level` of the cases, whatever its distribution. For
-the picture of a history: an alarm must not look back as often as it likes (`scoring.inference.drift`).
+This is binary segmentation (L. Y. Vostrikova, Detecting "disorder" in multidimensional random processes, Soviet
+Mathematics Doklady 24 (1981), 55-59) with a permutation test of the largest CUSUM (J. Antoch and M. Hušková,
+Permutation tests in change point analysis, Statistics & Probability Letters 53 (2001), 37-46). Without a change all
+orders are equally likely, so such a series gets a change point in at most 1 - `level` of the cases, whatever its
+distribution. It is for the picture of a history: an alarm must not test repeatedly in hindsight
+(`scoring.inference.drift`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,8 +25,11 @@ _EVEN = 1e-9  # a series without any change
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:
-    """at: the place, from 0, of the first value on the new level. before, after: the means of the stretches to both
-    sides, up to the next change points. p: of the permutation test by which it was found."""
+    """A change of level.
+
+    `at` is the index of the first value on the new level, `before` and `after` are the means of the stretches on both
+    sides, up to the next change points, and `p` is that of the permutation test.
+    """
 
     at: int
     before: float
@@ -36,9 +40,10 @@ class ChangePoint:
 def change_points(
     values: Sequence[float], rng: np.random.Generator, *, level: float = 0.95, draws: int = 999
 ) -> tuple[ChangePoint, ...]:
-    """values: (n,) in order of time, finite. level: of each test. draws: of orders, from `rng`.
+    """Return the change points of `values`, (n,) in order of time; () for fewer than `FEWEST` values.
 
-    () where there are fewer than `FEWEST` values. Raises ValueError for a value that is not finite.
+    `level` is that of each test, and `draws` is the number of orders drawn from `rng`. Raises ValueError for a value
+    that is not finite.
     """
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
@@ -56,7 +61,7 @@ def change_points(
 def _found(
     series: Floats, start: int, rng: np.random.Generator, alpha: float, draws: int
 ) -> Iterator[tuple[int, float]]:
-    """(place, p) of each change point of a stretch that begins at `start`, the largest first."""
+    """Return (index, p) of each change point of a stretch that begins at `start`, the largest first."""
     if len(series) < FEWEST or np.ptp(series) < _EVEN:
         return
     usual = (series - series.mean()) / series.std()
@@ -72,7 +77,7 @@ def _found(
 
 
 def _cusum(rows: Floats) -> Floats:
-    """(rows, n - 1) how far the mean up to each place lies from the mean after it, in units of its spread."""
+    """Return (rows, n - 1) distances between the means before and after each place, in units of their spread."""
     n = rows.shape[1]
     sizes = np.arange(1, n)
     sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, :-1]

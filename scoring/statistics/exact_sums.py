@@ -1,7 +1,7 @@
-"""Sums of consecutive groups of numbers, to the last bit those of `math.fsum`, at the pace of numpy.
+"""Sums of consecutive groups of numbers, equal to the last bit to those of `math.fsum`, at the speed of numpy.
 
-Each number is cut in two: multiples of 2⁻²⁶, whose sum is exact, and a rest of at most 2⁻²⁷, whose sum is wrong by at
-most n² · 2⁻⁸⁰. Where that can change how the whole is rounded, and only there, `math.fsum` adds up the group itself.
+Each number is split into a multiple of 2⁻²⁶, whose sum is exact, and a rest of at most 2⁻²⁷, whose sum has an error of
+at most n² · 2⁻⁸⁰. Only if that error can change the rounding of the whole, `math.fsum` sums the group itself.
 """
 
 import math
@@ -16,9 +16,9 @@ _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple 
 
 
 def exact_sums(values: Floats, counts: npt.NDArray[np.int64]) -> Floats:
-    """(groups,) the sum of each group, exactly rounded, 0 of an empty one.
+    """Return (groups,) the sum of each group, exactly rounded; 0 for an empty one.
 
-    values: (n,) in [0, 1], group after group. counts: (groups,) how many belong to each; they sum to n.
+    `values` is (n,) in [0, 1], group after group, and `counts` is (groups,) the size of each group, with the sum n.
     """
     found = np.zeros(len(counts))
     filled = np.flatnonzero(counts)

@@ -1,4 +1,4 @@
-"""Matched pairs: could the difference between the two sides have come about by chance, and Holm's correction.
+"""Randomisation tests for matched pairs, and corrections for multiple comparisons.
 
 If the two sides of every pair were treated alike, each topic's difference would be as likely with the other sign
 (Fisher's randomisation test for pairs; the topic is the unit, as for intervals). Apart from random sampling of
@@ -23,9 +23,9 @@ _NEAR = 2**16  # of the signs of one study: what the processor holds close by
 
 
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
-    """Two-sided p for the mean of differences, one of each topic; NaN for fewer than two.
+    """Return the two-sided p for the mean of differences, one for each topic; NaN for fewer than two.
 
-    The share of exchanges of sides whose mean is at least as far from 0; where more than 13 topics differ, from a
+    It is the share of exchanges of sides whose mean is at least as far from 0; if more than 13 topics differ, in a
     sample of 9999 exchanges and the observed one.
     """
     each = np.asarray(differences, dtype=np.float64)
@@ -48,9 +48,9 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
-    """(studies,) `exchange_p` of many studies at once; what is drawn is drawn once, for all of them.
+    """Return (studies,) `exchange_p` of many studies at once, with the same drawn exchanges for all of them.
 
-    differences: (studies, topics). draws: of exchanges, where not all of them are taken.
+    `differences` is (studies, topics), and `draws` is the number of exchanges if not all of them are used.
     """
     table = np.asarray(differences, dtype=np.float64)
     studies, topics = table.shape
@@ -70,8 +70,11 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """(exchanges, units) signs, some at a time: every exchange of up to 13 units, the observed one and a sample of 9999
-    of more. The share of them in which a statistic is at least as large as the observed one is its p."""
+    """Yield batches of (exchanges, units) signs: all exchanges of up to 13 units, else the observed one and 9999
+    random ones.
+
+    The p of a statistic is the share of them in which it is at least as large as observed.
+    """
     if units <= _WHOLE:
         yield _signs(units)
         return
@@ -84,26 +87,32 @@ def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
 
 @lru_cache(maxsize=_WHOLE)
 def _signs(units: int) -> Floats:
-    """(2^(units-1), units): every exchange; the first unit stays, since all signs turned round give the same."""
+    """Return (2^(units-1), units) all exchanges. The first unit is fixed, since reversing all signs gives the same."""
     return np.array([(1.0, *signs) for signs in product((1.0, -1.0), repeat=units - 1)])
 
 
 def least_p(units: int) -> float:
-    """The smallest p that so many topics, or sessions, can give: when all differ in the same direction. NaN for fewer
-    than two."""
+    """Return the smallest possible p with so many topics, or sessions; NaN for fewer than two.
+
+    It occurs if all differ in the same direction.
+    """
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 
 def fewest_units(alpha: float) -> float:
-    """How many topics, or sessions, it takes before any difference can have a p of at most `alpha`; infinite where the
-    drawn exchanges are too few for it."""
+    """Return the number of topics, or sessions, from which a p of at most `alpha` is possible.
+
+    Infinite if there are too few drawn exchanges for it.
+    """
     return next((float(units) for units in range(2, 64) if least_p(units) <= alpha + _SAME), math.inf)
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Adjusted p of several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70): if those at most alpha are rejected,
-    the chance of any false rejection is at most alpha, however the comparisons depend on each other. NaN stays NaN and
-    does not count."""
+    """Return adjusted p of several comparisons (Holm 1979, Scand. J. Statist. 6, 65-70).
+
+    If those at most alpha are rejected, the chance of any false rejection is at most alpha, whatever the dependence
+    between comparisons. NaN stays NaN and does not count.
+    """
     known = sorted((value, place) for place, value in enumerate(p) if not math.isnan(value))
     found, highest = [math.nan] * len(p), 0.0
     for rank, (value, place) in enumerate(known):
@@ -113,9 +122,11 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def false_discovery(p: Sequence[float]) -> list[float]:
-    """q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`: where those up to
-    q are taken for found, the expected share of false ones among them is at most q, however the tests depend on each
-    other. NaN where p is."""
+    """Return q values of Benjamini and Yekutieli (Ann. Statist. 29 (2001), 1165-1188), in the order of `p`.
+
+    If those up to q are rejected, the expected share of false rejections is at most q, whatever the dependence between
+    tests. NaN where p is.
+    """
     known = sorted((one, at) for at, one in enumerate(p) if not math.isnan(one))
     tests = len(known)
     wider = tests * math.fsum(1 / rank for rank in range(1, tests + 1))

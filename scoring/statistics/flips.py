@@ -1,13 +1,13 @@
-"""Topics whose majority turns round: useful in most trials on one side, useless in most on the other.
+"""Topics whose majority flips: useful in most trials on one side, useless in most on the other.
 
-With few trials a topic of which half of the answers are useful turns round by chance alone. So the number stands beside
-how many would, if the second side were more trials of the first: beta-binomial chances of each topic, given its own
-trials and how topics of the first side differ (empirical Bayes: the mean and the intraclass correlation of the topics,
-by moments; G. W. Snedecor and W. G. Cochran, Statistical Methods, 1989, chapter 13).
+With few trials, a topic whose answers are useful half of the time flips by chance alone. So the number is reported with
+its expectation if the second side were more trials of the first: beta-binomial probabilities of each topic, given its
+own trials and the variation between topics of the first side (empirical Bayes: the mean and the intraclass correlation
+of the topics, by moments; G. W. Snedecor and W. G. Cochran, Statistical Methods, 1989, chapter 13).
 
-There is no p. In simulation the expected share lay within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
-and up to .10 below it where all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an
-arm differs is tested by its mean (`scoring.inference.matched`).
+There is no p. In simulation the expected share was within .04 of the true one for 8 to 45 topics with 3 to 20 trials,
+and up to .10 below it if all topics are alike; a test built on it found up to 12 of 100 null arms at 5%. Whether an arm
+differs is tested by its mean (`scoring.inference.matched`).
 """
 
 import math
@@ -25,8 +25,11 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """topics: with a label on both sides. names: those that turned round, in order. by_chance: how many would, if the
-    second side were more trials of the first; NaN for fewer than two topics, or where no topic has two trials.
+    """The topics that flip.
+
+    `topics` is the number with a label on both sides, and `names` are those that flipped, in order. `by_chance` is the
+    expected number if the second side were more trials of the first; NaN for fewer than two topics, or if no topic has
+    two trials.
     """
 
     topics: int
@@ -35,8 +38,11 @@ class Flips:
 
 
 def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> Flips:
-    """labels: by topic, whether each answer was useful, on the first side (the control) and on the second. A topic with
-    as many useful as useless answers on a side has no majority there, and has not turned round."""
+    """Count flips. `labels` gives, by topic, whether each answer of the first side (the control) and the second was
+    useful.
+
+    A topic with as many useful as useless answers on a side has no majority there, and does not flip.
+    """
     kept = {topic: sides for topic, sides in labels.items() if all(sides)}
     names = tuple(topic for topic, (one, other) in kept.items() if _majority(one) * _majority(other) < 0)
     useful = np.array([sum(one) for one, _ in kept.values()], dtype=np.float64)
@@ -51,7 +57,7 @@ def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> 
 
 
 def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
-    """The beta distribution of topics' chances, by moments; None where trials within topics say nothing."""
+    """Return the beta distribution of topics' probabilities, by moments; None if trials show no variation within topics."""
     if len(useful) < 2 or trials.max() < 2:
         return None
     whole = trials.sum()
@@ -67,7 +73,10 @@ def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
 
 
 def _opposite(one: Sequence[bool], trials: int, a: float, b: float) -> float:
-    """The chance that most of so many new trials are opposite to most of `one`. a, b: of the topic's beta."""
+    """Return the probability that the majority of `trials` new trials is opposite to that of `one`.
+
+    `a` and `b` are the parameters of the topic's beta distribution.
+    """
     side = _majority(one)
     if side == 0:
         return 0.0

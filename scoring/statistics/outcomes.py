@@ -1,13 +1,13 @@
-"""Outcomes of two systems drawn from components of variance: what power is simulated with.
+"""Simulated outcomes of two systems with given components of variance, for simulations of power.
 
 A trial of topic k with system s has the value
 
     mean ± difference/2 + topic + system × topic + trial
 
-Where values are bounded, the chances (or means) of topics are beta distributed and those of the two systems are linked
-by a normal copula, so that each has the variance topic + both, and their difference 2·both. A trial is then yes or no
-with that chance, or beta distributed around it. Where a mean lies nearer to an end, variances shrink with mean·(1 -
-mean), as those of yes or no do. Without bounds everything is normal.
+If values are bounded, the probabilities (or means) of topics have beta distributions, and those of the two systems are
+linked by a normal copula, so that each has the variance topic + both, and their difference 2·both. A trial is then yes
+or no with that probability, or beta distributed around it. For a mean nearer to an end, variances shrink with
+mean·(1 - mean), as those of yes or no do. Without bounds everything is normal.
 """
 
 import math
@@ -37,11 +37,13 @@ _EDGE = 1e-9  # a share of 0 or 1 is one distribution alone
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Of single trials. mean: of both systems together. topic, both, trial: variances between topics, of system ×
-    topic, and between trials of a topic; of yes or no the last follows from the rest. low, high: ends of the range.
+    """Components of variance of single trials.
 
-    Raises ValueError for negative variances, for a mean outside the range, and for more variance than the range has
-    room for.
+    mean: of both systems together. topic, both, trial: variances between topics, of system × topic, and between trials
+    of a topic; for yes or no the last one follows from the others. low, high: ends of the range.
+
+    Raises ValueError for negative variances, for a mean outside the range, and for more variance than the range
+    permits.
     """
 
     shape: Shape
@@ -67,20 +69,23 @@ class Components:
 
     @property
     def room(self) -> float:
-        """The largest variance of a value with this mean."""
+        """The largest possible variance of a value with this mean."""
         return (self.mean - self.low) * (self.high - self.mean)
 
     @property
     def within(self) -> float:
-        """The variance between trials of a topic: of yes or no, what the rest leaves."""
+        """The variance between trials of a topic; for yes or no, the rest of the total."""
         left = self.room - self.topic - self.both
         return {"yes or no": left, "bounded": min(self.trial, left)}.get(self.shape, self.trial)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """Of many studies of two systems. values: (studies, topics, 2), means over trials. noise: (studies, topics, 2), the
-    variance that drawing other trials gives to them, as estimated from the trials; NaN for single trials."""
+    """Outcomes of many studies of two systems.
+
+    `values` is (studies, topics, 2), means over trials. `noise` is (studies, topics, 2), their variances over other
+    trials, as estimated from the trials; NaN for single trials.
+    """
 
     values: Floats
     noise: Floats
@@ -89,14 +94,14 @@ class Outcomes:
 def draw_outcomes(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Studies with topics of their own. difference: of the means of the systems, over topics like these."""
+    """Draw studies with topics of their own. `difference` is that of the systems' means over topics like these."""
     return _of_trials(components, draw_centres(components, difference, topics, studies, rng), trials, rng)
 
 
 def draw_centres(
     components: Components, difference: float, topics: int, studies: int, rng: np.random.Generator
 ) -> Floats:
-    """(studies, topics, 2) what endless trials of each topic would give. Arguments as for `draw_outcomes`."""
+    """Draw (studies, topics, 2) expected values of topics. Arguments are as for `draw_outcomes`."""
     if components.shape == "unbounded":
         common = rng.normal(0, math.sqrt(components.topic), (studies, topics, 1))
         own = rng.normal(0, math.sqrt(components.both), (studies, topics, 2))
@@ -109,17 +114,16 @@ def draw_centres(
 def draw_outcomes_of_these(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Studies of the same topics, which are spread as evenly as topics like these; only trials vary.
+    """Draw studies of the same topics, which are spread evenly over the distribution of topics; only trials vary.
 
-    difference: over these topics. What systems × topics vary by is no part of what varies.
+    `difference` is over these topics. The variation of systems × topics is fixed.
     """
     centres = centres_of_these(components, difference, topics)
     return _of_trials(components, np.broadcast_to(centres, (studies, topics, 2)), trials, rng)
 
 
 def centres_of_these(components: Components, difference: float, topics: int) -> Floats:
-    """(topics, 2) what endless trials of these topics would give, ascending. Arguments as for
-    `draw_outcomes_of_these`."""
+    """Return (topics, 2) expected values of these topics, ascending. Arguments are as for `draw_outcomes_of_these`."""
     spread = np.array([normal_quantile((place + 0.5) / topics) for place in range(topics)])
     if components.shape == "unbounded":
         deviation = math.sqrt(components.topic + components.both)
@@ -137,7 +141,7 @@ def _sides(difference: float) -> Floats:
 
 
 def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
-    """centres: (studies, topics, 2), what endless trials of each topic would give."""
+    """Draw trials around `centres`, (studies, topics, 2) expected values of topics."""
     counts = np.asarray(trials, dtype=np.int64)
     free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials cannot be seen to differ
     if components.shape == "unbounded":
@@ -167,7 +171,10 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
 
 
 def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
-    """(..., 2) means of topics. shared, apart: (...) standard normal. link: correlation on the normal scale."""
+    """Return (..., 2) means of topics.
+
+    `shared` and `apart` are (...) standard normal, and `link` is the correlation on the normal scale.
+    """
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
         _at(components, components.mean + half, near * shared + sign * far * apart)
@@ -177,7 +184,7 @@ def _chances(components: Components, difference: float, link: float, shared: Flo
 
 
 def _at(components: Components, mean: float, normal: Floats) -> Floats:
-    """Means of topics at these places of the normal scale, for a system with this mean."""
+    """Return means of topics at these normal quantiles, for a system with this mean."""
     width = components.high - components.low
     centre = (mean - components.low) / width
     share = (components.topic + components.both) / components.room
@@ -196,7 +203,7 @@ def _quantiles(mean: float, share: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _link(components: Components, difference: float) -> float:
-    """The correlation on the normal scale with which means of topics differ by a variance of 2·both."""
+    """Return the correlation on the normal scale for which differences of topics' means have the variance 2·both."""
     middles = np.array([normal_quantile((place + 0.5) / _SIDE) for place in range(_SIDE)])
     shared, apart = np.meshgrid(middles, middles)
     low, high = 0.0, 1.0

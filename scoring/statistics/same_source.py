@@ -1,8 +1,8 @@
-"""Could two sets of texts come from the same system? By how often each sequence of four characters occurs in them.
+"""A test of whether two sets of texts come from the same system, by frequencies of sequences of four characters.
 
-This says nothing about which is better: two systems may say the same in other words, and one may be right where the
-other is wrong in nearly the same words. Texts are compared within topics only, since those of one topic are alike even
-if different systems wrote them; they should be answers to the same turn, such as the first.
+It does not say which is better: two systems may say the same in other words, and one may be right and the other wrong
+in nearly the same words. Texts are compared within topics only, since those of one topic are alike even if different
+systems wrote them; they should be answers to the same turn, such as the first.
 
 A text is the unit vector of the counts of its sequences. The statistic is the squared distance between the mean vectors
 of the two sides, summed over topics: the maximum mean discrepancy with the 4-spectrum kernel (A. Gretton et al.,
@@ -30,9 +30,12 @@ _LARGE = 2**24  # multiplications
 
 @dataclass(frozen=True, slots=True)
 class SameSource:
-    """p: the share of reassignments in which the sides lie at least as far apart; NaN without an informative topic. n:
-    texts. topics: how many are informative: with texts of both sides, and several of one. draws: how many
-    reassignments."""
+    """The result of the test.
+
+    `p` is the share of reassignments in which the sides lie at least as far apart; NaN without an informative topic.
+    `n` is the number of texts, `topics` the number of informative topics (texts on both sides, and several on one),
+    and `draws` the number of reassignments.
+    """
 
     p: float
     n: int
@@ -43,7 +46,7 @@ class SameSource:
 def same_source(
     first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], rng: np.random.Generator, *, draws: int = 999
 ) -> SameSource:
-    """Test two sets of texts. first, second: the texts of each side, by topic, in the same order of topics."""
+    """Test two sets of texts, given by topic in the same order of topics."""
     return same_sources([first, second], {(0, 1): rng}, draws=draws)[0, 1]
 
 
@@ -53,9 +56,10 @@ def same_sources(
     *,
     draws: int = 999,
 ) -> dict[tuple[int, int], SameSource]:
-    """Test pairs of several sets of texts: of each pair what `same_source` gives, with sequences counted once.
+    """Test pairs of several sets of texts as `same_source` does, counting sequences once.
 
-    sides: the texts of each, by topic, in the same order of topics. pairs: places of two sides, and what deals them.
+    `sides` are the texts of each set, by topic, in the same order of topics. `pairs` maps indices of two sides to their
+    random generator.
     """
     found = {pair: SameSource(math.nan, 0, 0, draws) for pair in pairs}
     apart = {pair: np.zeros(1 + draws) for pair in pairs}
@@ -87,15 +91,17 @@ def same_sources(
 
 
 def _product(one: Floats, two: Floats) -> Floats:
-    """one · twoᵀ. Small ones are summed here: to wake the threads of a matrix library takes ten times as long."""
+    """Return one · twoᵀ. Small products avoid BLAS, whose threads take ten times as long to start."""
     found: Floats = np.einsum("iw,jw->ij", one, two, optimize=len(one) * two.size > _LARGE)
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
-    """The texts of a side on a topic. counts: (n, W + 1) how often each text has each of the W different sequences, and
-    a column of 0. buckets: (W,) of these. column: by bucket, W where no text has it. alike: (n, n) products of counts.
+    """The texts of a side on a topic.
+
+    counts: (n, W + 1) frequencies of the W different sequences in each text, and a column of 0. buckets: (W,) their
+    buckets. column: by bucket, its column; W if no text has it. alike: (n, n) products of counts.
     """
 
     counts: Floats
@@ -104,7 +110,7 @@ class _Counted:
     alike: Floats
 
     def products(self, other: _Counted) -> Floats:
-        """(n, m) of the counts of each text here and each one there: whole numbers, so nothing is rounded."""
+        """Return (n, m) products of the counts of both sides: whole numbers, so nothing is rounded."""
         return _product(self.counts[:, self.column[other.buckets]], other.counts[:, :-1])
 
 
@@ -123,9 +129,9 @@ def _count_texts(texts: Sequence[str]) -> _Counted:
 
 
 def _grams(text: str) -> npt.NDArray[np.int64]:
-    """The bucket of each sequence of four characters; blanks are set around the text, so that even "" has some.
+    """Return the bucket of each sequence of four characters. The text is padded with blanks, so that even "" has some.
 
-    White space and case count: they tell systems apart as well as words do.
+    White space and case count: they distinguish systems as well as words do.
     """
     padded = " " * (_LENGTH - 1) + text + " " * (_LENGTH - 1)
     codes = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)

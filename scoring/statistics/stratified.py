@@ -27,17 +27,18 @@ _TIE = 1e-7  # relative: outcomes as likely as the observed one are as extreme, 
 
 @dataclass(frozen=True, slots=True)
 class StratifiedTest:
-    """p: two-sided, over outcomes no likelier than the observed one. more, fewer: one-sided, the outcome is more (less)
-    frequent among the exposed. middle: the mid-p of `more`, P(more than observed) + P(as many)/2; where exposure does
-    not matter it is uniform on [0, 1] up to the steps that counts come in, its mean 1/2 exactly (H. O. Lancaster, JASA
-    56 (1961), 223-234). All in [0, 1]; NaN where no stratum is informative.
+    """The result of the test; p are in [0, 1], or NaN if no stratum is informative.
 
-    difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled, in [0, inf]; NaN for 0/0.
-    n: cases in informative strata: those with both exposed and unexposed cases, and both outcomes. strata: how many
-    strata those are. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large tables.
+    p: two-sided, over outcomes at most as likely as the observed one. more, fewer: one-sided, the outcome is more
+    (less) frequent among the exposed. middle: the mid-p of `more`, P(more than observed) + P(as many)/2. Without an
+    effect it is uniform on [0, 1] except for the discreteness of counts, and its mean is exactly 1/2 (H. O. Lancaster,
+    JASA 56 (1961), 223-234). difference: pooled P(outcome|exposed) - P(outcome|not), in [-1, 1]. odds_ratio: pooled,
+    in [0, inf]; NaN for 0/0. n, strata: the numbers of cases in informative strata, and of these strata: with exposed
+    and unexposed cases, and both outcomes. method: `exact conditional`, or `Mantel-Haenszel, normal` for very large
+    tables.
 
-    Where exposure does not matter, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer,
-    because counts are discrete. `middle` is less conservative.
+    Without an effect, the exact p-values are at most .05 in at most 5% of cases, and mostly in far fewer, because
+    counts are discrete. `middle` is less conservative.
     """
 
     p: float
@@ -54,11 +55,10 @@ class StratifiedTest:
 def compare_within(
     both: npt.ArrayLike, exposed: npt.ArrayLike, outcomes: npt.ArrayLike, cases: npt.ArrayLike
 ) -> StratifiedTest:
-    """Test and estimates from the counts of S strata.
+    """Return the test and estimates from the counts of S strata.
 
-    both: (S,) exposed cases with the outcome. exposed, outcomes, cases: (S,) how many of each the stratum has. Raises
-    ValueError for counts that cannot be a 2×2 table. Estimates are over all strata with both exposed and unexposed
-    cases.
+    `both` is (S,) exposed cases with the outcome; `exposed`, `outcomes` and `cases` are (S,) totals. Estimates are
+    over all strata with both exposed and unexposed cases. Raises ValueError for counts that cannot be a 2×2 table.
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
     if not k.shape == a.shape == m.shape == n.shape or k.ndim != 1:
@@ -98,7 +98,7 @@ def _estimates(k: Counts, a: Counts, m: Counts, n: Counts) -> tuple[float, float
 
 
 def _exact(k: Counts, a: Counts, m: Counts, n: Counts, low: Counts, high: Counts) -> tuple[float, float, float, float]:
-    """p, more, fewer, middle. Each is a sum of what lies beyond, so that small ones keep their digits."""
+    """Return p, more, fewer and middle. Each is a sum of the tail, so that small ones keep their digits."""
     logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, int(n.max()) + 1)))))
 
     def choose(total: int, some: Counts) -> Floats:

@@ -1,15 +1,14 @@
 """Randomised Tukey HSD: which of several systems differ, with one chance of error over all pairs.
 
-If systems were alike, each topic's values could as well have come in any other order. So each topic's row is permuted,
+If systems were alike, each topic's values would be equally likely in any other order. So each topic's row is permuted,
 and p is the share of permutations in which the largest and the smallest mean lie at least as far apart as observed (B.
 Carterette, ACM TOIS 30 (2012), article 4; T. Sakai, Laboratory Experiments in Information Retrieval, 2018, chapter 4).
-Nothing is assumed about how values are distributed.
+Nothing is assumed about the distribution of values.
 
-This tests whether all systems are alike: where one lies far off, permuting spreads its values over all columns and
-hides differences between the others. So, for up to six systems, every subset is tested by itself, and two systems
-differ if every hypothesis under which they are alike is rejected (closed testing; R. Marcus, E. Peritz and K. R.
-Gabriel, Biometrika 63 (1976), 655-660). The chance of any false difference then stays at most alpha, whichever systems
-are alike.
+This tests whether all systems are alike: if one lies far off, permuting spreads its values over all columns and hides
+differences between the others. So, for up to six systems, every subset is tested by itself, and two systems differ if
+every hypothesis under which they are alike is rejected (closed testing; R. Marcus, E. Peritz and K. R. Gabriel,
+Biometrika 63 (1976), 655-660). The chance of any false difference is then at most alpha, whichever systems are alike.
 """
 
 import math
@@ -33,10 +32,10 @@ _SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as 
 
 
 def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRAWS) -> Floats:
-    """(m, m) corrected p of each pair of systems, 1 on the diagonal; elsewhere NaN for fewer than two topics.
+    """Return (m, m) corrected p of each pair of systems, 1 on the diagonal; elsewhere NaN for fewer than two topics.
 
-    values: (T, m) of topics and systems, without NaN. For two systems this is the p of exchanging sides, exact for few
-    topics. More than six systems get the plain test over all of them, without closed testing.
+    `values` is (T, m) for topics and systems, without NaN. For two systems this is the p of exchanging sides, exact
+    for few topics. More than six systems get the plain test over all of them, without closed testing.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape
@@ -50,7 +49,8 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
         for one, other in combinations(range(systems), 2):
             found[one, other] = found[other, one] = _share(ranges, abs(means[one] - means[other]))
         return found
-    alone = {chosen: _alike_p(table[:, chosen], rng, draws) for chosen in _sets(systems)}
+    sets = [chosen for size in range(2, systems + 1) for chosen in combinations(range(systems), size)]
+    alone = {chosen: _alike_p(table[:, chosen], rng, draws) for chosen in sets}
     for one, other in combinations(range(systems), 2):
         found[one, other] = found[other, one] = max(
             _together(blocks, alone)
@@ -60,13 +60,8 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
     return found
 
 
-def _sets(systems: int) -> Iterator[tuple[int, ...]]:
-    for size in range(2, systems + 1):
-        yield from combinations(range(systems), size)
-
-
 def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
-    """p of all systems of the table being alike."""
+    """Return the p of the hypothesis that all systems of the table are alike."""
     if table.shape[1] == 2:
         return exchange_p(table[:, 0] - table[:, 1], rng)
     means = table.mean(axis=0)
@@ -74,15 +69,18 @@ def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
 
 
 def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
-    """p of the systems of each block being alike: the smallest, each by its part of the chance of error (Bonferroni,
-    weighted by how many systems a block has)."""
+    """Return the p of the hypothesis that the systems within each block are alike.
+
+    It is the smallest p of the blocks, corrected by Bonferroni's method with weights by the number of systems in a
+    block.
+    """
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))
     return min(1.0, *(alone[block] * members / len(block) for block in several))
 
 
 def _partitions(members: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
-    """Every way to part the members into blocks, each block in ascending order."""
+    """Yield every partition of the members into blocks, each block in ascending order."""
     if not members:
         yield []
         return
@@ -99,7 +97,7 @@ def _share(ranges: Floats, seen: float) -> float:
 
 
 def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """(draws,) how far the largest mean lies from the smallest, each topic's row being permuted."""
+    """Return (draws,) ranges of the means after permuting each topic's row."""
     topics, systems = table.shape
     at_once, found = max(1, _CELLS // (topics * systems)), np.empty(draws)
     known = np.array(list(permutations(range(systems)))) if systems <= MOST_CLOSED else None
@@ -117,8 +115,10 @@ def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats
 
 
 def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ...]:
-    """The largest sets of systems in which no two differ. p: (m, m) as `tukey_p` gives it; NaN counts as no
-    difference."""
+    """Return the largest sets of systems in which no two differ.
+
+    `p` is (m, m) from `tukey_p`; NaN counts as no difference.
+    """
     apart = np.asarray(p) <= alpha
     systems = len(apart)
     found: list[set[int]] = [set()]
@@ -135,9 +135,9 @@ def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ..
 
 
 def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
-    """For each system the letters of the sets it is in: two systems without a common letter differ.
+    """Return the letters of the sets of each system: two systems without a common letter differ.
 
-    sets: as `undistinguished` gives them. order: of the systems, best first; the first has `a`.
+    `sets` are from `undistinguished`, and `order` is that of the systems, best first; the first has `a`.
     """
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))
