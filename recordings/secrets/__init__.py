@@ -1,1 +1,1 @@
-"""Secrets, found and redacted."""
+"""Find and redact secrets."""

@@ -1,10 +1,10 @@
 """A text reduced to its letters and digits, and the search for known secrets in it.
 
-A secret may come back with anything between its characters: a line break, characters of no width, variation selectors,
-blanks or colons between the bytes of its hex; or in other letters for the same, as those of full width. Each of these
-has the same normal form: the letters and digits of ASCII, in lower case, in a row. So a secret, and what it becomes in
-each common code for bytes, is looked for in that form of the text, and what is found is led back to where it stands.
-Texts that only spell a secret that is made of words are left alone: see `_Form`.
+A secret may come back with anything between its characters: a line break, zero-width characters, variation selectors,
+spaces or colons between the bytes of its hex; or in equivalent letters, such as full-width ones. All of these have the
+same normal form: the ASCII letters and digits, in lower case, in a row. So a secret, and its form in each common code
+for bytes, is searched in the normal form of the text, and hits are mapped back to their places. Texts that only happen
+to spell a secret made of words are left alone: see `_Form`.
 """
 
 import base64
@@ -34,7 +34,7 @@ _GRAM = 4  # characters by which candidates are looked up
 
 @cache
 def _plain(character: str) -> str:
-    """The ASCII character that another one stands for, as é and 𝐞 do for e; itself if there is none."""
+    """Return the ASCII character that another one is a variant of, as é and 𝐞 are of e; itself if there is none."""
     code = ord(character)
     for first, last, begin in _SETS:
         if first <= code <= last:
@@ -70,13 +70,13 @@ _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last 
 
 
 def fold(text: str) -> str:
-    """`text`, as long as before, with characters of ASCII for those that stand for one: of full width, with an accent
-    and the like."""
+    """Return `text`, with the same length, with ASCII characters for their variants: full-width, accented and the
+    like."""
     return text if text.isascii() else "".join(map(_plain, text))
 
 
 def _one_byte_each(text: str) -> bytes:
-    """`text` in Latin-1, with `?` for what is not in it, once other letters are those of ASCII for which they stand."""
+    """Return `text` in Latin-1, with variants of ASCII letters replaced by these, and `?` for all other characters."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
@@ -93,7 +93,7 @@ def _one_byte_each(text: str) -> bytes:
 
 @cache
 def _bytes_by_code() -> bytes:
-    """At the code of each character, its byte; the last one is that of all characters beyond."""
+    """Return a table of the byte for each code point; the last entry is for all higher ones."""
     found = bytearray(b"?" * (_OTHER_LETTERS[-1][1] + 2))
     found[:256] = range(256)
     for first, last in _OTHER_LETTERS:
@@ -104,15 +104,15 @@ def _bytes_by_code() -> bytes:
 
 
 def bare(text: str) -> bytes:
-    """The normal form of a text."""
+    """Return the normal form of a text."""
     return _one_byte_each(text).translate(_LOWER, _DROPPED)
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """words: what the place must say once characters of no width and line breaks are gone, where the normal form alone
-    could be that of ordinary words (`project manager`) or of a date; "" if it could not. any_case: in any mix of
-    upper and lower case. around: how many characters on each side may hold a part of the secret, too."""
+    """How a normal form must occur. words: what the place must say without zero-width characters and line breaks, if
+    the normal form alone could be ordinary words (`project manager`) or a date; "" if it could not. any_case: in any
+    mix of upper and lower case. around: characters on each side that may be part of the secret, too."""
 
     words: str = ""
     any_case: bool = False
@@ -134,7 +134,7 @@ class _Form:
 
 
 def _spelt(parts: list[str], words: str) -> bool:
-    """Whether the parts of a text are `words`, with nothing or with what is no letter in it between two of them."""
+    """True if the parts of a text are `words`, separated by nothing or by characters other than letters."""
     at = 0
     for part in parts:
         if not words.startswith(part, at):
@@ -153,7 +153,7 @@ class BareForms:
         self._by_gram: defaultdict[bytes, list[bytes]] = defaultdict(list)
 
     def add(self, secret: str, never: str) -> None:
-        """Look for `secret`, too, but for what stands in the text `never`."""
+        """Search for `secret`, too, except for forms that are in the text `never`."""
         data = secret.encode("utf-8", "surrogatepass")
         found = {form: _Form() for form in map(_in_lower_case, _codes(data)) if len(form) >= _SHORTEST_CODE}
         for form in map(_in_lower_case, _groups_of_five(data)):
@@ -175,7 +175,7 @@ class BareForms:
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
-        """Look for lines of a key, too, each as it is: a key has dozens, and in no code would they stand alone."""
+        """Search for lines of a key, too, each as it is: a key has dozens, and in no code would they occur alone."""
         self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:
@@ -185,7 +185,7 @@ class BareForms:
                 self._by_gram[form[:_GRAM]].append(form)
 
     def may_stand_in(self, text: str) -> bool:
-        """False only where `spans` would find nothing."""
+        """False only if `spans` would find nothing."""
         if not self._forms:
             return False
         told = bare(text)
@@ -195,7 +195,7 @@ class BareForms:
         return any(map(told.__contains__, self._forms))
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Where secrets stand in `text`."""
+        """Yield the places of secrets in `text`."""
         if not self._forms:
             return
         letters = _one_byte_each(text)
@@ -233,7 +233,7 @@ class BareForms:
 
 
 def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
-    """Where one of some dozens of beginnings stands, and few other places: in the time of two searches for one."""
+    """Yield all places of dozens of beginnings, and a few others, in the time of two searches for one."""
     import numpy as np  # late: commands that read no long text do without it
 
     known = np.zeros(2**16, bool)
@@ -246,7 +246,7 @@ def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
 
 
 def _codes(data: bytes) -> Iterator[bytes]:
-    """What bytes become in common codes, with or without something before and after them."""
+    """Yield the forms of bytes in common codes, with or without separators."""
     numbers = (
         [f"{byte:02x}" for byte in data],
         [f"{byte:03o}" for byte in data],
@@ -266,7 +266,7 @@ def _codes(data: bytes) -> Iterator[bytes]:
 
 
 def _groups_of_five(data: bytes) -> Iterator[bytes]:
-    """What is certain of bytes in codes of base 85, in which five characters stand for four bytes."""
+    """Yield the fixed part of bytes in base-85 codes, in which five characters encode four bytes."""
     for skip in range(4):
         groups = data[skip : skip + (len(data) - skip) // 4 * 4]
         in_b85 = base64.b85encode(groups)
@@ -278,7 +278,7 @@ def _in_lower_case(text: bytes) -> bytes:
 
 
 def _certain(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
-    """What is certain of `data` in a code of so many bits a character, after any number of bytes."""
+    """Yield the fixed part of `data` in a code with this many bits a character, after any number of bytes."""
     for before in range(bits if bits == 5 else 3):
         first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits
         yield encode(b"\0" * before + data)[first:last]

@@ -1,9 +1,9 @@
-"""What a text says once escapes are undone: `\\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and
-`%C3%BC` in URLs, the codes of terminals for colours and links, and characters of no width.
+r"""Undo the escapes in a text: `\u006b` in JSON and scripts, `&#107;` and `&nbsp;` in HTML, `%6b` and `%C3%BC` in
+URLs, terminal codes for colours and links, and zero-width characters.
 
-A secret may come back with any of its characters escaped, and a line break before it may be a `\\n` that looks like a
-letter. So a text is looked at as it stands and as it is meant, and what is found there is led back to where it stands.
-Of URLs what is UTF-8 is undone. Each step takes time linear in the text.
+A secret may come back with any of its characters escaped, and a line break before it may be a `\n` that looks like a
+letter. So a text is searched both as it is and unescaped, and hits are mapped back to their places. In URLs only UTF-8
+is undone. Each step takes time linear in the text.
 """
 
 import re
@@ -28,7 +28,7 @@ _INVISIBLE = (
 
 
 def _hexadecimal(escape: str) -> str:
-    """Of `\\u00e9` and `\\xe9`, whatever backslashes stand before."""
+    r"""Undo `\u00e9` and `\xe9`, with any number of backslashes before."""
     if "u" not in escape:
         return chr(int(escape[-2:], 16))
     units = b"".join(int(unit[:4], 16).to_bytes(2, "big") for unit in escape.split("u")[1:])
@@ -92,7 +92,7 @@ _IS_ENTITY = re.compile(rf"&#|{_NAME}")
 
 
 def has_codes(text: str) -> bool:
-    """False only where `unescape` would undo nothing but letters after a backslash (`\\n`, `\\"`)."""
+    r"""False only if `unescape` would undo nothing but letters after a backslash (`\n`, `\"`)."""
     for sign, codes in _BEGIN_CODES:
         if sign in text and any(map(text.__contains__, codes)):
             return True
@@ -102,7 +102,7 @@ def has_codes(text: str) -> bool:
 
 
 def undo_letters(text: str) -> str:
-    """`text`, which has no codes, with its escapes undone."""
+    """Undo the escapes of `text`, which has no codes."""
     if "\\" in text:
         for escape, meaning in _LETTERS.items():
             text = text.replace(escape, meaning)
@@ -111,7 +111,7 @@ def undo_letters(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One kind of escape, undone. before: the text as it stood. meanings: of each escape that stands in it."""
+    """One kind of escape, undone. before: the text before it. meanings: of each escape in that text."""
 
     before: str
     escapes: re.Pattern[str]
@@ -138,8 +138,8 @@ def _literally(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """text: with escapes undone. marked: the same, while characters of no width still stand in it, which may stand
-    instead of others."""
+    """text: with escapes undone. marked: the same before zero-width characters, which may replace others, are
+    removed."""
 
     text: str
     marked: str = ""
@@ -150,11 +150,11 @@ class Unescaped:
         return bool(self._steps)
 
     def led_back(self, spans: Sequence[Span]) -> Sequence[Span]:
-        """The spans of the text as it stood, for spans of `text`."""
+        """Map spans of `text` to the original text."""
         return self._led_back(spans, len(self._steps))
 
     def led_back_from_marked(self, spans: Sequence[Span]) -> Sequence[Span]:
-        """The same for spans of `marked`."""
+        """Map spans of `marked` to the original text."""
         return self._led_back(spans, self._unseen)
 
     def _led_back(self, spans: Sequence[Span], steps: int) -> Sequence[Span]:
@@ -163,7 +163,7 @@ class Unescaped:
         return spans
 
     def mark(self) -> None:
-        """Keep the text as it is now as `marked`."""
+        """Keep the current text as `marked`."""
         self.marked, self._unseen = self.text, len(self._steps)
 
     def undo(self, escape: str, meaning: str) -> None:
@@ -182,7 +182,7 @@ class Unescaped:
 
 
 def unescape(searched: SearchedText) -> Unescaped:
-    """The text with its escapes undone; false where it holds none."""
+    """Return the text with its escapes undone; false if it has none."""
     text = searched.text
     found = Unescaped(text)
     if "\x1b" in text:  # its end may look like the beginning of a letter with a backslash

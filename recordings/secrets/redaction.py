@@ -1,15 +1,14 @@
-"""Secrets are taken out by the writer, before anything reaches the disk.
+"""Secrets are removed by the writer, before anything reaches the disk.
 
-Three searches: for the known secrets, in every form in which they commonly come back
+There are three searches: for known secrets, in every form in which they commonly come back
 (`recordings.secrets.secret_forms`; from 12 characters on in any mix of upper and lower case); for their letters and
-digits, and those of their codes, whatever stands between them (`recordings.secrets.bare_text`); and for the shapes of
-well-known kinds of secrets (`recordings.secrets.secret_patterns`). All are made twice, in the text as it is and with
-its escapes undone (`recordings.secrets.escapes`). What is found becomes `[redacted:<kind>]`; nothing else changes. A
-word of a reply stays a word, so word counts hold. Everything takes time linear in the text.
+digits, and those of their codes, whatever is between them (`recordings.secrets.bare_text`); and for the shapes of
+well-known kinds of secrets (`recordings.secrets.secret_patterns`). Each is made twice, in the text as it is and with
+its escapes undone (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`; nothing else changes. A word of a
+reply stays a word, so word counts remain valid. Everything takes time linear in the text.
 
-Known limits, on purpose: a secret of fewer than 8 characters is not looked for by its value (`test`, `none` and
-`ollama` are used as keys of local servers and are ordinary words; they protect nothing); compressed exhibits are not
-opened.
+Known limits, on purpose: a secret of fewer than 8 characters is not searched by its value (`test`, `none` and `ollama`
+are used as keys of local servers and are ordinary words; they protect nothing); compressed exhibits are not opened.
 """
 
 import codecs
@@ -33,7 +32,7 @@ _LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
 
 
 def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
-    """`text`, a stream, after `clean` has seen the pieces of each field as one; it gives them back one for one."""
+    """Return `text`, a stream, cleaned by `clean`, which gets the pieces of each field and returns them one for one."""
     for expression in (_FIELD, _LINE):
         fields: defaultdict[str, list[str]] = defaultdict(list)
         for name, piece in expression.findall(text):
@@ -88,15 +87,15 @@ _CHARSET = re.compile(r"(?i)charset\s*=\s*\"?([\w.:-]+)")
 
 
 def marks_in(text: str) -> int:
-    """How many times something was redacted in `text`."""
+    """Count the redactions in `text`."""
     return text.count("[redacted:") and len(_MARK.findall(text))
 
 
 class Redactor:
-    """Takes secrets out of texts, JSON values and exhibits.
+    """Removes secrets from texts, JSON values and exhibits.
 
-    secrets: values that must not be stored. `ignored` counts those too short to be looked for (see the module).
-    Applying it twice gives the same as applying it once.
+    secrets: values that must not be stored. `ignored` counts those too short to search for (see the module). Applying
+    it twice gives the same as applying it once.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -112,11 +111,11 @@ class Redactor:
 
     @property
     def known(self) -> int:
-        """How many secrets are looked for by their value."""
+        """How many secrets are searched by their value."""
         return len(self._known)
 
     def add(self, *secrets: str) -> None:
-        """Look for these too, from now on."""
+        """Search for these too, from now on."""
         for secret in secrets:
             value = secret.strip()
             if not value or value in self._known:
@@ -140,8 +139,8 @@ class Redactor:
         self._clean.clear()
 
     def leaves(self, texts: Sequence[str]) -> bool:
-        """Whether `text` would leave each of many texts as it is: names, hashes and states come again and again, and
-        the others are looked at in one pass."""
+        """True if `text` would leave each of many texts unchanged. Names, hashes and states recur often, and the other
+        texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
@@ -154,24 +153,24 @@ class Redactor:
         return True
 
     def text(self, text: str) -> str:
-        """`text` with every secret replaced by its mark."""
+        """Return `text` with every secret replaced by its mark."""
         if len(text) < _LONG and not self._possible(text):
             return text
         return self.pieces((text,))[0]
 
     def texts(self, texts: Sequence[str]) -> list[str]:
-        """Many texts, each as `text` would return it, in one pass."""
+        """Return many texts, each as `text` would return it, in one pass."""
         apart = [part for text in texts for part in (text, APART)]
         return self.pieces(apart)[::2]
 
     def _possible(self, text: str) -> bool:
-        """Whether a look is worth while; False only where it would find nothing."""
+        """False only if a search would find nothing."""
         if has_codes(text) or may_match(text):
             return True
         return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
 
     def _stands_in(self, text: str) -> bool:
-        """Whether a known secret does, or the beginning of one."""
+        """True if a known secret, or the beginning of one, is in the text."""
         if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
             return True
         if self._any_case and any(map(to_lower(text).__contains__, self._any_case)):
@@ -179,8 +178,8 @@ class Redactor:
         return self._bare.may_stand_in(text)
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
-        """The pieces of one text, with every secret of the text replaced by its mark; a mark stands in the piece in
-        which its secret begins."""
+        """Return the pieces of one text, with every secret of the text replaced by its mark, in the piece where the
+        secret begins."""
         found = list(pieces)
         for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
@@ -190,11 +189,10 @@ class Redactor:
         return found
 
     def _spans(self, text: str, near: str) -> list[Span]:
-        """Where secrets stand in `text`, in order and apart from each other; only where `near` stands close by.
+        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by.
 
-        A long text is looked at stretch by stretch, so that neither the memory nor the time of one step grows with it.
-        A model that is caught in a loop says the same for megabytes: a stretch that says what the one before it said
-        is not looked at again.
+        A long text is searched stretch by stretch, so that neither the memory nor the time of one step grows with it.
+        A model caught in a loop repeats itself for megabytes: a stretch equal to the one before is not searched again.
         """
         found: list[Span] = []
         begin = 0
@@ -213,7 +211,7 @@ class Redactor:
         return _apart(found)
 
     def _find_spans(self, text: str) -> list[Span]:
-        """Where secrets stand in `text`, as it stands and as it is meant, in no order."""
+        """Return the places of secrets in `text`, as it is and unescaped, in no order."""
         searched = SearchedText(text)
         found = [*self._standing(searched), *self._bare.spans(text)]
         meant = unescape(searched)
@@ -238,7 +236,7 @@ class Redactor:
         yield from cookies(searched)
 
     def value(self, value: Any) -> Any:
-        """A JSON value with every text in it redacted, keys too."""
+        """Return a JSON value with every text in it redacted, including keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -248,9 +246,9 @@ class Redactor:
         return value
 
     def data(self, data: bytes, media_type: str = "") -> bytes:
-        """An exhibit, redacted. Text keeps its encoding and any bytes that are not valid in it.
+        """Return an exhibit, redacted. Text keeps its encoding and any bytes that are invalid in it.
 
-        In what is not text, known secrets are overwritten with `*`, so that offsets in the file stay what they are.
+        In binary data, known secrets are overwritten with `*`, so that offsets in the file do not change.
         """
         if _is_text(data, media_type):
             for told in self._known:  # text in UTF-16 is often said to be something else
@@ -283,9 +281,9 @@ class Redactor:
 
 
 def _end_of_turn(text: str, first: int, last: int) -> int:
-    """Where the stretch [first, last) ends to look for secrets that begin in it; what stands behind is their context.
+    """Return the end of the stretch [first, last) in which secrets may begin; the text after it is their context.
 
-    Where the text repeats itself, the next stretch begins with what this one begins with.
+    If the text repeats itself, the next stretch begins with the same text as this one.
     """
     if last >= len(text):
         return len(text)
@@ -302,7 +300,8 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 
 def _apart(spans: list[Span]) -> list[Span]:
-    """The spans in order; those that overlap are one. What we were told of names it, else what was found first."""
+    """Return the spans in order, with overlapping ones united. A known secret gives the kind, else the first one
+    found."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # where there are escapes, most are seen twice
@@ -319,7 +318,7 @@ def _apart(spans: list[Span]) -> list[Span]:
 
 
 def _mark_spans(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
-    """The pieces with a mark for each span of the text they make; the spans are in order and apart from each other."""
+    """Return the pieces with a mark for each span of their joined text; the spans are in order and do not overlap."""
     starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
     mark = {kind: f"[redacted:{kind}]" for kind in {kind for _, _, kind in spans}}
     marks = [mark[kind] for _, _, kind in spans]

@@ -19,7 +19,7 @@ _ASCII_IN_LOWER_CASE = {0x130: "i", 0x212A: "k"}
 
 
 class SearchedText:
-    """`text`, and the same in lower case, character by character, made when it is first asked for."""
+    """`text`, and the same in lower case, character by character, computed on first use."""
 
     __slots__ = ("_lower", "_pairs", "text")
 
@@ -36,7 +36,7 @@ class SearchedText:
 
     @property
     def long(self) -> bool:
-        """Whether it is quicker to ask `may_hold` than to search."""
+        """True if `may_hold` is faster than a search."""
         return bool(self._pairs)
 
     def may_hold(self, literal: str) -> bool:
@@ -53,7 +53,7 @@ class SearchedText:
 
 
 def _pairs_in(text: str) -> bytes:
-    """At the number of each pair: 1 if it stands in the text, else 0."""
+    """Return an array with 1 at the number of each pair in the text, else 0."""
     import numpy as np  # late: commands that read no long text do without it
 
     if not text.isascii() and any(chr(code) in text for code in _ASCII_IN_LOWER_CASE):
@@ -67,6 +67,6 @@ def _pairs_in(text: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _pairs_of(literal: str) -> tuple[int, ...]:
-    """The numbers of the pairs that stand wherever `literal` does."""
+    """Return the numbers of the pairs in `literal`."""
     lower = literal.lower()
     return tuple(ord(a) | ord(b) << 8 for a, b in pairwise(lower) if a.isascii() and b.isascii())

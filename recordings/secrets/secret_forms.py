@@ -1,7 +1,7 @@
-"""The forms in which a secret comes back: as it is, escaped for JSON, HTML or URLs, in hex, in base64 at any offset.
+"""The forms in which a secret comes back: unchanged, escaped for JSON, HTML or URLs, in hex, in base64 at any offset.
 
-Escapes of single characters of ASCII, in any mix, are undone before a text is looked at (`recordings.secrets.escapes`);
-here are the forms that are made of a secret as a whole.
+Escapes of single ASCII characters, in any mix, are undone before a text is searched (`recordings.secrets.escapes`);
+these are the forms of a secret as a whole.
 """
 
 import base64
@@ -19,7 +19,7 @@ from recordings.secrets.searched_text import SearchedText
 
 
 def forms_of(secret: str) -> Iterator[str]:
-    """The texts in which `secret` may stand, itself among them; some come more than once."""
+    """Yield the forms of `secret`, including itself; some repeat."""
     data = secret.encode("utf-8", "surrogatepass")
     plain = {secret}
     for _ in range(3):  # JSON within JSON within JSON, as where an error quotes a reply that quotes a request
@@ -55,7 +55,7 @@ def forms_of(secret: str) -> Iterator[str]:
 
 
 def _base64(data: bytes) -> Iterator[str]:
-    """Base64 of `data` on its own, and what is certain of it wherever it stands inside something longer."""
+    """Yield the base64 of `data`, and its fixed part inside longer data."""
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         yield encode(data).decode()
         yield encode(data).decode().rstrip("=")
@@ -75,9 +75,9 @@ _LONG_ENOUGH, _SURE = 8, 16
 
 
 def parts_of(secret: str) -> Iterator[str]:
-    """What of a secret is one of its own, and comes back without the rest: the password of a URL (a proxy's, say), what
-    follows `Bearer` or the name of a header, values of cookies, of a connection string, of a query and of JSON, and
-    what base64 says."""
+    """Yield the parts of a secret that are secrets themselves and come back alone: the password of a URL (for example
+    a proxy's), the text after `Bearer` or the name of a header, values of cookies, of a connection string, of a query
+    and of JSON, and decoded base64."""
     password: str | None = None
     query = ""
     with suppress(ValueError):
@@ -96,7 +96,7 @@ def parts_of(secret: str) -> Iterator[str]:
 
 
 def lines_of(secret: str) -> list[str]:
-    """The lines of a key in PEM that say something of it."""
+    """Return the informative lines of a PEM key."""
     if "-----BEGIN " not in secret:
         return []
     return [line for line in re.split(r"(?:\\[nr]|\s)+", secret) if re.fullmatch(r"[A-Za-z0-9+/=]{16,}", line)]
@@ -131,7 +131,7 @@ def _named_texts(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _said_by_base64(secret: str) -> str:
-    """The text that a secret is base64 of; "" if it is that of none."""
+    """Return the text that a secret encodes in base64; "" if it is not base64 of text."""
     code = secret.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = base64.b64decode(code + "=" * (-len(code) % 4), validate=True).decode()
@@ -150,7 +150,7 @@ _AT_A_CUT = ("…", "...", "\\u2026", APART)
 
 
 class CutSecrets:
-    """The forms of known secrets, by how they begin."""
+    """The forms of known secrets, by their beginnings."""
 
     def __init__(self) -> None:
         self._forms: defaultdict[str, set[str]] = defaultdict(set)
@@ -162,11 +162,11 @@ class CutSecrets:
 
     @property
     def beginnings(self) -> Iterable[str]:
-        """One of these stands in every text in which a cut secret does."""
+        """Every text with a cut secret contains one of these."""
         return self._forms.keys()
 
     def spans(self, searched: SearchedText) -> Iterator[Span]:
-        """Where the beginning of a secret stands right before a cut."""
+        """Yield the places where the beginning of a secret is right before a cut."""
         text = searched.text
         for beginning, forms in self._forms.items():
             at = text.find(beginning) if searched.may_hold(beginning) else -1
@@ -178,7 +178,7 @@ class CutSecrets:
 
 
 def _in_common(text: str, at: int, form: str) -> int:
-    """How many characters of `form` stand in the text from `at` on."""
+    """Return how many characters of `form` are in the text from `at` on."""
     if text.startswith(form, at):
         return len(form)
     return next(n for n, letter in enumerate(form) if text[at + n : at + n + 1] != letter)

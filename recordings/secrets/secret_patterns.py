@@ -1,13 +1,13 @@
-"""What well-known secrets look like, so that they are found even where nobody told us about them.
+"""The shapes of well-known secrets, so that they are found even if nobody listed them.
 
-The patterns are ours. Those of `detect-secrets` 1.5.0 were looked at: it takes 0.36 s to import (it brings `requests`
-along), yields what was found but not where, reads line by line (a private key has many lines), and its keyword and
-entropy detectors fire on identifiers and hashes, which a recording is full of. Here a pattern names its span, and
-is only kept if a test over ordinary texts shows that it leaves them alone.
+The patterns are our own. `detect-secrets` 1.5.0 was considered: it takes 0.36 s to import (with `requests`), reports
+secrets without their places, reads line by line (a private key has many lines), and its keyword and entropy detectors
+match identifiers and hashes, of which a recording is full. Here a pattern reports its span, and is only kept if a test
+on ordinary texts shows that it leaves them alone.
 
-A reply may be megabytes of the beginnings of secrets. So every expression begins with a literal, for which the engine
-searches at a nanosecond a character, and what stands before the literal is asked for behind it; what an expression
-walks over in vain ends where the next such literal begins; and no secret is longer than some thousands of characters.
+A reply may be megabytes of beginnings of secrets. So every expression begins with a literal, for which the engine
+searches at a nanosecond a character, with lookbehind for anything before it; a failed match ends at the next such
+literal at the latest; and no secret is longer than some thousands of characters.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from topics.lower_case import to_lower
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is what must go. lowered: `expression` is for
-    the text in lower case. sure: a last look at the secret, where shape alone would also take ordinary text. holds:
-    literals that all stand in every text with such a secret; some: literals, in lower case, of which one does. To learn
-    that they stand nowhere takes a fraction of the time.
-    """
+    """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is removed. lowered: `expression` is for the
+    text in lower case. sure: a final check of the secret, if the shape alone would match ordinary text. holds:
+    literals that are in every text with such a secret. some: literals, in lower case, of which at least one is.
+    Finding that they are absent takes a fraction of the time."""
 
     kind: str
     expression: re.Pattern[str]
@@ -39,7 +38,7 @@ class Pattern:
     some: tuple[str, ...] = ()
 
     def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
-        """Where such secrets stand in the text."""
+        """Yield the places of such secrets in the text."""
         if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):
             return
         if self.some and not any(map(searched.holds_in_any_case, self.some)):
@@ -54,7 +53,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def _is_mixed(text: str) -> bool:
-    """Digits, and letters of both cases or one long run: `sk-bratislava-2023-hotels` is a slug, not a key."""
+    """True for digits with letters of both cases or one long run: `sk-bratislava-2023-hotels` is a slug, not a key."""
     if not _DIGIT.search(text):
         return False
     return text.lower() != text or max(map(len, re.split("[-_.]", text))) >= 20
@@ -65,7 +64,7 @@ def _has_digit(text: str) -> bool:
 
 
 def _credentials(text: str) -> bool:
-    """Base64 of `name:password`: `Authorization: Basic understanding` is prose."""
+    """True for base64 of `name:password`: `Authorization: Basic understanding` is prose."""
     try:
         return b":" in base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (ValueError, binascii.Error):
@@ -73,12 +72,12 @@ def _credentials(text: str) -> bool:
 
 
 def _is_token(text: str) -> bool:
-    """Not a word, and not a placeholder such as YOUR_API_KEY."""
+    """False for words, and for placeholders such as YOUR_API_KEY."""
     return _has_digit(text) or (text.lower() != text and text.upper() != text)
 
 
 def _alone(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
-    """`literal`, where nothing of the class `before` stands before it."""
+    """Match `literal` if nothing of the class `before` precedes it."""
     return f"{re.escape(literal)}(?<!{before}{re.escape(literal)})"
 
 
@@ -92,7 +91,7 @@ _SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
 
 
 def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
-    """A header of that name, as it stands in a request, in JSON, or in a list of names and values."""
+    """Match a header of that name in a request, in JSON, or in a list of names and values."""
     before = r"\w" if name == "authorization" else "[a-z0-9]"
     shape = f"{_alone(name, before)}{_SEPARATOR}{rest}"
     return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
@@ -163,8 +162,8 @@ _FEW = 64
 
 @dataclass(frozen=True, slots=True)
 class _Literals:
-    """Literals that have a rare character in common: to learn that it stands nowhere takes a thirtieth of the time of a
-    search for one of them. around: finds any of many of them, from the rare character on; None for a few."""
+    """Literals that share a rare character: finding that it is absent takes a thirtieth of the time of a search for
+    one of them. around: finds any of many of them, from the rare character on; None for a few."""
 
     rarest: str
     literals: tuple[str, ...]
@@ -181,7 +180,7 @@ class _Literals:
         return cls(rarest, literals, re.compile(f"{re.escape(rarest)}(?:{'|'.join(ways)})"))
 
     def stand_in(self, text: str) -> bool:
-        """Whether one of them does. The text holds the rare character."""
+        """True if one of them is in the text, which contains the rare character."""
         if self.around is not None and text.count(self.rarest) <= _FEW:
             return self.around.search(text) is not None
         return any(map(text.__contains__, self.literals))
@@ -201,8 +200,8 @@ _BEGINNINGS = _by_rarest(pattern.holds[0] for pattern in PATTERNS if pattern.som
 
 
 def may_match(text: str) -> bool:
-    """False only where no pattern finds anything in `text`, and no cookie stands in it. Letters after a backslash
-    (`recordings.secrets.escapes.undo_letters`) may be undone or not: none of the literals holds what they stand for."""
+    """False only if no pattern matches in `text`, and it has no cookie. Letters after a backslash
+    (`recordings.secrets.escapes.undo_letters`) may be undone or not: no literal contains their meanings."""
     if _holds_any(text, _AS_WRITTEN):
         return True
     lower = to_lower(text)
@@ -239,10 +238,10 @@ _BEFORE = len("-set-")
 
 
 def cookies(searched: SearchedText) -> list[Span]:
-    """Where the values of cookies stand in headers `Cookie` and `Set-Cookie`.
+    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`.
 
-    A reply may be a million headers, most often the same few again and again. What stands from one to the next is
-    looked at once, however often it is said.
+    A reply may be a million headers, usually a few that repeat. The text between two of them is searched once, however
+    often it occurs.
     """
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return []

@@ -1,1 +1,1 @@
-"""Conversation trees: repeated trials folded together where their turns are the same by a declared key."""
+"""Conversation trees: repeated trials folded together while their turns are equal by a declared key."""

@@ -1,4 +1,4 @@
-"""From nodes in the order in which they were made to a tree in its one order."""
+"""From nodes in the order of their creation to a tree in its canonical order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(slots=True)
 class Raw:
-    """A tree as it is made: node 0 is the root, parents stand before their branches, symbols in any order.
+    """A tree under construction: node 0 is the root, parents come before their branches, symbols are in any order.
 
     parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    outcomes: names of ends, in any order; kinds: (T,) int32, that of each trial, -1 if not known, or none. endings:
-    (2, E) int32, node and kind of ends that no trial is known to have come to.
-    marks: (M,) fingerprints of texts, of the nodes in marked (M,) int32, in any order and more than once.
+    outcomes: names of ends, in any order. kinds: (T,) int32, the outcome of each trial, -1 if unknown, or none.
+    endings: (2, E) int32, node and kind of ends that belong to no known trial. marks: (M,) fingerprints of texts, of
+    the nodes in marked (M,) int32, in any order and possibly repeated.
     """
 
     merge: str
@@ -38,7 +38,7 @@ class Raw:
 
 
 def assemble(raw: Raw) -> ConversationTree:
-    """The tree. Raises ValueError if a trial comes twice."""
+    """Return the tree. Raises ValueError for a repeated trial."""
     nodes = len(raw.parent)
     order = sorted(range(len(raw.symbols)), key=lambda i: (raw.symbols[i].speaker, raw.symbols[i].key))
     used = np.zeros(len(raw.symbols) + 1, dtype=bool)

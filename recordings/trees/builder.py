@@ -1,8 +1,8 @@
-"""Folding trials into a tree: one after the other, all at once from encoded paths, and trees into one.
+"""Fold trials into a tree: one after the other, all at once from encoded paths, and trees into one.
 
-TreeBuilder     one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and its name)
-fold            (n, T) paths that are encoded already, for millions of conversations
-merged          the tree of all the trials that several trees were made of
+    TreeBuilder     one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name)
+    fold            (n, T) paths that are already encoded, for millions of conversations
+    merged          the tree of all the trials of several trees
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ PathTurn = tuple[str, str, str | None]
 
 
 def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...]:
-    """The turns of a conversation as nodes of a tree. A turn without a reply is the user's alone."""
+    """Return the turns of a conversation as nodes of a tree. A turn without a reply is the user's alone."""
     path: list[PathTurn] = []
     for turn in conversation.turns:
         path.append(("user", merging.user.function(turn), turn.said))
@@ -55,8 +55,8 @@ SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _lab
 class TreeBuilder:
     """Folds conversations into one tree, one after the other.
 
-    merging: which turns count as the same [those with exactly the same words].
-    protocol: content hash of the protocol they were played with ("" for an import).
+    merging: which turns count as the same [those with exactly the same words]. protocol: content hash of the protocol
+    they were played with ("" for an import).
     """
 
     def __init__(self, merging: Merging = EXACT, *, protocol: str = "") -> None:
@@ -64,12 +64,12 @@ class TreeBuilder:
         self._growth = Growth(merging.name, merging.declared)
 
     def add(self, conversation: Conversation) -> bool:
-        """Fold a conversation in. False for an invalid or interrupted one, which is counted but never folded."""
+        """Fold in a conversation. False for an invalid or interrupted one, which is counted but never folded."""
         trial, outcome = FoldedTrial(conversation.key, conversation.attempt), conversation.outcome
         return self.add_trial(trial, outcome, lambda: path_of(conversation, self.merging))
 
     def add_attempt(self, attempt: Attempt) -> bool:
-        """Fold an attempt in, as `add` does its conversation; by the keys in `SPOKEN` in a fraction of the time."""
+        """Fold in an attempt, as `add` does its conversation; much faster for the keys in `SPOKEN`."""
         trial = FoldedTrial(attempt.started.key, attempt.started.attempt)
         path = SPOKEN.get(self.merging)
         if path is not None:
@@ -77,7 +77,7 @@ class TreeBuilder:
         return self.add_trial(trial, attempt.outcome, lambda: path_of(attempt.conversation(), self.merging))
 
     def add_trial(self, trial: FoldedTrial, outcome: Outcome | None, path: Callable[[], Iterable[PathTurn]]) -> bool:
-        """Fold a trial in, and count it in the scope of the tree, as `add` does. path: called for a valid one."""
+        """Fold in a trial, and count it in the scope of the tree, as `add` does. path: called for a valid one."""
         growth = self._growth
         if outcome is None:
             growth.interrupted += 1
@@ -92,19 +92,19 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Fold a path in. trial: its name; either all paths have one or none has. outcome: "" if not known.
+        """Fold in a path. trial: its name; either all paths have one or none. outcome: "" if unknown.
 
-        Raises ValueError if some paths are named and some not.
+        Raises ValueError if only some paths are named.
         """
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
-        """The tree of what was folded so far. Raises ValueError if nothing was, or a trial was folded twice."""
+        """Return the tree so far. Raises ValueError if it is empty, or a trial was folded twice."""
         return self._growth.tree()
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
-    """The tree of all trials of `trees`, the same in whatever order they come and are put together.
+    """Return the tree of all trials of `trees`, independent of their order and grouping.
 
     Raises ValueError if there are none, they were merged by different keys, or a trial is in two of them.
     """
@@ -128,11 +128,11 @@ def fold(
     keys: tuple[DeclaredKey, ...] = (),
     scope: Scope | None = None,
 ) -> ConversationTree:
-    """The tree of conversations that are encoded already; its `ends` are in the order of the rows.
+    """Return the tree of encoded conversations; its `ends` are in the order of the rows.
 
-    paths: (n, T) indices into `symbols`, one turn of one speaker a column; -1 from where a conversation has ended.
-    One pass over the columns: in each, the pairs (node so far, symbol) are counted where a table of them is small,
-    and sorted where it is not. Raises ValueError if n is 0, an index is out of range, or a turn follows a -1.
+    paths: (n, T) indices into `symbols`, one turn of one speaker a column; -1 after the end of a conversation. One
+    pass over the columns: in each, the pairs (node so far, symbol) are counted if a table of them is small, and sorted
+    otherwise. Raises ValueError if n is 0, an index is out of range, or a turn follows a -1.
     """
     if paths.ndim != 2 or len(paths) == 0:
         raise ValueError(f"paths must be (n, T) with n of at least 1, not {paths.shape}")
@@ -169,7 +169,7 @@ def fold(
 
 
 def _distinct(values: npt.NDArray[np.int64], most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The different values, ascending, and the place of each of `values` among them. most: above every value."""
+    """Return the distinct values, ascending, and the place of each of `values` among them. most: above every value."""
     if most > 4 * len(values) + 1024:
         return np.unique(values, return_inverse=True)
     there = np.zeros(most, dtype=bool)

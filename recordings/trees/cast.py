@@ -3,8 +3,8 @@
     [{"number": 132, "turn": [{"number": "1-1", "participant": "User", "utterance": "…"},
                               {"number": "1-2", "parent": "1-1", "participant": "System", "response": "…"}, …]}, …]
 
-A node's number tells neither its depth nor its speaker. The file knows no probabilities: each path from the root to a
-leaf counts as one trial, so shares of visits say how many paths go on there and nothing about what people do.
+A node's number gives neither its depth nor its speaker. The file has no probabilities: each path from the root to a
+leaf counts as one trial, so shares of visits are shares of paths and say nothing about what people do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,10 +31,10 @@ _MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """What a file holds. trees: one for each topic, in the order of the file, merged by the nodes' own numbers.
+    """The content of a file. trees: one for each topic, in the order of the file, merged by the nodes' own numbers.
 
-    conversations: one for each path, with the topic's number and the path's as its trial; a user turn that the file
-    leaves unanswered has no reply. The state of a turn is the number of its user node.
+    conversations: one for each path, with the topic's number and the path's as its trial; a user turn without an
+    answer in the file has no reply. The state of a turn is the number of its user node.
     """
 
     trees: tuple[ConversationTree, ...]
@@ -58,7 +58,7 @@ _NUMBERED = merging(_NUMBER, _NUMBER)
 
 
 def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
-    """The trees in the file at `path`. Raises InputError, naming the topic and the node, if they are no trees."""
+    """Read the trees in the file at `path`. Raises InputError, naming the topic and the node, if they are not trees."""
     place = Place.of(path)
     value = read_json_value(path).value
     if not isinstance(value, list) or not value:
@@ -115,7 +115,7 @@ def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Nod
 
 
 def _shown(name: str) -> str:
-    """A name out of the file within a message: short, on one line, and nothing that steers a terminal."""
+    """Return a name from the file for a message: short, on one line, and without terminal codes."""
     return cut(one_line(name[:200]), 40) or repr(name)
 
 
@@ -146,7 +146,7 @@ def _node(value: Any, where: str, place: Place) -> _Node:
 
 
 def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_Node, int]]:
-    """Where each path from the root ends, and the nodes it has; depth first, branches in the order of the file."""
+    """Return the end of each path from the root, with its nodes; depth first, branches in the order of the file."""
     branches: dict[str | None, list[_Node]] = {}
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:

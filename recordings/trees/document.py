@@ -1,4 +1,4 @@
-"""Trees as JSON, `harvest-tree/1` or, as a study with its figures, `harvest-tree/2`, and back.
+"""Trees as JSON, `harvest-tree/1`, and back.
 
     {"format": "harvest-tree/1",
      "trees": [{
@@ -10,10 +10,10 @@
        "nodes": [{"parent": -1, "symbol": -1, "visits": 10, "stops": 0, "endings": [0, 0], "texts": []}, …],
        "trials": [{"system": "B1", "topic": "M002", "trial": 1, "attempt": 1, "end": 4, "outcome": "completed"}, …]}]}
 
-Nodes stand in pre-order, node 0 is the root. `texts` holds the fingerprints (hex) of the different texts that were put
-together at a node, at most 64. A tree of trials without names has `ends`, a node for each, in place of `trials`. A
-trial without `outcome` is one of which it is not known how it ended, or the file is from before trials had one. Other
-keys (`way`, `statistics`, `long`, …) are for readers, and are ignored when a tree is read back.
+Nodes are in pre-order, node 0 is the root. `texts` has the fingerprints (hex) of the different texts merged at a node,
+at most 64. A tree of trials without names has `ends`, a node for each, instead of `trials`. A trial without `outcome`
+has an unknown end, or the file predates outcomes. Other keys (`statistics`, …) are for readers, and are ignored when a
+tree is read back.
 """
 
 import re
@@ -36,12 +36,12 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
 
 def trees_as_json(trees: Sequence[ConversationTree]) -> dict[str, Any]:
-    """The document that holds `trees`."""
+    """Return the document of `trees`."""
     return {"format": FORMAT, "trees": [tree_as_json(tree) for tree in trees]}
 
 
 def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
-    """One tree of the document."""
+    """Return one tree of the document."""
     columns = [tree.parent.tolist(), tree.symbol.tolist(), tree.visits.tolist(), tree.stops.tolist()]
     value: dict[str, Any] = {
         "merge": tree.merge,
@@ -73,12 +73,12 @@ def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
 
 
 def read_trees(path: str | PathLike[str]) -> tuple[ConversationTree, ...]:
-    """The trees in the file at `path`. Raises InputError, with the file, if it holds no such document."""
+    """Read the trees in the file at `path`. Raises InputError, with the file, if it is not such a document."""
     return trees_from_json(read_json_value(path).value, Place.of(path))
 
 
 def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]:
-    """The trees of a document. Raises InputError, naming `place` and what is wrong."""
+    """Return the trees of a document. Raises InputError, naming `place` and what is wrong."""
     if not isinstance(value, dict) or value.get("format") not in (FORMAT, STUDY_FORMAT):
         found = value.get("format") if isinstance(value, dict) else None
         raise InputError(
@@ -94,7 +94,7 @@ def trees_from_json(value: object, place: Place) -> tuple[ConversationTree, ...]
 
 
 def tree_from_json(value: object, place: Place, where: str = "the tree") -> ConversationTree:
-    """One tree of a document. Raises InputError, naming `place` and what is wrong."""
+    """Return one tree of a document. Raises InputError, naming `place` and what is wrong."""
     read = _Reader(place)
     tree = read.mapping(value, where)
     scope = read.mapping(tree.get("scope"), f"{where}.scope")
@@ -141,7 +141,7 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
 
 
 class _Reader:
-    """Takes values out of a document, or says where one is not of the right kind."""
+    """Reads values from a document, or reports where one has the wrong kind."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -201,7 +201,7 @@ class _Reader:
         return tuple(int(one, 16) for one in found)
 
     def kinds(self, trials: Sequence[dict[str, Any]], outcomes: Sequence[str], where: str) -> list[int]:
-        """The outcome of each trial; [] for a tree from before trials had one."""
+        """Return the outcome of each trial; [] for a tree that predates outcomes."""
         if not any("outcome" in one for one in trials):
             return []
         known: dict[object, int] = {None: -1, **{name: number for number, name in enumerate(outcomes)}}

@@ -13,7 +13,7 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node. Compares equal to any sequence of the same rows.
+    """A row of numbers for each node. Equal to any sequence of the same rows.
 
     starts: (N + 1,) int64, row v is marks[starts[v]:starts[v + 1]]. marks: (M,) int64. As tuples, a row of one number
     would take ten times the memory.
@@ -28,14 +28,15 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Fingerprints:
-        """The rows as they are."""
+        """Return the rows without change."""
         kept = list(rows)
         starts = np.concatenate(([0], np.cumsum([len(row) for row in kept], dtype=np.int64)))
         return cls(starts.astype(np.int64), np.array([mark for row in kept for mark in row], dtype=np.int64))
 
     @classmethod
     def grouped(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
-        """The least `MOST_TEXTS` different numbers of each of `count` nodes. nodes, marks: (M,), node and number."""
+        """Return the `MOST_TEXTS` smallest different numbers of each of `count` nodes. nodes, marks: (M,), node and
+        number."""
         order = np.lexsort((marks, nodes))
         nodes, marks = nodes[order], marks[order]
         kept = np.ones(len(nodes), dtype=bool)
@@ -50,7 +51,7 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @property
     def counts(self) -> npt.NDArray[np.int32]:
-        """(N,) how many numbers a node has."""
+        """(N,) count of numbers at each node."""
         return np.diff(self.starts).astype(np.int32)
 
     @property

@@ -1,9 +1,9 @@
-"""Trees as networkx graphs: GraphML, coordinates for drawing, and whatever else networkx can do with them.
+"""Trees as networkx graphs: GraphML, coordinates for drawing, and everything else networkx offers.
 
     graph = as_graph([tree])
     networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
 
-networkx is imported when it is needed, and only here.
+networkx is imported only here, on first use.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
 
 
 def node_name(tree: int, node: int) -> str:
-    """What a node is called in files of several trees: `t0n4`."""
+    """Return the name of a node in files of several trees: `t0n4`."""
     return f"t{tree}n{node}"
 
 
 def as_graph(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
 ) -> networkx.DiGraph:
-    """One directed graph of all `trees`, edges from a turn to the turns that came next.
+    """Return one directed graph of all `trees`, with edges from a turn to the turns that came next.
 
     Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
     `texts` and `merging`; edges have `visits` and `probability`. columns: for each tree, figures that are added to its
-    edges. said: for each tree sentences. Roots also have `title`, and the sentences as `caption`.
+    edges. said: sentences for each tree. Roots also have `title`, and the sentences as `caption`.
     """
     import networkx
 
@@ -82,7 +82,7 @@ def as_graph(
 def graphml(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
 ) -> str:
-    """`as_graph` as GraphML. Characters that XML cannot hold are written by their code (<U+0007>)."""
+    """Return `as_graph` as GraphML. Characters that XML cannot represent are written by their code (<U+0007>)."""
     import networkx
 
     graph = as_graph(trees, columns, said)
@@ -94,7 +94,7 @@ def graphml(
 
 
 def positions(trees: Sequence[ConversationTree]) -> dict[str, tuple[float, float]]:
-    """Coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, turns downwards."""
+    """Return coordinates (x, y) of every node of `as_graph` for `networkx.draw`: leaves in a row, turns downwards."""
     found: dict[str, tuple[float, float]] = {}
     across = 0.0
     for i, tree in enumerate(trees):

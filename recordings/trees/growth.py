@@ -1,7 +1,7 @@
 """The nodes of a tree while trials are added to it: kept as arrays, so that many millions fit into memory.
 
-Turns are written down as they come and placed all at once when there are many of them: in Python, a node costs about
-250 bytes and a turn a look-up; here they cost 32 bytes and a place in a sort.
+Turns are collected and placed in large batches: in Python, a node costs about 250 bytes and a turn a look-up; here
+they cost 32 bytes and a place in a sort.
 """
 
 from array import array
@@ -22,9 +22,9 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
-    """A tree that grows. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller.
+    """A growing tree. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller.
 
-    A node's number is its place in the order in which nodes were made; the root is 0, parents come before branches.
+    A node's number is its place in the order of creation; the root is 0, parents come before branches.
     """
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
@@ -55,7 +55,8 @@ class Growth:
         self.folded = 0
 
     def intern(self, speaker: str, key: str, text: str) -> int:
-        """The number of a symbol. Of several texts the least in code point order is kept, which no order changes."""
+        """Return the number of a symbol. Of several texts the smallest in code point order is kept, which does not
+        depend on their order."""
         number = self._symbols.setdefault((speaker, key), len(self._texts))
         if number == len(self._texts):
             self._texts.append(key if text == key else text)  # once in memory where they are the same
@@ -64,7 +65,7 @@ class Growth:
         return number
 
     def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
-        """Add a trial. Raises ValueError if some trials have names and some have none."""
+        """Add a trial. Raises ValueError if only some trials have names."""
         if self.folded and (trial is not None) != bool(self.trials):
             raise ValueError("either all trials of a tree have names, or none has")
         before = len(self._codes)
@@ -112,7 +113,7 @@ class Growth:
             raise ValueError("either all trials of a tree have names, or none has")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
-        """The tree so far. Raises ValueError if it has no trial, or one comes twice."""
+        """Return the tree so far. Raises ValueError if it has no trial, or a repeated one."""
         if not self.folded:
             left = f"{self.invalid} invalid and {self.interrupted} interrupted attempts were left out"
             raise ValueError(f"a tree needs at least one complete trial; {left}")
@@ -137,7 +138,7 @@ class Growth:
         )
 
     def _place(self) -> None:
-        """Give the turns that wait their nodes, the first turns of all trials first."""
+        """Give the waiting turns their nodes, the first turns of all trials first."""
         if not self._lengths:
             return
         codes, prints = np.array(self._codes, dtype=np.int32), np.array(self._prints, dtype=np.int64)
@@ -160,8 +161,8 @@ class Growth:
         self._ended.append(kinds)
 
     def _number_nodes(self, parents: npt.NDArray[np.int32], symbols: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """The nodes of these symbols below these parents; those that are not there are made. The parents of one call
-        must be parents of no other call before `_remember`."""
+        """Return the nodes of these symbols below these parents, creating missing ones. The parents of one call must
+        not be in another call before `_remember`."""
         wanted, place = np.unique(parents.astype(np.int64) << 32 | symbols, return_inverse=True)
         numbers = np.full(len(wanted), _NONE, dtype=np.int32)
         if len(self._known):
@@ -178,7 +179,7 @@ class Growth:
         return numbers[place]
 
     def _remember(self) -> None:
-        """Take the nodes that were made among those that are known."""
+        """Add new nodes to the known ones."""
         made = [one for one in self._fresh if len(one[0])]
         self._fresh = []
         if not made:
@@ -191,7 +192,7 @@ class Growth:
         self._known, self._numbers = known[order], numbers[order]
 
     def _mark(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
-        """Keep the fingerprints of texts at nodes, each once, and at most `MOST_TEXTS` of a node."""
+        """Keep the fingerprints of texts at nodes, each once, and at most `MOST_TEXTS` for each node."""
         if not len(nodes):
             return
         kept = Fingerprints.grouped(

@@ -1,7 +1,7 @@
-"""Merge keys: when two turns are one branch. Always by an equal key, never by how alike two texts look.
+"""Merge keys: when two turns are one branch. Always by an equal key, never by the similarity of two texts.
 
     exact       both texts have the same normal form: NFC, white space collapsed, nothing else
-    label       system turns of one label (o, x; ? for a reply nobody classified); user turns said in one protocol state
+    label       system turns of one label (o, x; ? for an unclassified reply); user turns said in one protocol state
     a function  `MergeKey(name, version, function, reason)` of your own for either speaker
 
 "is Paris" and "is not Paris" are 97% alike and say the opposite, so there is no threshold to set here.
@@ -17,7 +17,7 @@ from recordings.trees.tree import DeclaredKey
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:
-    """How the turns of one speaker are told apart.
+    """How the turns of one speaker are distinguished.
 
     function: Turn -> key. For the system's side it is called only with turns that have a reply. version: changes
     whenever the function may give another key. reason: a clause that says why turns of one key are one branch.
@@ -36,7 +36,7 @@ class MergeKey:
 class Merging:
     """The keys of both speakers. name: how the pair is written (`exact`, `label`, `user=state, system=act`).
 
-    pools: trees of different topics may be one, because no key depends on what the topic is about.
+    pools: trees of different topics may be one, because no key depends on the topic.
     """
 
     name: str
@@ -51,10 +51,11 @@ class Merging:
 
 
 def exact_form(text: str) -> str:
-    """The exact normal form: Unicode NFC, each run of white space (as `str.split` has it) one space, none at the ends.
+    """Return the exact normal form: Unicode NFC, each run of white space (as in `str.split`) one space, none at the
+    ends.
 
-    Case stays: `US` is not `us`, addresses and their keys are case-sensitive, and a reply that shouts is another
-    reply. Punctuation, digits and markup stay too. Two texts of one form show the same words to a reader.
+    Case is kept: `US` is not `us`, addresses and their keys are case-sensitive, and a reply in capitals is another
+    reply. Punctuation, digits and markup are kept too. Two texts of one form show the same words to a reader.
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
@@ -77,7 +78,7 @@ LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
 
 
 def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
-    """The two keys as a pair, named after the system's where both have one name."""
+    """Return the two keys as a pair, named after the system's if both have one name."""
     name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
     return Merging(name, user, system, pools)
 
@@ -85,6 +86,6 @@ def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging
 def by_function(
     name: str, user: Callable[[Turn], str], system: Callable[[Turn], str], *, version: str, reason: str
 ) -> Merging:
-    """Keys of the caller's own, declared as `function(name)`."""
+    """Return keys of the caller's own, declared as `function(name)`."""
     written = f"function({name})"
     return Merging(written, MergeKey(written, version, user, reason), MergeKey(written, version, system, reason))

@@ -1,4 +1,4 @@
-"""Texts of nodes on one line: nothing in them steers a terminal or breaks a file, and they fit a width."""
+"""Texts of nodes on one line, cut to a width and safe for terminals and files."""
 
 import re
 import unicodedata
@@ -20,8 +20,8 @@ _BIDI = {*"\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 
 def one_line(text: str) -> str:
-    """`text` on one line: white space collapsed, control characters as pictures; direction marks, halves of surrogate
-    pairs and what is no character by their code."""
+    """Return `text` on one line: white space collapsed, control characters as pictures; direction marks, lone
+    surrogates and noncharacters by their code."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(map(_picture, line))
 
@@ -37,12 +37,13 @@ def _picture(character: str) -> str:
 
 
 def xml_safe(text: str) -> str:
-    """`text` with what XML 1.0 cannot hold (most control characters, halves of surrogate pairs) by its code."""
+    """Return `text` with characters that XML 1.0 cannot represent (most control characters, lone surrogates) by their
+    code."""
     return _NOT_IN_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal `text` takes."""
+    """Return how many columns of a terminal `text` takes."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -55,7 +56,7 @@ def _cells(character: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """`text` in at most `width` columns; an ellipsis says where something was cut off."""
+    """Return `text` in at most `width` columns, with an ellipsis where something was cut off."""
     if cells(text) <= width:
         return text
     room, kept = width - 1, ""
@@ -68,9 +69,8 @@ def cut(text: str, width: int) -> str:
 
 
 def node_title(tree: ConversationTree, node: int) -> str:
-    """What a node is called for people: what was said, where turns were merged by their words; entities by their names;
-    else its key. A key that is empty (no entity was named) is written `∅`.
-    """
+    """Return a node's name for people: what was said, if turns were merged by their words; entities by their names;
+    else its key. An empty key (no entity was named) is written `∅`."""
     if node == 0:
         return "start"
     symbol = tree.symbol_at(node)
@@ -83,12 +83,12 @@ def node_title(tree: ConversationTree, node: int) -> str:
 
 
 def _short(text: str) -> str:
-    """What fits the widest terminal; a reply of a megabyte need not be gone through for that."""
+    """Return enough for the widest terminal, without processing a reply of a megabyte."""
     return cut(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
 
 def percent(share: float) -> str:
-    """Whole percents; never 0% or 100% for what happened, or failed to happen, at least once."""
+    """Return whole percents; never 0% or 100% for something that happened, or failed to happen, at least once."""
     if isnan(share):
         return "n/a"
     if 0 < share < 0.005:
@@ -99,7 +99,7 @@ def percent(share: float) -> str:
 
 
 def title(tree: ConversationTree) -> str:
-    """What was folded: systems, topics, keys, how many trials, and what was left out."""
+    """Return what was folded: systems, topics, keys, number of trials, and what was left out."""
     scope = tree.scope
     return " · ".join(
         part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
@@ -107,7 +107,7 @@ def title(tree: ConversationTree) -> str:
 
 
 def what_was_folded(tree: ConversationTree) -> list[str]:
-    """By which key a tree was merged, of how many trials, and what was left out."""
+    """Return the key a tree was merged by, the number of trials, and what was left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
         pluralize(count, f"{kind} trial")
@@ -128,7 +128,7 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 
 def entity_names(key: str, text: str) -> str:
-    """The addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them.
+    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them.
 
     A name is the anchor of a link, else the text before the address in its line, else the end of the address.
     """
@@ -150,11 +150,11 @@ def entity_names(key: str, text: str) -> str:
 
 
 def _keys(href: str) -> set[str]:
-    """What an address may be called in a key, whichever kind of topic it was made for."""
+    """Return the possible forms of an address in a key, for any kind of topic."""
     return {key for key in (canonical_url(href), *(kind.key(href) for kind in KINDS.values())) if key}
 
 
 def _end(address: str) -> str:
-    """The part of an address that tells most: without scheme, `www.`, and a slash at its end."""
+    """Return the most informative part of an address: without scheme, `www.`, and a slash at its end."""
     bare = re.sub(r"^https?://(?:www\.)?", "", address).rstrip("/")
     return unquote(bare.rpartition("/")[2] or bare, errors="replace")

@@ -1,6 +1,6 @@
-"""The shape of a tree given by parents, and its one order: arrays in, arrays out, nothing walked node by node.
+"""The shape of a tree given by parents, and its canonical order: arrays in, arrays out, no loop over nodes.
 
-parent is always (N,) with -1 for the root at 0, and every other node's parent stands before it.
+parent is always (N,) with -1 for the root at 0, and every other node's parent comes before it.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def depths(parent: Nodes) -> Nodes:
 
 
 def levels(depth: Nodes) -> Iterator[Index]:
-    """The nodes of depth 1, 2, …, each in ascending order."""
+    """Return the nodes of depth 1, 2, …, each in ascending order."""
     order = np.argsort(depth, kind="stable")
     edges = np.searchsorted(depth[order], np.arange(1, int(depth.max()) + 2))
     for start, stop in pairwise(edges):
@@ -35,12 +35,12 @@ def levels(depth: Nodes) -> Iterator[Index]:
 
 
 def sizes(parent: Nodes, depth: Nodes) -> Nodes:
-    """(N,) nodes of each subtree, its own root included."""
+    """(N,) number of nodes in each subtree, including its root."""
     return subtotals(parent, depth, np.ones(len(parent), dtype=np.int32))
 
 
 def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt.NDArray[_Integer]:
-    """(N,) the sum of `values` over each subtree, its own root included."""
+    """(N,) the sum of `values` over each subtree, including its root."""
     found = values.copy()
     deepest = int(depth.max())
     if deepest * 16 > len(parent):
@@ -55,7 +55,7 @@ def subtotals(parent: Nodes, depth: Nodes, values: npt.NDArray[_Integer]) -> npt
 
 
 def group_branches(parent: Nodes) -> tuple[Nodes, Index]:
-    """Branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
+    """Return branches by node: those of node v are `branches[starts[v]:starts[v + 1]]`, in ascending order."""
     branches = np.argsort(parent[1:], kind="stable").astype(np.int32) + np.int32(1)
     starts = np.searchsorted(parent[1:][branches - 1], np.arange(len(parent) + 1))
     return branches, starts
@@ -85,7 +85,7 @@ def canonical(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth
 
 
 def out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], depth: Nodes) -> bool:
-    """Whether the nodes are not in the order of `canonical`."""
+    """True if the nodes are not in the order of `canonical`."""
     if np.any(depth[1:] > depth[:-1] + 1):
         return True
     above: Index = np.zeros(1, dtype=np.int64)

@@ -1,13 +1,13 @@
-"""A conversation tree: trials folded together as far as their turns are the same by a declared key.
+"""A conversation tree: trials folded together while their turns are equal by a declared key.
 
     ConversationTree    arrays in pre-order, node 0 is the root, before anything is said
-    ├── symbols         what stands at the nodes: speaker, key, and one text as recorded
-    ├── keys            by which keys user and system turns were put together, and why
+    ├── symbols         the turns at the nodes: speaker, key, and one text as recorded
+    ├── keys            by which keys user and system turns were merged, and why
     ├── scope           which systems, topics and protocols were folded, and what was left out
     └── trials, ends    which trials were folded, and at which node each of them ends
 
 The probability of an edge is visits[child] / visits[parent], that of stopping at a node stops / visits. Intervals and
-unseen mass are statistics and live in `scoring.stochastic`.
+unseen mass are statistics and are in `scoring.stochastic`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ SPEAKERS = ("system", "user")
 class Symbol:
     """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
 
-    text: one example as recorded: the least in code point order, which no order of trials changes; "" if none is
-    kept.
+    text: one example as recorded: the smallest in code point order, which does not depend on the order of trials; ""
+    if none is kept.
     """
 
     speaker: str
@@ -42,7 +42,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredKey:
-    """By which key the turns of one speaker were put together. reason: why turns of one key are one branch."""
+    """The key by which the turns of one speaker were merged. reason: why turns of one key are one branch."""
 
     speaker: str
     name: str
@@ -91,15 +91,15 @@ class ConversationTree:
     symbol: (N,) int32 index into `symbols`, -1 for the root. visits: (N,) int64, trials that pass through or end here.
     stops: (N,) int64, trials that end here: visits = stops + sum of the children's visits. ends: (T,) int32, the node
     each trial ends at. trials: the T trials, sorted; () if they have no names: `ends` is then in the order in which
-    they were given, which no comparison of trees looks at. outcomes: names of ends
+    they were given, which comparisons of trees ignore. outcomes: names of ends
     (`recordings.conversations.endings.end_name`), sorted. endings: (N, len(outcomes)) int64, how the trials that end
-    here ended; its rows sum to at most `stops` (to less where outcomes were not given). kinds: (T,) int32 index into
-    `outcomes` of each trial, in the order of `ends`; -1 if it is not known. Not given: known of the trials that end
-    where all ended alike. fingerprints: for each node the `MOST_TEXTS` least fingerprints (48 bits) of the different
-    texts put together there; () if no text was given.
+    here ended; its rows sum to at most `stops` (to less if outcomes were not given). kinds: (T,) int32 index into
+    `outcomes` of each trial, in the order of `ends`; -1 if unknown. Default: known for trials at nodes where all ended
+    alike. fingerprints: for each node the `MOST_TEXTS` smallest fingerprints (48 bits) of the different texts merged
+    there; () if no text was given.
 
-    Children stand in the order of visits descending, then speaker, then key: equal sets of trials give equal trees,
-    whatever the order they came in. Raises ValueError if the arrays are no such tree.
+    Children are in the order of visits descending, then speaker, then key: equal sets of trials give equal trees, in
+    any order. Raises ValueError if the arrays are not such a tree.
     """
 
     merge: str
@@ -138,11 +138,11 @@ class ConversationTree:
             getattr(self, name).setflags(write=False)
 
     def __len__(self) -> int:
-        """N, the root included."""
+        """N, including the root."""
         return len(self.parent)
 
     def __eq__(self, other: object) -> bool:
-        """Same keys, scope, nodes and trials. Of trials without names only where they end is compared."""
+        """Equal keys, scope, nodes and trials. For trials without names only their ends are compared."""
         if not isinstance(other, ConversationTree):
             return NotImplemented
         return (
@@ -160,7 +160,7 @@ class ConversationTree:
 
     @property
     def n(self) -> int:
-        """How many trials were folded."""
+        """Number of folded trials."""
         return int(self.visits[0])
 
     @cached_property
@@ -170,7 +170,7 @@ class ConversationTree:
 
     @cached_property
     def size(self) -> npt.NDArray[np.int32]:
-        """(N,) nodes of the subtree, itself included: the subtree of v is v … v + size[v] - 1."""
+        """(N,) nodes of the subtree, including itself: the subtree of v is v … v + size[v] - 1."""
         return sizes(self.parent, self.depth)
 
     @cached_property
@@ -183,22 +183,22 @@ class ConversationTree:
         return order, self.ends[order]
 
     def children(self, node: int) -> tuple[int, ...]:
-        """The node's branches, most visited first."""
+        """Return the node's branches, most visited first."""
         branches, starts = self._branches
         return tuple(branches[starts[node] : starts[node + 1]].tolist())
 
     def speaker(self, node: int) -> str:
-        """Whose turn the node is; "" for the root."""
+        """Return the speaker of the node; "" for the root."""
         return self.symbols[int(self.symbol[node])].speaker if node else ""
 
     def symbol_at(self, node: int) -> Symbol:
-        """The turn at the node. Raises ValueError for the root, which has none."""
+        """Return the turn at the node. Raises ValueError for the root, which has none."""
         if node == 0:
             raise ValueError("nothing stands at the root")
         return self.symbols[int(self.symbol[node])]
 
     def child(self, node: int, speaker: str, key: str) -> int | None:
-        """The branch with this speaker and key; None if no trial took it."""
+        """Return the branch with this speaker and key; None if no trial took it."""
         for branch in self.children(node):
             symbol = self.symbols[int(self.symbol[branch])]
             if (symbol.speaker, symbol.key) == (speaker, key):
@@ -206,7 +206,7 @@ class ConversationTree:
         return None
 
     def path(self, node: int) -> tuple[int, ...]:
-        """The nodes from the first turn to `node`; () for the root."""
+        """Return the nodes from the first turn to `node`; () for the root."""
         found = []
         while node > 0:
             found.append(node)
@@ -214,7 +214,7 @@ class ConversationTree:
         return tuple(reversed(found))
 
     def end_names(self) -> list[str]:
-        """(T,) how each trial ended, in the order of `ends`; "" if it is not known."""
+        """(T,) how each trial ended, in the order of `ends`; "" if unknown."""
         names = (*self.outcomes, "")
         return [names[kind] for kind in self.kinds.tolist()]
 
@@ -243,22 +243,22 @@ class ConversationTree:
 
     @cached_property
     def branches(self) -> npt.NDArray[np.int64]:
-        """(N,) how many branches a node has."""
+        """(N,) number of branches of each node."""
         return np.bincount(self.parent[1:], minlength=len(self))
 
     @property
     def marks(self) -> Fingerprints:
-        """`fingerprints` as it is kept, whatever it was given as."""
+        """`fingerprints` in their stored form."""
         assert isinstance(self.fingerprints, Fingerprints)
         return self.fingerprints
 
     @cached_property
     def texts(self) -> npt.NDArray[np.int32]:
-        """(N,) how many different texts were put together at a node, 64 for 64 or more; 0 if none was given."""
+        """(N,) number of different texts merged at each node, 64 for 64 or more; 0 if none was given."""
         return self.marks.counts
 
     def merging(self, node: int) -> str:
-        """Why the turns at this node are one branch: the key, its reason, and how many texts it put together."""
+        """Return why the turns at this node are one branch: the key, its reason, and how many texts it merged."""
         if node == 0:
             return "before anything is said"
         speaker, count = self.speaker(node), int(self.texts[node])
@@ -270,7 +270,7 @@ class ConversationTree:
         return f"{turns} turn{'s' if turns != 1 else ''}, {counted}, by {named}"
 
     def _disorder(self) -> str:
-        """What is out of order; "" if nodes, symbols and trials stand as they must."""
+        """Return what is out of order in nodes, symbols and trials; "" for nothing."""
         if any(one >= two for one, two in zip(self.trials, self.trials[1:])):
             return "trials must be sorted, each once"
         named = [(one.speaker, one.key) for one in self.symbols]
@@ -281,7 +281,7 @@ class ConversationTree:
         return ""
 
     def _fault(self) -> str:
-        """What is wrong with the arrays; "" if they are a tree."""
+        """Return what is wrong with the arrays; "" if they are a tree."""
         nodes = len(self.parent)
         shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
             ("parent", np.int32, (nodes,)),
