@@ -32,7 +32,7 @@ from typing import Literal, cast
 
 from protocols.labels import NOT_USEFUL, USEFUL
 
-# Before the first act; leaving; an answer nothing is known of; whatever the answer.
+# Before the first act; leaving; an unknown answer; any answer.
 START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
 
 Smoothing = Literal["witten-bell", "additive"]
@@ -145,7 +145,7 @@ class ActTable:
         context = _context(after, answer, self.order)
         possible = self.acts if _opens(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
-        # A context that was seen just as often as the shorter one, with the same acts, says nothing beside it.
+        # A context with the same counts as the shorter one adds nothing.
         levels = [counted for counted, shorter in zip(levels, [*levels[1:], None]) if counted != shorter]
         found = dict.fromkeys(possible, 1 / len(possible))
         if self.smoothing == "additive":

@@ -198,7 +198,7 @@ class AgendaMemory(Memory):
             facts = (*facts, (slot, text))
         else:
             constraints = (*constraints, (slot, text))
-        # What was asked for under the old need no longer waits for an answer.
+        # Requests of the old need no longer wait for an answer.
         stack = tuple(one for one in self.stack if one != (_REFINED, was))
         after = replace(
             self,
@@ -303,7 +303,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     def plan(self, memory: AgendaMemory, observation: Observation | None) -> Plan[AgendaMemory]:
         if observation is None:
             return Plan(memory, self.phrasebook, (), self._opening(memory))
-        # Labels say what an answer is worth to a study; whether it asks something is for the user to see.
+        # Labels judge an answer for a study; the user itself recognises a question.
         question = clarifying_question(observation.answer)
         took = "question" if question else taken_as(observation.label) or _taken_as(memory.topic, observation.answer)
         answered = took in ("useful", "answered")

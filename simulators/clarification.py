@@ -54,7 +54,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 # answer that is beside the facet.
 ACTS = tuple(WORDS)
 
-# The acts whose words may say `item`, the facet; the others keep it to themselves.
+# The acts whose words may use `item`, the facet.
 ABOUT_THE_FACET = ("confirm", "correct", "tell", "redirect")
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -123,7 +123,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
         question = clarifying_question(observation.answer)
         text = question.text if question else observation.answer.text
         share = share_of_words(memory.facet, text)
-        # The last entry holds what was covered by then: no later one is smaller.
+        # Coverage never decreases, so the last entry is the largest.
         covered = memory.experience.coverage[-1] if memory.experience.coverage else 0.0
         lived = after(memory.experience, observation, covered if question else max(covered, share))
         speaks_of_it = share >= self.options.overlap

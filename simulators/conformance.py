@@ -30,7 +30,7 @@ from simulators.user import EnumerableUser, User
 if TYPE_CHECKING:
     import numpy
 
-# What the user gets to see, in all mixtures. Each holds words that no user has, so that an echo is found.
+# Answers the user sees, in all combinations. Each has words that no user has, so that an echo is detected.
 ANSWERS: tuple[Observation, ...] = (
     Observation(Answer("Here are three: Alpha, Beta and Gamma. qzanswerone"), USEFUL),
     Observation(Answer("Which year do you mean? qzanswertwo"), None),
@@ -41,7 +41,7 @@ ANSWERS: tuple[Observation, ...] = (
 
 _MARKS = tuple(f"qzanswer{number}" for number in ("one", "two", "three", "four"))
 
-_DRAWS = 300  # a share is then known to ±.03
+_DRAWS = 300  # determines a share to ±.03
 _LEAST_P = 1e-6  # a false complaint once in a million checks
 
 
@@ -181,7 +181,7 @@ class _Look:
     def _decide(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
         before = _text(state)
         counted = _Counted(rng.seed, rng.names)
-        # Every decision is given a memory of its own: a user that changes it would be at fault for what comes of that.
+        # Every decision gets its own memory, so that a user that changes it only harms itself.
         given = _copy_state(state)
         action, after = self._act(given, seen, counted, turn)
         self._streams(counted, turn)
@@ -210,7 +210,7 @@ class _Look:
         except (TypeError, ValueError) as fault:
             self.note("json", turn, f"the memory cannot be written: {fault}")
             return state
-        # In a mapping a tuple comes back as a list, which says the same.
+        # In a mapping a tuple is read back as a list, which is equivalent.
         if json.dumps(encode_memory(back)) != text or (not isinstance(state, Mapping) and back != state):
             self.note("json", turn, "the memory is another one after a journey through JSON")
         return back
@@ -251,7 +251,7 @@ class _Look:
     ) -> None:
         try:
             chances = user.distribution(state, seen)
-        except TypeError:  # a user over one that cannot be enumerated says so in this way
+        except TypeError:  # raised by a user over one that cannot be enumerated
             return
         total = math.fsum(chance.probability for chance in chances)
         if not chances or min(chance.probability for chance in chances) <= 0 or abs(total - 1) > 1e-9:
@@ -282,7 +282,7 @@ def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[C
         cells.append((sum(drawn[action] for action in rare), sum(expected[action] for action in rare)))
     statistic = sum((seen_ - n) ** 2 / n for seen_, n in cells)
     # P(χ² ≥ statistic), by the cube-root approximation of Wilson and Hilferty (1931, PNAS 17, 684–688): good to 1e-3
-    # of the probability's size where a finding is far off.
+    # of the probability if the fit is bad.
     freedom = len(cells) - 1
     if freedom < 1:
         return 1.0
@@ -307,5 +307,5 @@ def _text(state: State) -> str:
 def _copy_state(state: State) -> State:
     try:
         return copy.deepcopy(state)
-    except (TypeError, ValueError):  # it holds what no memory may, and that was noted
+    except (TypeError, ValueError):  # it has an invalid value, which was noted
         return state

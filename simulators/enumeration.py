@@ -36,7 +36,7 @@ class Response:
     label: str | None = None
 
 
-# What the system may answer to the words, after the exchanges of this session; probabilities sum to 1.
+# The system's possible answers to the words, after the exchanges of this session; probabilities sum to 1.
 Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
 
 

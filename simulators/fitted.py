@@ -45,7 +45,7 @@ _FORMATS = ("harvest-user/1", FORMAT, HIDDEN)
 _DROP = "counts and rows were changed apart; put them back, or remove rows, which are for people and not played"
 _NAME = r"[\w .+-]+"
 _NAME_WORDS = "letters, digits, spaces and . + - _"
-_ROUNDED = 2e-6  # rows are written with six digits
+_ROUNDED = 2e-6  # because rows are written with six digits
 
 
 class Source(StrictModel):
@@ -96,7 +96,7 @@ class StopEstimate(StrictModel):
     chances: int = Field(ge=0)
 
 
-# What recordings call the user.
+# The user's name in recordings.
 Name = Annotated[str, written_form(_NAME, _NAME_WORDS), Field(min_length=1)]
 
 

@@ -13,7 +13,7 @@ from simulators.reasons import PERSON_LEFT
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 
-# The act of every turn: what a person does is for annotators to say.
+# The act of every turn: annotators classify what a person does.
 ACT = "say"
 
 # What `Prompt.source` says.

@@ -29,7 +29,7 @@ from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 
-# Rows to try the policy with: made up, fitted to nobody.
+# Illustrative rows, not fitted to anyone.
 ILLUSTRATIVE = GivenRows(
     ("ask", "more", "insist", "detail"),
     1,

@@ -21,7 +21,7 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-# Smaller probabilities count as 0: divided among wordings it would become 0.
+# Smaller probabilities count as 0: divided among wordings they would become 0.
 _LEAST = 1e-290
 
 
@@ -80,7 +80,7 @@ class Plan(Generic[M]):
             if probability > _LEAST:
                 leaving[reason] = leaving.get(reason, 0.0) + probability
         if isinstance(done, Stop):
-            found = leaving.get(done.reason, 0.0)  # 0 where rounding left nothing else to do
+            found = leaving.get(done.reason, 0.0)  # 0 if only rounding left this exit
         else:
             staying = 1 - sum(leaving.values())
             found = staying * sum(move.probability for move in self.moves if move.act == done.state)
@@ -114,7 +114,7 @@ def enumerate_moves(plan: Plan[M]) -> tuple[Chance, ...]:
         if probability > _LEAST:
             found.append(Chance(probability, *plan.left(reason)))
     staying = 1 - sum(probability for _, probability in plan.exits)
-    if plan.moves and staying > 1e-12:  # what rounding leaves over is no chance
+    if plan.moves and staying > 1e-12:  # a rounding error is not a chance
         for move in plan.moves:
             ways = plan.phrasebook.variants(move.act) if move.probability > _LEAST else 0
             for variant in range(ways):

@@ -28,10 +28,10 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-# Endpoints take seeds of 32 bits with a sign.
+# Endpoints accept signed 32-bit seeds.
 _SEEDS = 2**31
 
-# Samples in one decision. Every user has a smaller bound of its own; this one ends a user that has none.
+# Samples in one decision. Users have smaller limits of their own; this one stops a user without one.
 _MOST = 1000
 
 
@@ -126,7 +126,7 @@ def _supply_samples(rng: Streams, samples: Mapping[tuple[str | int, ...], Sample
     return _SuppliedStreams(**plain, samples={**before, **samples})
 
 
-# Every sample that was taken for one decision, in order, whether its words were sent or refused.
+# Every sample for one decision, in order, whether its words were sent or refused.
 Taken = tuple[tuple[Prompt, Sample], ...]
 
 

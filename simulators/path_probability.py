@@ -25,7 +25,7 @@ LEAVES = "user-stopped"
 
 _LEAST = 1e-12  # less is rounding
 
-# What a system sees of a decision: `say`, or `come back` in a new session, with the words; or the outcome by which
+# A decision as a system sees it: `say`, or `come back` in a new session, with the words; or the outcome by which
 # the user's side ends.
 Key = tuple[str, str]
 

@@ -20,7 +20,7 @@ from topics.errors import InputError
 from topics.suggestions import nearest
 from topics.topic import Topic
 
-_TURNS_CHECKED = 100  # a wording that names the turn is checked for so many
+_TURNS_CHECKED = 100  # turns that a wording with `turn` is checked for
 
 
 def _check_template(template: str, *, each: bool = False) -> str:
@@ -61,7 +61,7 @@ class Phrasebook:
     """templates: the variants of each act."""
 
     templates: Mapping[str, tuple[str, ...]]
-    # By the id of a topic, with what it passed the check last: most topics begin many conversations.
+    # By topic id, the last arguments that passed the check: most topics begin many conversations.
     _passed: dict[str, tuple[Topic, Mapping[str, tuple[str, ...]]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

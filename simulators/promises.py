@@ -41,7 +41,7 @@ PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST = 1e300  # a memory holds finite numbers: JSON knows no others
+_MOST = 1e300  # JSON only has finite numbers
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -141,7 +141,7 @@ def check_memory(memory: object, user: str) -> None:
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     if not isinstance(memory, Mapping) or _plain(
         memory
-    ):  # to write out megabytes of answers only to throw that away takes long
+    ):  # because writing megabytes of answers only to discard them is slow
         return
     try:
         json_text(memory)

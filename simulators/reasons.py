@@ -18,7 +18,7 @@ NO_WORDS: Final = "no-words"
 PERSON_LEFT: Final = "person-left"
 USER_FAULT: Final = "user-fault"
 
-# Reasons of a user who could not have gone on, whatever was answered: such an end says nothing about leaving.
+# Reasons of a user who could not continue after any answer: such an end says nothing about leaving.
 WITHOUT_A_CHOICE: Final = frozenset({BUDGET, PLAN_DONE, RECORDED_END, NO_BRANCH, ENDPOINT_FAILED, NO_WORDS, USER_FAULT})
 
 # By reason: one sentence for a person.

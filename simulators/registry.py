@@ -36,10 +36,10 @@ from topics.regular_file import read_inside, read_regular
 from topics.suggestions import did_you_mean
 from topics.topic import Topic
 
-# The group of entry points by which other distributions add simulators.
+# The group of entry points by which plug-ins add simulators.
 GROUP = "harvest.simulators"
 
-# Those that come with Harvest, each as `module:build`.
+# The built-in ones, each as `module:build`.
 SIMULATORS: Mapping[str, str] = MappingProxyType(
     {
         "agenda": "simulators.agenda:build",
@@ -143,7 +143,7 @@ def build_user(document: Document) -> User:
         named = next((name for name in found.files if fault.place.path == given.get(name)), None)
         if fault.place.line or named is None:
             raise
-        # A file or folder that is not what it should be: who named it stands here.
+        # An invalid file or folder, reported at the place that names it.
         what = f"{fault.place.path}: {fault.what}"
         raise document.error((named,), what, allowed=fault.allowed, advice=fault.advice) from None
     except Exception as fault:
@@ -238,7 +238,7 @@ def check_users(
                 ) from None
             except Exception as fault:
                 last = extract_tb(fault.__traceback__)[-1]
-                if last.filename.startswith(str(Path(__file__).parent)):  # ours, to be seen as it is
+                if last.filename.startswith(str(Path(__file__).parent)):  # a bug in Harvest, raised as it is
                     raise
                 raise InputError(
                     f"user {name!r} on topic {topic.id!r}: its start raises {type(fault).__name__}: {fault} "

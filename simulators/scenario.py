@@ -9,7 +9,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from topics.topic import Topic
 
-# A user's memory between turns, which nobody else looks into: an immutable value, so that any node of a tree can be
+# A user's memory between turns, private to the user: an immutable value, so that any node of a tree can be
 # forked and resumed. A frozen dataclass with a `simulators.memory.memory_kind`, or a mapping of plain JSON values.
 State: TypeAlias = Any
 

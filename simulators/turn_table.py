@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, START, STOP, UNKNOWN, ActSequence, Context
 
-_ENOUGH = 50  # decisions at a turn; fewer are put together with those before
+_ENOUGH = 50  # decisions at a turn; fewer are grouped with those before
 
 # The first user turn after which it holds, and how often each act (or `stop`) followed, by context.
 Stretch = tuple[int, Mapping[Context, Mapping[str, int]]]

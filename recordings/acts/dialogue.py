@@ -10,7 +10,7 @@ from recordings.conversations.conversation import Conversation, TrialKey
 
 _UNDECIDED = frozenset({"no-branch", "endpoint-failed", "no-words", "user-fault", "recorded-end"})
 _STOPPED = frozenset({"completed", "breakdown", "user-stopped"})
-_PERSON = "human"  # what recordings call a person at the terminal (`simulators.human`)
+_PERSON = "human"  # the name of a person at the terminal in recordings (`simulators.human`)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def read_act_lines(path: str | PathLike[str]) -> tuple[Dialogue, ...]:
     seen: dict[str, Place] = {}
     written = Path(path).read_bytes().split(b"\n")
     for place, row in rows[1:]:
-        # People write these files; a key that is there twice would hide what its first value says.
+        # People write these files; a repeated key would hide its first value.
         *_, fault = value_at(written[place.line - 1].decode(), 0, place.path, place.line)
         if fault is not None:
             raise fault
@@ -120,7 +120,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
         if not is_run(where):
             raise InputError("a folder, but not of a run", place=place, allowed=_KINDS)
         run = read(where)
-        # Without a protocol it is an import or a chat: people had these conversations, each another one.
+        # Without a protocol it is an import or a chat: a different person had each conversation.
         found = dialogues_of(run.conversations, None if run.header.protocol is None else run.header.seed)
     elif fspath(path).endswith(".jsonl"):
         found = Dialogues(read_act_lines(path))

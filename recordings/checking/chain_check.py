@@ -127,7 +127,7 @@ class Checked:
                 f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
                 f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
             )
-            if one.opening or not one.gaps:  # else it was told
+            if one.opening or not one.gaps:  # otherwise it was reported
                 self.gaps.append(Fault(one.chain, None, what))
         elif not one.faults:
             self.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))
@@ -178,7 +178,7 @@ class Checked:
         ]
         written = [name for name in unlisted if name in files and files[name].lines > 1]
         if written or (unclosed and len({*unlisted, *unclosed}) > 1):
-            # A file is listed before its second line, and a writer that is stopped leaves one thing unsaid.
+            # A file is listed before its second line, and a stopped writer leaves at most one line unwritten.
             named = " and ".join([*unlisted, *unclosed][:_NAMED])
             what = f"it does not say what became of {named}: it was cut, or they were"
             self.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
@@ -215,7 +215,7 @@ def check_recording(run: Path) -> Checked:
         for path, kind in kinds.items()
         if kind
     ]
-    if strange:  # a pipe would be waited on for ever, and a link leads out of the folder
+    if strange:  # reading a pipe would never end, and a link leads out of the folder
         return Checked("", gaps=strange)
     found, named = _check_journal(run)
     there = {

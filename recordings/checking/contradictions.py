@@ -100,7 +100,7 @@ class Contradictions:
         elif last.reply.ended != (outcome.kind == "system-ended"):
             said = "ended" if last.reply.ended else "did not end"
             yield f"{how}, and the system {said} the conversation with turn {last.number}"
-        if not cut_short:  # the rules that route an answer can be what failed
+        if not cut_short:  # the rules that route an answer may have failed
             yield from self._check_route(last, how)
         if outcome.kind != "system-ended":
             yield from self._led_elsewhere(last, f"stop:{outcome.kind}", how)

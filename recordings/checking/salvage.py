@@ -175,7 +175,7 @@ class _Trusted(Attempts):
 
     def refuse(self, fault: RunError, row: dict[str, Json] | None) -> None:
         row = row or {}
-        # Another major version, as far as a line that may be damaged shows it.
+        # Another major version, if the line is not damaged.
         version = re.fullmatch(rf"{FORMAT.partition('/')[0]}/\d+(\.\d+)*", str(row.get("format")))
         if row.get("event") == "opened" and version:
             raise fault
@@ -185,7 +185,7 @@ class _Trusted(Attempts):
         names_one = isinstance(name[0], str) and isinstance(name[1], int)  # in a damaged line it may be a list
         if names_one and name in self._cuts:
             return
-        # What cannot be read may have been of any attempt that was under way, and two lines run into one of several.
+        # An unreadable line may belong to any open attempt, and two joined lines to several.
         open_ones = [one for one, attempt in self.found.items() if not attempt.ended and one not in self._cuts]
         for one in [one for one in self.found if one == name] or open_ones:
             self.found[one].interrupt()

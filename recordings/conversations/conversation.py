@@ -12,10 +12,10 @@ from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversations.reply_endings import ending_of
 
-# The outcome of an attempt that the infrastructure failed: not counted, tried again as a new attempt.
+# The outcome of an attempt in which the infrastructure failed: not counted, repeated as a new attempt.
 INVALID = "invalid"
 
-# Of a trial, an attempt, a place in a session or a count of turns, in every file and option that names one.
+# Limit of trials, attempts, places in a session and counts of turns, in every file and option.
 LARGEST_NUMBER = 10**9 - 1
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from recordings.conversations.conversation import Conversation, Outcome
 
-# Why a user stops that itself failed: reasons of `simulators.reasons`, which stand above this module.
+# Reasons of users that failed, from `simulators.reasons`, which this module cannot import.
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
 
 _BAD = ("breakdown", "no-match", "system-ended")
@@ -25,7 +25,7 @@ KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
 _UNSAID = ("imported", "import")
 _BY_SHAPE = ("completed", "user-stopped")
 
-# Why an import counts a conversation as invalid: the file holds no answer to its last user turn.
+# Why an import counts a conversation as invalid: its last user turn has no answer in the file.
 NO_REPLY = "no-reply"
 
 
@@ -97,7 +97,7 @@ def is_cut_short(outcome: Outcome | None) -> bool:
     return outcome is not None and outcome.kind == "user-stopped" and outcome.reason in _FAULTS_OF_USERS
 
 
-# What the ends of conversations that a failure of the user cut short are called, as of `end_name`.
+# The `end_name` of conversations cut short by a failure of the user.
 CUT_ENDS = frozenset(f"user-stopped ({reason})" for reason in _FAULTS_OF_USERS)
 
 

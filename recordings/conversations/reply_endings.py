@@ -28,6 +28,6 @@ _MEANING: Mapping[str, str] = MappingProxyType({word: meaning for meaning, words
 
 def ending_of(finish: str) -> str:
     """Return `whole`, `cut` by the system's own limit, `filtered` or `refused`; "" for an unknown name."""
-    # The word in the form of the lists above: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
+    # Normalise the word: `FinishReason.MAX_TOKENS` and `max-tokens` are `max_tokens`.
     last = finish.rpartition(".")[2].strip()
     return _MEANING.get(re.sub(r"(?<=[a-z])(?=[A-Z])|[\s-]+", "_", last).lower(), "")

@@ -16,7 +16,7 @@ from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn
 from topics.languages import language_of
 
-# Libraries of data frames, in the order in which they are looked for.
+# Libraries of data frames, in order of preference.
 LIBRARIES = ("pandas", "polars")
 
 

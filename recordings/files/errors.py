@@ -21,7 +21,7 @@ _ADVICE = {
     errno.EFBIG: "files may not grow further here (ulimit -f): raise the limit, then give the same command again",
     errno.EROFS: "the disk is mounted read-only: change that, then give the same command again",
 }
-# In place of the operating system's own words where those say what it was asked, and not what is the matter.
+# Replacements for messages of the operating system that do not name the problem.
 _SAID = {
     errno.EEXIST: "something else exists here already",
     errno.ENOTEMPTY: "something else exists here already",

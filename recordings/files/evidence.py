@@ -151,7 +151,7 @@ def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
         if isinstance(fault, OSError) and fault.filename is not None:
-            fault.filename, fault.filename2 = str(path), None  # nobody knows the temporary one
+            fault.filename, fault.filename2 = str(path), None  # the temporary name means nothing to users
         raise
     fsync_folder(path.parent)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from recordings.files.errors import RunError, StoreError
 from topics.errors import Place
 
-# Seconds between two looks at a lock that another process holds.
+# Seconds between two attempts to get a lock.
 _STEP = 0.02
-# Seconds that a lock may be taken by somebody who only asks whether it is.
+# Seconds that `is_locked` may hold a lock.
 _GLANCE = 0.1
 _HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
@@ -49,7 +49,7 @@ class Lock:
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"
-        # A link is not followed: what it leads to would be emptied for the number of this process.
+        # A link is not followed: its target would be overwritten with the number of this process.
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             self._descriptor = os.open(path, flags, 0o666)

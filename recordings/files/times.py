@@ -67,7 +67,7 @@ def other_instant(value: object) -> str:
         return value
     try:
         return next(map(stamp, _read(value)), "")
-    except (OverflowError, ValueError):  # beyond the years that there are
+    except (OverflowError, ValueError):  # outside the supported years
         return ""
 
 

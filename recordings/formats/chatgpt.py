@@ -28,7 +28,7 @@ def is_chatgpt(value: Json) -> bool:
     return all(isinstance(node, dict) and "parent" in node for node in value["mapping"].values())
 
 
-# Counted where the page hides what stood in the user's place, and an answer follows: it is read as the user's.
+# Counted if the page hides a message in the user's place that has an answer: it is read as the user's.
 HIDDEN_KEPT = "hidden messages of the user"
 
 

@@ -18,7 +18,7 @@ INTERRUPTED = "interrupted"
 
 OUTCOMES = (*KINDS, INVALID, INTERRUPTED)
 
-# User turns that a conversation may have or lack by what a file says: as many as a protocol can limit it to.
+# The most user turns that a file may give or report missing: the limit of a protocol.
 MOST_TURNS_ALLOWED = 10_000
 
 

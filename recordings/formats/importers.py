@@ -29,7 +29,7 @@ from topics.plug_ins import found_in, load_entry, source
 from topics.suggestions import did_you_mean
 from topics.topic import Topic, TopicSet, TopicType
 
-# The group of entry points by which other distributions add formats.
+# The group of entry points by which plug-ins add formats.
 GROUP = "harvest.importers"
 
 # The name of a topic set that was made from the files.

@@ -12,7 +12,7 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.topic import Topic
 
-# What the audit of a run of imports calls the turns that the protocol could take at most, by system and topic.
+# The key of maximum user turns, by system and topic, in the audit of a run of imports.
 MOST_TURNS = "most_turns"
 
 
@@ -71,7 +71,7 @@ def _missing(conversation: Conversation, protocol: Protocol, topic: Topic) -> in
     if target.startswith("stop:"):
         if conversation.outcome and conversation.outcome.kind in ("breakdown", "no-match"):
             target = ""
-        else:  # the protocol was through as well
+        else:  # the protocol had ended as well
             return 0
     return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
 

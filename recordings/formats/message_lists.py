@@ -21,7 +21,7 @@ LISTS = ("messages", "conversation", "conversations")
 _ANSWERS = frozenset(
     ("response", "responses", "completion", "completions", "output", "outputs", "reply", "replies", "chosen")
 )
-# Words in the names of what is a part of a conversation, or a version of it.
+# Words in the names of parts or versions of a conversation.
 _PARTS = _ANSWERS | {
     *("input", "inputs", "prompt", "prompts", "request", "requests", "query", "question", "answer", "answers"),
     *("rejected", "preferred", "dispreferred", "expected", "reference", "ideal", "target", "candidate", "candidates"),
@@ -75,7 +75,7 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     left = [one for i, one in enumerate(every) if not _is_elsewhere(one, i, every)]
     own = sorted((one for one in left if one.is_own), key=lambda one: LISTS.index(str(one.path[0])))
     if not left:
-        # Nobody says anything in any list; rather one that holds something.
+        # No list has any words; prefer one that is not empty.
         empty = sorted((key for key in LISTS if isinstance(record.get(key), list)), key=lambda key: not record[key])
         if not empty:
             return None
@@ -156,7 +156,7 @@ def _lift_fields(record: Mapping[str, Any], chosen: MessageList, begun: Sequence
 
     keep(record, ())
     if around.get("messages"):
-        around["messages[]"] = around["messages"]  # of which it is said that nothing reads it
+        around["messages[]"] = around["messages"]  # which is reported as unused
     if len(chosen.path) > 1:
         own = {key: one for key, one in chosen.owner.items() if key != chosen.path[-1]}
         if isinstance(own.get("metadata"), dict) and isinstance(around.get("metadata"), dict):

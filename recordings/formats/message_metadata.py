@@ -32,7 +32,7 @@ _KINDS: Mapping[str, type] = {
     "end_choice": dict,
 }
 
-# Keys of texts in whose place other programs have numbers.
+# Keys of texts for which other programs have numbers.
 _NUMBERED = ("system", "topic", "id")
 
 # Not those of sessions and threads, which may hold several conversations. Those of conversations come first: a row of a
@@ -41,13 +41,13 @@ _IDENTITY = (
     *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
     *("uuid", "guid", "id"),
 )
-# Keys by which a conversation is known again, as `_plain` has them: what other programs call it, and when it began.
+# Normalised keys that identify a conversation: its name in other programs, and when it began.
 _BEGAN = ("startedat", "createdat", "createtime", "createdtime", "starttime", "timestamp", "tstamp", "created")
 
-# Seconds by which the clock that wrote a time may be ahead of ours.
+# Seconds by which another clock may be ahead of this one.
 _AHEAD = 86_400
 
-# From which likeness on a key that nobody knows, of the right kind, is a slip of the pen (`lables`).
+# Similarity from which an unknown key of the right kind is a misspelling (`lables`).
 _ALIKE = 0.8
 
 
@@ -86,7 +86,7 @@ class Metadata:
         plain = [(_plain(key), key) for key in given]
         names = [key for known in _IDENTITY for one, key in plain if one == known and _name(given[key])]
         times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
-        # A number says which trial it is, and nothing else is then looked at.
+        # A number identifies the trial, and nothing else is then used.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
             *(f"metadata.{key}" for key in own if key not in known),

@@ -20,7 +20,7 @@ from topics.gold import GoldTable, written_vector
 from topics.links import find_urls
 from topics.topic import TopicSet
 
-_UNWRITABLE = re.compile("[\\0\ud800-\udfff]")  # what cannot stand in a text file in UTF-8
+_UNWRITABLE = re.compile("[\\0\ud800-\udfff]")  # not allowed in a text file in UTF-8
 _LIKE_MARKUP = re.compile(r"[#\\]|wc\s*=", re.IGNORECASE)
 
 

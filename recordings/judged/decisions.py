@@ -185,7 +185,7 @@ class DecisionBook:
                 self._unsafe[known] = journal
                 journal.write(line(row))
             if journal is not None:
-                # Also for a line that is known: it may have been written a moment ago, and not be on the disk yet.
+                # Also for a known line: it may have been written just now, and not be on the disk yet.
                 await asyncio.shield(journal.sync())
         except StoreError:
             if journal is not None:
@@ -214,7 +214,7 @@ class DecisionBook:
             journal = Journal.create(path)
             try:
                 journal.chain = Chain.create(path)
-            except BaseException:  # nothing is in it, and each new try would leave another
+            except BaseException:  # it is empty, and each retry would leave another
                 journal.abandon()
                 for file in (chain_file(path), path):
                     file.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from topics.errors import Place
 from topics.gold import GoldEntry, GoldTable
 from topics.topic import TopicSet
 
-# The author of what a file of gold says, such as that of an audit.
+# The author of judgments from a file of gold, such as that of an audit.
 TABLE = "gold table"
 
 

@@ -40,7 +40,7 @@ DECIDED = "harvest annotate --serve"
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
 
-# The value of a judgment by somebody who looked and cannot tell. It is no score, and does not say that the criterion
+# The value of a judgment by someone who cannot tell. It is not a score, and does not mean that the criterion
 # does not apply, which is null.
 UNSURE = "unsure"
 
@@ -275,7 +275,7 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
         raise RunError("'note' is not text", place=place, allowed="text")
     if not isinstance(samples, (list, type(None))):
         raise RunError("'samples' is not a list", place=place, allowed="a list of values")
-    # What is about no turn, for a slip in one of these, would be in no score and be missed by nobody.
+    # With a mistake in one of these, a judgment would silently be in no score.
     for key, (allowed, is_right) in _ABOUT.items():
         if key in about and not is_right(about[key]):
             raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)

@@ -28,11 +28,11 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.json_file import JsonValue, read_json
 
-# The criteria of judgments that say what a topic wants, and what a conversation holds of it.
+# The criteria of judgments on the nuggets of a topic, and on those in a conversation.
 WANTED, HELD = "wanted", "held"
 IMPORTANCES = ("vital", "okay")
 ASSIGNMENTS = ("support", "partial_support", "not_support")
-# What nuggetizer writes in place of an importance or an assignment that its model did not give.
+# What nuggetizer writes if its model gave no importance or assignment.
 FAILED = "failed"
 
 # By trial and attempt: the assignment of each nugget, by its text.

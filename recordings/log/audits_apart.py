@@ -7,7 +7,7 @@ from typing import Any
 from recordings.files.json_text import Json
 from topics.identity import canonical_json
 
-# Keys of an audit on which figures depend beside what was played; so they do on its gold: see `gold_apart`.
+# Keys of an audit that figures depend on besides what was played; they also depend on its gold: see `gold_apart`.
 SCORED_BY = ("scoring", "thresholds")
 _LONGEST = 60  # characters of a value in a sentence
 
@@ -19,7 +19,7 @@ def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
     found: dict[str, str] = {}
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):
         for key in keys:
-            # What is empty was not given: earlier versions did not write every key.
+            # Empty means not given: earlier versions did not write every key.
             for path, *values in values_apart(key, one.get(key) or None, two.get(key) or None):
                 found.setdefault(path, f"{path} differs ({both(*values)})")
     return list(found.values())

@@ -29,7 +29,7 @@ from recordings.log.inventory import CHAINED, begin_inventory, list_closed, list
 from topics.regular_file import open_inside
 
 FORMAT = "harvest-chain/1"
-# Lines of a file that a process which is killed leaves outside the chain at most: no more are written at once.
+# The most lines that a killed process leaves outside the chain: no more are written at once.
 FLUSH = 16
 
 
@@ -143,7 +143,7 @@ def _opening(events: Path) -> Mapping[str, Any]:
         for file in others
         if closed_lines(chain_file(file)) is None
     }
-    header = run / "run.json"  # decisions may be of pairs, in a folder that is no run
+    header = run / "run.json"  # decisions may be about pairs, in a folder that is not a run
     return {"format": FORMAT, **({"header": content_digest(header)} if header.exists() else {}), "before": before}
 
 

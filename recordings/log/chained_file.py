@@ -55,7 +55,7 @@ class ChainedFile:
     def check_without_chain(
         self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool, begun: bool
     ) -> None:
-        if begun and chain_file(file).exists():  # without lines, its writer was stopped before it began
+        if begun and chain_file(file).exists():  # without lines, its writer stopped before the first one
             self.faults.append(Fault(self.chain, 1, "its first line is not that of a chain"))
             return
         if later:
@@ -197,7 +197,7 @@ def _chain_of(events: Path) -> tuple[dict[str, Any], list[bytes], dict[str, Any]
     if not path.is_file():
         return {}, [], {}
     rows = path.read_bytes().split(b"\n")
-    torn = rows.pop()  # "" where the last line is whole
+    torn = rows.pop()  # "" if the last line is complete
     opening = read_object(rows[0]) if rows else None
     hashes = rows[1:] if opening is not None else rows
     closing = read_object(hashes[-1]) if hashes and hashes[-1][:1] == b"{" else None

@@ -24,7 +24,7 @@ from topics.topic import TopicSet
 
 _LONGEST_DIFF = 12  # lines of what has changed
 _LONGEST_LINE = 120  # characters of each
-_MOST_DIFFS = 3  # of topics, systems, …: whoever changed forty topics need not read forty diffs
+_MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty changed topics
 
 
 def differences(old: Header, new: Header) -> list[str]:
@@ -40,7 +40,7 @@ def differences(old: Header, new: Header) -> list[str]:
     if old.topics != new.topics:
         lines += _diffs("topic", _by_id(old), _by_id(new))
     lines += _diffs("system", old.systems, new.systems)
-    # Another model, or other content in a file that a simulated user or a system is made of, is another one.
+    # Another model, or new content in a file of a simulated user or a system, makes it a different one.
     for key, what in (
         ("endpoints", "endpoint"),
         ("user_files", "the content of the file of user"),

@@ -9,7 +9,7 @@ from recordings.files.errors import StoreError
 from recordings.files.evidence import keep_exhibit, kept_before
 from recordings.secrets.redaction import Redactor, marks_in
 
-# Bytes of all exhibits together below which to redact them takes less than to wait for a thread.
+# Total bytes of exhibits below which redaction takes less time than waiting for a thread.
 _SMALL = 2**14
 
 

@@ -137,7 +137,7 @@ class Header:
             return decode(value, self.path) if document is None else read(document)
 
 
-@lru_cache(maxsize=8)  # the runs of one audit, and several readers of one run, hold the same protocol and topics
+@lru_cache(maxsize=8)  # the runs of one audit, and several readers of one run, share protocol and topics
 def _decoded(decode: Callable[[object], object], text: str) -> object:
     return decode(json.loads(text))
 

@@ -15,7 +15,7 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from topics.document import Document
 
-# What a merged header remembers of each run that went in.
+# What a merged header keeps of each of its runs.
 PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
 
 Loc = tuple[str | int, ...]
@@ -63,7 +63,7 @@ _AUDIT: Mapping[str, _Kind] = {
     "system_defaults": dict,
     "most_turns": dict,
 }
-# Trials that an audit can ask for; what is planned is counted out.
+# Trials that an audit can ask for, because planned trials are enumerated.
 _MOST = 10**6
 
 

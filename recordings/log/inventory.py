@@ -23,8 +23,8 @@ from topics.regular_file import entries, open_inside, read_inside
 
 INVENTORY = "inventory.jsonl"
 FORMAT = "harvest-inventory/1"
-# The key in the first line of a file that says: it has a chain, and an inventory lists it. In `run.json` it
-# says so of every file of the run, whatever is left of them.
+# The key in the first line of a file with a chain that an inventory lists. In `run.json` it
+# declares this for every file of the run, whatever is left of them.
 CHAINED = "chain"
 
 _OPENING = 2**16  # bytes read of the first line
@@ -63,7 +63,7 @@ def read_inventory(run: Path) -> Inventory | None:
         data = read_inside(run, INVENTORY)
     except FileNotFoundError:
         return None
-    if b"\n" not in data:  # its first line could not be written, or it is gone and something is left in its place
+    if b"\n" not in data:  # its first line was not written, or is gone
         return None
     found, head = Inventory(), b""
     *lines, rest = data.split(b"\n")
@@ -120,7 +120,7 @@ def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded"
             with open_inside(run, INVENTORY) as file:
                 data = file.read()
             whole = data[: data.rfind(b"\n") + 1]
-            if len(whole) < len(data):  # a process was killed while it wrote this: nobody was told that it is there
+            if len(whole) < len(data):  # from a killed process, and never acknowledged
                 os.ftruncate(descriptor, len(whole))
             rows = [] if whole else [_first(run, files)]
             if row is not None and (not whole or not _is_listed(whole, row)):
@@ -136,7 +136,7 @@ def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded"
 def _write(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None:
     last = read_object(whole[whole.rfind(b"\n", 0, -1) + 1 :]) or {}
     link, added = str(last.get("link", "")), []
-    head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # what is damaged stays so, and is told by verify
+    head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # damage stays, and is reported by verify
     for row in rows:
         head = linked(head, line(dict(row)))
         added.append(line({**row, "link": head.hex()}))
@@ -146,7 +146,7 @@ def _write(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None
             view = view[os.write(descriptor, view) :]
         fsync_file(descriptor)
     except OSError:
-        os.ftruncate(descriptor, len(whole))  # of a disk that is full: half a line says nothing
+        os.ftruncate(descriptor, len(whole))  # the disk is full, and half a line is useless
         raise
 
 

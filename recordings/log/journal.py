@@ -128,13 +128,13 @@ class Journal:
                 except StoreError as fault:
                     self._fail(batch, fault)
                 except OSError as fault:
-                    # Never tried again: after a failed fsync the system may have dropped the pages and say "done".
+                    # Never retried: after a failed fsync the system may drop the pages and report success.
                     self._fault = fault
                     self._fail(batch, StoreError(self.path, fault, "make safe", playing=True))
                 else:
                     self._synced = reached
                     for done in batch:
-                        if not done.done():  # its caller may have been cancelled; the bytes are safe all the same
+                        if not done.done():  # its caller may have been cancelled; the bytes are safe anyway
                             done.set_result(None)
         finally:
             self._committing = None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-# Characters or bytes from which work is done in a thread; what is shorter takes a few milliseconds.
+# Characters or bytes from which work is done in a thread; shorter ones take a few milliseconds.
 LONG = 2**17
 
 _Result = TypeVar("_Result")
@@ -13,6 +13,6 @@ async def aside(size: int, work: Callable[[], _Result]) -> _Result:
     """Return the result of `work`, or raise its error. size: of its input; from `LONG` on it runs in a thread."""
     if size < LONG:
         return work()
-    import asyncio  # late: who reads a run has no event loop
+    import asyncio  # late: reading a run needs no event loop
 
     return await asyncio.to_thread(work)

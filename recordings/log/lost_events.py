@@ -18,7 +18,7 @@ from topics.regular_file import open_inside
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
     """Yield each lost file of events in the run folder `run`, and what is known of it."""
     with os.scandir(run) as inside:
-        # An entry is asked for its size only once the chain was seen: a writer may be at work, and files only grow.
+        # The size is read after the chain: a writer may be running, and files only grow.
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
     for name in names:
         file = run / name
@@ -33,7 +33,7 @@ def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
 def _is_empty(file: Path) -> bool:
     try:
         found = file.lstat()
-    except OSError:  # told where it is read
+    except OSError:  # reported when it is read
         return False
     return stat.S_ISREG(found.st_mode) and not found.st_size
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-# What Harvest is called among the versions of `software`.
+# The name of Harvest among the versions of `software`.
 DISTRIBUTION = "conversation-harvest"
 
 # Distributions whose version can change what a system is sent or how an answer is read.
@@ -42,7 +42,7 @@ def git_commit(folder: str | PathLike[str]) -> str:
 
 
 def _git(folder: str | PathLike[str], *arguments: str) -> str:
-    # No optional locks: looking at somebody's working tree must not write to it.
+    # No optional locks: reading a working tree must not write to it.
     command = ["git", "--no-optional-locks", "-C", str(Path(folder)), *arguments]
     try:
         ran = subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL)

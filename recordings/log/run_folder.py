@@ -131,7 +131,7 @@ class _Whole(Attempts):
         )
 
 
-# Bytes that the line which opens a file of events never takes.
+# More bytes than the opening line of a file of events ever takes.
 OPENING = 2**16
 
 
@@ -282,7 +282,7 @@ def harvest_versions(run: Run) -> tuple[str, ...]:
     if run.header.parts:
         said = [_software_of(part) for part in run.header.parts]
     for file in event_files(run.path):
-        with suppress(OSError, RunError):  # what is damaged is said where the run is read
+        with suppress(OSError, RunError):  # damage is reported when the run is read
             first = read_inside(run.path, file.name, OPENING).partition(b"\n")[0]
             said.append(_software_of(row_of(first, Place(str(file), 1))))
     found = {str(one.get(DISTRIBUTION, "")) for one in said if isinstance(one, Mapping)}

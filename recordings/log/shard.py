@@ -22,7 +22,7 @@ from topics.counting import pluralize
 from topics.errors import InputError, Place
 from topics.identity import derived_seed
 
-MOST_SHARDS = 1000  # more machines than anybody has; a slip of the finger is refused
+MOST_SHARDS = 1000  # more machines than anybody has, so a typo is refused
 _WRITTEN = re.compile(r"\s*([0-9]{1,4})\s*/\s*([0-9]{1,4})\s*")
 _PLANNED_BY = ("trials", "trials_of", "order", "groups", "arms")
 
@@ -118,7 +118,7 @@ def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[C
     if not open_:
         return []
     found, of = [], shards[0].of
-    whole = len(shards) < len(audits)  # somebody went on with the whole audit
+    whole = len(shards) < len(audits)  # someone continued with the whole audit
     absent = sorted(set(range(1, of + 1)) - {shard.index for shard in shards})
     if absent and not whole and shard_of(united.audit) is None:
         found.append(f"{pluralize(len(absent), 'shard')} of {of} not merged: {', '.join(map(str, absent))}")

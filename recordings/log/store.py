@@ -47,7 +47,7 @@ _SEQUENCE = re.compile(r"trials-(?:.*-)?(\d{6,})\.jsonl")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # Characters of a name with the number that a store adds to it.
 _LONGEST = 70
-# Where a folder keeps what shows of which run in a store it is a copy.
+# Where a folder records which run of a store it is a copy of.
 CLAIM = "claim"
 
 
@@ -111,10 +111,10 @@ class RunWriter:
         run = Path(path)
         check_worker(worker, _LONGEST)
         if run.is_dir():
-            _refuse_filled(run)  # before anything is written: this may be somebody's folder
+            _refuse_filled(run)  # before anything is written: this may be an ordinary folder
         lock = _lock_run(run, make=True)
         try:
-            _refuse_filled(run)  # another process may have been quicker
+            _refuse_filled(run)  # another process may have been faster
             redactor = Redactor(secrets)
             header = declare_chains(_redact_header(header, redactor))
             _save(run, header)
@@ -144,7 +144,7 @@ class RunWriter:
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))
         check_worker(worker, _LONGEST)
-        read_header(run)  # before anything is written: this may be somebody's folder and not a run
+        read_header(run)  # before anything is written: this may be an ordinary folder
         refuse_links(run)
         inner_folder(run, "judgments", "judgments")
         lock = _lock_run(run, make=False)
@@ -195,7 +195,7 @@ class RunWriter:
                 journal = Journal.create(run / f"trials-{worker}.jsonl")
                 chain = Chain.create(journal.path)
                 break
-            except FileExistsError:  # another machine on a shared disk was quicker
+            except FileExistsError:  # another machine on a shared disk was faster
                 continue
             except OSError as fault:
                 raise StoreError(run / f"trials-{worker}.jsonl", fault, "create") from fault
@@ -281,7 +281,7 @@ class RunWriter:
         except StoreError:
             several = fault.subgroup(StoreError) if isinstance(fault, BaseExceptionGroup) else None
             if several is None and not isinstance(fault, StoreError):
-                raise  # otherwise what failed first says more
+                raise  # otherwise the first failure is more informative
 
     def _store_lines(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
         """Return the events as they are stored, and their lines."""

@@ -66,7 +66,7 @@ def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
     for text in data.split(b"\n"):
         try:
             row: Any = json.loads(text)
-        except (ValueError, RecursionError):  # what a killed command left
+        except (ValueError, RecursionError):  # left by a killed command
             row = None
         number = _number(row, numbers) if isinstance(row, dict) else 0
         same = not number or number == row["attempt"]
@@ -106,7 +106,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
             building.rename(target)
         except BaseException as fault:
             shutil.rmtree(building, ignore_errors=True)
-            if isinstance(fault, StoreError):  # nobody knows the temporary one
+            if isinstance(fault, StoreError):  # the temporary name means nothing to users
                 raise StoreError(target, fault.fault) from fault
             if isinstance(fault, OSError) and fault.filename and not Path(fault.filename).is_relative_to(building):
                 raise StoreError(fault.filename, fault, "read") from fault
@@ -136,9 +136,9 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
     for file in entries(run.path, "evidence", "??", "*"):
         address = file.relative_to(run.path).as_posix()
         if file.name.startswith("."):
-            continue  # what a killed writer left; no event names it
+            continue  # left by a killed writer; no event names it
         fault = evidence_fault(run.path, address)
-        if fault:  # whatever it is, it is not what was kept
+        if fault:  # it is not what was kept
             faults.append(f"{file}: {fault}; it was left out")
         else:
             _put(building / address, read_inside(run.path, address))

@@ -197,7 +197,7 @@ def _numbers_of(
     found = {}
     for name, several in contents.items():
         given = numbers[name[0]]
-        # Of one that another goes on, that one.
+        # If another one continues it, that one.
         new = {
             given.get(one) or min(number for longer, number in given.items() if _goes_on(longer, one))
             for one in several
@@ -235,7 +235,7 @@ def _number_attempts(
                     first["original_goes_on_from"], first["goes_on_from"] = first["goes_on_from"], begun
             rank = (first["system"], first["topic"], first["trial"], number, trial_id)
             numbered = [{**row, "attempt": number} for row in rows]
-            # Keys in the order in which people look for them.
+            # Keys in the order in which people read them.
             orders = [(*_FIRST_KEYS, *sorted(row)) for row in numbered]
             attempts.append(
                 (rank, [{key: row[key] for key in order if key in row} for row, order in zip(numbered, orders)])
@@ -288,7 +288,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
             )
     parts: dict[str, dict[str, Any]] = {}
     for header in headers:
-        # A merged run whose audit was changed since then counts as one run: its parts were of the audit as it was.
+        # A merged run whose audit was changed later counts as one run: its parts had the earlier audit.
         if header.parts and not header.changes:
             own = [part for part in header.parts if isinstance(part, dict)]
         else:
@@ -307,13 +307,13 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
                 "topics": _both(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
                 "systems": _both(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
             },
-            extra=_both(united.extra, header.extra),  # but for what was noted, which is united by itself
+            extra=_both(united.extra, header.extra),  # except for findings, which are united separately
         )
     first_part = ordered[0]
     shards = {shard_of(header.audit) for header in headers}
     audit: Json = first_part["audit"]
     if isinstance(audit, dict) and not (saved and len(shards) == 1 and None not in shards):
-        audit = {key: value for key, value in audit.items() if key != "shard"}  # united, shards are the whole audit
+        audit = {key: value for key, value in audit.items() if key != "shard"}  # united shards are the whole audit
     return replace(
         united,
         audit=audit,

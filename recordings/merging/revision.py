@@ -92,7 +92,7 @@ def write_revision(
     """
     target = Path(out)
     check_target(run, target)
-    redactor = Redactor()  # what an older Harvest did not know for a secret must not be spread
+    redactor = Redactor()  # secrets that an older Harvest did not recognise must not spread
     source: dict[str, Json] = {
         "format": "reread",
         "run": run.path.resolve().name,

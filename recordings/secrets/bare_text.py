@@ -19,14 +19,14 @@ from functools import cache
 from recordings.secrets.escapes import Span
 from recordings.secrets.secret_forms import APART
 
-# Characters from which all forms together are looked for, and not one after the other.
+# Characters from which all forms are searched together instead of one by one.
 _LONG = 2**12
 
 _SHORTEST = 8  # characters: shorter pieces of a secret are words of any text
-# Characters of the normal form of a secret, and of a code for it, below which it is not looked for here.
+# Shortest normal form of a secret, and of a code for it, that is searched here.
 _SHORTEST_CODE = 9
 
-# Characters of a secret with letters and digits that no text spells by chance, whatever stands between them.
+# Characters of a secret with letters and digits that no text contains by chance, with any separators.
 _SURE = 12
 
 _GRAM = 4  # characters by which candidates are looked up
@@ -55,11 +55,11 @@ _LATIN = [_plain(chr(byte)) for byte in range(256)]
 _IS_KEPT = bytes(letter.isascii() and letter.isalnum() for letter in _LATIN)
 _DROPPED = bytes(byte for byte in range(256) if not _IS_KEPT[byte])
 _LOWER = bytes(ord(letter.lower()) if letter.isascii() else byte for byte, letter in enumerate(_LATIN))
-# What ends a code of base 85.
+# The end of a base-85 code.
 _NO_GROUP = re.compile(r"[\s\"'\\]")
 _BREAKS = re.compile(r"[\s\\]*[\r\n\u2028\u2029][\s\\]*")
 _FILLERS = "\0\u115f\u1160\u3164\uffa0"
-# Beyond Latin-1, those that stand for a character of ASCII, and some that do not: first and last of each range.
+# Ranges beyond Latin-1 with all variants of ASCII characters (and some others): first and last code.
 _OTHER_LETTERS = (
     *((0x100, 0x233), (0x2B0, 0x2E3), (0x1D2C, 0x1D6A), (0x1E00, 0x1EFF), (0x2070, 0x2184), (0x2460, 0x24FF)),
     *((0x2C7C, 0x2C7C), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x1F100, 0x1F1FF), (0x1FBF0, 0x1FBF9)),
@@ -189,7 +189,7 @@ class BareForms:
         if not self._forms:
             return False
         told = bare(text)
-        if len(told) < len(self._forms):  # to look for each beginning is quicker than for each form
+        if len(told) < len(self._forms):  # searching for each beginning is faster than for each form
             grams = [told[at : at + _GRAM] for at in range(len(told) - _GRAM + 1)]
             return not self._by_gram.keys().isdisjoint(grams) and any(map(told.__contains__, self._forms))
         return any(map(told.__contains__, self._forms))

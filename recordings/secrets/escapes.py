@@ -16,7 +16,7 @@ from itertools import accumulate
 
 from recordings.secrets.searched_text import SearchedText
 
-# Characters [start, end) of a text, and the kind of secret that stands there.
+# Characters [start, end) of a text, and the kind of secret there.
 Span = tuple[int, int, str]
 
 _LETTERS = {'\\"': '"', "\\'": "'", "\\/": "/", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\b": "\b", "\\f": "\f"}
@@ -49,27 +49,27 @@ def _entity(escape: str) -> str:
     return chr(code) if 0x20 <= code <= 0x10FFFF else escape
 
 
-# Whatever it says: a blank, a mark over a letter or a letter of another alphabet may stand between those of a secret,
-# and its digits would be taken for some of them.
+# Whatever its meaning: a space, an accent or a letter of another alphabet may be between those of a secret,
+# and its digits would be mistaken for some of them.
 _UNIT = r"u(?:[Dd][89ABab][0-9A-Fa-f]{2}\\+u[Dd][C-Fc-f][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4})"
 
 _PERCENT = r"%(?:25)*"  # %256b is %6b, escaped once more
 _LATER = rf"{_PERCENT}[89ABab][0-9A-Fa-f]"
-# ASCII, and what may stand between the letters of a secret, or for one of them. Letters of other alphabets are a part
-# of the secret, and stand in the forms that are looked for.
+# ASCII, and characters that may separate or replace the letters of a secret. Letters of other alphabets are part
+# of the secret, and are in the forms that are searched.
 _URL = (
     rf"{_PERCENT}(?:[0-7][0-9A-Fa-f]|(?:[Cc][2CDcd]|[Dd]8){_LATER}|[Ee][1-3Ff](?:{_LATER}){{2}}|[Ff]3(?:{_LATER}){{3}})"
 )
 
-# Those four stand all over HTML, and in the forms that are looked for.
+# Those four are common in HTML, and are in the forms that are searched.
 _NAME = r"&(?!(?:amp|lt|gt|quot);)[A-Za-z][A-Za-z0-9]{1,30};"
 
-# Its address, and whatever else a terminal is told and does not show.
+# A link's address, and other terminal codes that are not shown.
 _LINK = re.compile(r"(\x1b\][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))")
 
 # Each begins with a literal, for which the engine searches many times faster than for one of several characters.
 _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
-    # With all backslashes before it: JSON within JSON doubles them. Looked for from the first of them only.
+    # With all backslashes before it: JSON within JSON doubles them. Searched from the first of them only.
     ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _hexadecimal),
     ("%", re.compile(rf"({_URL})"), _url),
     ("&", re.compile(rf"({_NAME})"), lambda escape: html5.get(escape[1:], escape)),
@@ -81,7 +81,7 @@ _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
 )
 
 
-# By their first character: to learn that it stands nowhere takes a thirtieth of the time of a search.
+# By their first character: finding that it is absent takes a thirtieth of the time of a search.
 _BEGIN_CODES = (
     ("\\", ("\\u", "\\x")),
     ("\x1b", ("\x1b[", "\x1b]")),
@@ -124,7 +124,7 @@ class _Step:
         meant = [start - less for (start, _), less in zip(stood, saved)]
         found = []
         for start, end, kind in spans:
-            first = bisect_right(meant, start)  # what says nothing, before the secret, is not a part of it
+            first = bisect_right(meant, start)  # escapes without meaning before the secret are not part of it
             if first and meant[first - 1] == start and lengths[first - 1]:
                 first -= 1
             found.append((start + saved[first], end + saved[bisect_right(meant, end - 1, first)], kind))
@@ -191,11 +191,11 @@ def unescape(searched: SearchedText) -> Unescaped:
         for escape, meaning in _LETTERS.items():
             found.undo(escape, meaning)
     for sign, escapes, meaning_of in _CODES:
-        # By its first character: see _BEGIN_CODES. What an escape said may be a code itself.
+        # By its first character: see _BEGIN_CODES. An escape may decode to a code.
         if sign[0] in found.text and sign in found.text:
             found.undo_codes(escapes, meaning_of)
     found.mark()
     # One search for each: in a text of Latin letters, nearly all of them end at once.
-    for character in _INVISIBLE if not found.text.isascii() else "\0":  # also what an escape said
+    for character in _INVISIBLE if not found.text.isascii() else "\0":  # also decoded escapes
         found.undo(character, "")
     return found

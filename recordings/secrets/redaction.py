@@ -51,31 +51,30 @@ def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> s
     return text
 
 
-# Characters a secret must have to be looked for by its value.
+# Characters a secret must have to be searched by its value.
 SHORTEST = 8
 
-# Characters a secret must have to be looked for in any mix of upper and lower case.
+# Characters a secret must have to be searched in any mix of upper and lower case.
 _ANY_CASE = 12
 
 _PASSES = 10
-# What stands in every text with a secret of a pattern, in lower case where that looks at the text so.
+# Literals in every text with a secret of a pattern, in lower case if the pattern is.
 _LITERALS = tuple((pattern, pattern.holds[0], pattern.lowered) for pattern in PATTERNS)
 
 _MARK = re.compile(r"\[redacted:[a-z-]{3,20}\]")
 _EVERY_MARK = "".join(f"[redacted:{kind}]" for kind in sorted({"secret", *KINDS}))
-_SHORT = 200  # characters: long texts seldom come twice, and would fill the memory
+_SHORT = 200  # characters: long texts seldom repeat, and would fill the memory
 # Characters of texts that are remembered, and how many of them.
 _MOST_CLEAN = 2**13
 
-# Characters from which to look whether a look is worth while costs as much as the look.
+# Characters from which checking whether a search is needed costs as much as the search.
 _LONG = 2**15
 
 _STRETCH = 2**19  # characters searched at a time, so that a text of any length takes little memory
-# Characters: a text is looked at in stretches, each with so much of what stands around it. That is more than any
-# pattern takes.
+# Characters of context on each side of a stretch, more than any pattern needs.
 _CONTEXT = 2**15
 
-# Characters: what a stretch is known again by, and how far what is repeated may go on.
+# Characters that identify a repeated stretch, and the longest period of a repetition.
 _HEAD, _LONGEST_PERIOD = 2**7, 2**12
 
 _TEXT = re.compile(
@@ -100,12 +99,12 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
-        self._any_case: list[str] = []  # those of them that are looked for in any mix of upper and lower case
+        self._any_case: list[str] = []  # those of them that are searched in any case
         self._cut = CutSecrets()
         self._bare = BareForms()
         self._raw: list[bytes] = []
         self._known: set[str] = set()
-        self._clean: set[str] = set()  # short texts in which there is none of what is looked for
+        self._clean: set[str] = set()  # short texts without secrets
         self.ignored = 0
         self.add(*secrets)
 
@@ -228,7 +227,7 @@ class Redactor:
         yield from self._cut.spans(searched)
         text, lower = searched.text, "" if searched.long else searched.lower
         for pattern, literal, lowered in _LITERALS:
-            # Most texts hold nothing of most patterns; of a long text the patterns learn that more quickly themselves.
+            # Most texts contain nothing for most patterns; in a long text the patterns find that faster themselves.
             if lower and literal not in (lower if lowered else text):
                 continue
             for start, end in pattern.spans(searched):
@@ -251,7 +250,7 @@ class Redactor:
         In binary data, known secrets are overwritten with `*`, so that offsets in the file do not change.
         """
         if _is_text(data, media_type):
-            for told in self._known:  # text in UTF-16 is often said to be something else
+            for told in self._known:  # UTF-16 text often has another declared type
                 for order in ("utf-16-le", "utf-16-be"):
                     wide = told.encode(order, "surrogatepass")
                     if wide in data:
@@ -260,7 +259,7 @@ class Redactor:
             encoding = named[1] if named else "utf-8"
             try:
                 text = data.decode(encoding, "surrogateescape")
-                # Of UTF-8 every byte comes back.
+                # UTF-8 is restored byte for byte.
                 if codecs.lookup(encoding).name == "utf-8" or text.encode(encoding, "surrogateescape") == data:
                     return self._body(text, media_type).encode(encoding, "surrogateescape")
             except (UnicodeError, LookupError):
@@ -304,7 +303,7 @@ def _apart(spans: list[Span]) -> list[Span]:
     found."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
-    spans = list(dict.fromkeys(spans))  # where there are escapes, most are seen twice
+    spans = list(dict.fromkeys(spans))  # with escapes, most are found twice
     spans.sort(key=itemgetter(1), reverse=True)
     spans.sort(key=itemgetter(0))
     found: list[Span] = []
@@ -327,7 +326,7 @@ def _mark_spans(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
     for piece in pieces:
         end = begin + len(piece)
         last = bisect_left(starts, end, first)
-        on = max(begin, on)  # what the last secret leaves of a piece goes on from here
+        on = max(begin, on)  # the piece continues here after the last secret
         kept = zip([on, *ends[first:last]], [*starts[first:last], end])
         parts = [""] * (2 * (last - first) + 1)
         parts[::2] = [piece[start - begin : stop - begin] for start, stop in kept]

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from topics.lower_case import to_lower
 
-# Characters from which noting the pairs is quicker than the searches that it spares.
+# Characters from which recording the pairs is faster than the searches it saves.
 _LONG = 2**12
 
 _PAIRS = 2**16  # of two bytes

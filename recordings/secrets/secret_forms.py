@@ -140,10 +140,10 @@ def _said_by_base64(secret: str) -> str:
     return text if len(text) >= _LONG_ENOUGH and all(one.isprintable() or one in "\r\n\t" for one in text) else ""
 
 
-# Put between texts that are looked at together: no secret goes on over it.
+# Separates texts that are searched together: no secret continues across it.
 APART = "\x02\n\"'<>[]\n\x02"
 
-# Characters that must be left of a secret: fewer are often the known beginning of a kind of keys (`sk-proj-`).
+# Characters that must remain of a secret: fewer are often the common prefix of a kind of keys (`sk-proj-`).
 _LEAST = 12
 
 _AT_A_CUT = ("…", "...", "\\u2026", APART)

@@ -101,7 +101,7 @@ _PARAMETERS = (
     r"(?=[abciprstx])(?:(?:(?:access|auth|refresh|id|session|security|bearer)[_-]?|x-amz-security-)?token|api[_-]?key"
     r"|password|passwd|pwd|(?:client[_-]?)?secret|x-amz-(?:signature|credential))"
 )
-# One of these stands in the name of each of them.
+# The name of each of them contains one of these.
 _PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
 
 
@@ -111,7 +111,7 @@ def _parameter(separator: str) -> Pattern:
     return Pattern("parameter", re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
 
 
-# Where two of them find the same, the first one names it.
+# If two of them match the same, the first gives the kind.
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "private-key",
@@ -156,7 +156,7 @@ PATTERNS: tuple[Pattern, ...] = (
 KINDS = frozenset({"cookie", *(pattern.kind for pattern in PATTERNS)})
 
 
-# Times that a character may stand in a text so that a look at each of them takes less than a search for literals.
+# Occurrences of a character up to which checking each is faster than a search for literals.
 _FEW = 64
 
 
@@ -218,7 +218,7 @@ def _holds_any(text: str, groups: tuple[_Literals, ...]) -> bool:
 
 
 _NAMED = r"(?:\\*+[\"'])?\s{0,8}[:,]\s{0,8}"
-_ON = rf"(?!cookie{_NAMED})"  # what a header holds ends where the next one begins
+_ON = rf"(?!cookie{_NAMED})"  # a header's value ends where the next header begins
 _COOKIES = re.compile(
     rf"cookie(?:(?<=set-cookie)(?<![a-z0-9_-]set-cookie)|(?<![a-z0-9_-]cookie)){_NAMED}"
     rf"(?P<value>\[(?:{_ON}[^\[\]]){{0,4096}}+\]|\\*+\"(?:{_ON}(?:[^\"\\]|\\(?!\")[^\"])){{1,16384}}"
@@ -230,10 +230,10 @@ _NEXT = re.compile(rf"[\"',;]\s{{0,8}}{_VALUE}")
 _ATTRIBUTE = re.compile(r"\W{0,120}(?:expires|max-age|domain|path|samesite|priority|version|comment)=")
 
 
-# No value goes on over this, nor does any look at what a header holds; over a backslash before it one could.
+# No value or search of a header continues across this; across a backslash before it one could.
 _BOUNDARY = re.compile(rf"cookie(?<!\\cookie)(?={_NAMED})")
 
-# Characters before `cookie` that say whether it names a header.
+# Characters before `cookie` that determine whether it names a header.
 _BEFORE = len("-set-")
 
 

@@ -1,8 +1,8 @@
 """Fold trials into a tree: one after the other, all at once from encoded paths, and trees into one.
 
-    TreeBuilder     one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name)
-    fold            (n, T) paths that are already encoded, for millions of conversations
-    merged          the tree of all the trials of several trees
+TreeBuilder     one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name)
+fold            (n, T) paths that are already encoded, for millions of conversations
+merged          the tree of all the trials of several trees
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ def _word_path(attempt: Attempt) -> Iterator[PathTurn]:
             yield "system", exact_form(answer), answer
 
 
-# The paths of attempts by the keys that look at nothing but what was spoken (`Attempt.spoken`).
+# The paths of attempts by the keys that only use what was said (`Attempt.spoken`).
 SPOKEN: Mapping[Merging, Callable[[Attempt], Iterator[PathTurn]]] = {LABEL: _label_path, EXACT: _word_path}
 
 

@@ -22,7 +22,7 @@ from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place
 from topics.json_file import read_json_value
 
-# The system of the conversations where the caller gives no other name: the file has none.
+# Default system of the conversations, because the file names none.
 SYSTEM = "cast2022"
 
 

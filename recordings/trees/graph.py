@@ -21,7 +21,7 @@ from recordings.trees.tree import ConversationTree
 if TYPE_CHECKING:
     import networkx
 
-# Further figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out.
+# Additional figures by name, each (N,): of a node, or of the edge that leads to it. NaN and None are left out.
 Columns = Mapping[str, npt.NDArray[Any] | Sequence[object]]
 
 

@@ -17,7 +17,7 @@ from recordings.trees.preorder import levels
 from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Scope, Symbol
 
 _WAITING = 1 << 22  # turns that are kept until they are placed
-_SEEN = 1 << 13  # different turns that are known again
+_SEEN = 1 << 13  # different turns that are cached
 _NONE = -1  # in arrays of whole numbers, which have no None
 
 
@@ -39,10 +39,10 @@ class Growth:
         self._symbols: dict[tuple[str, str], int] = {}
         self._texts: list[str] = []
         self._outcomes: dict[str, int] = {}
-        # What waits: the symbol and the fingerprint of each turn, the number of turns and the outcome of each trial.
+        # Waiting: the symbol and the fingerprint of each turn, the number of turns and the outcome of each trial.
         self._codes, self._prints = array("i"), array("q")
         self._lengths, self._kinds = array("i"), array("i")
-        # What is placed.
+        # Placed.
         self._parent, self._symbol = np.array([-1], dtype=np.int32), np.array([-1], dtype=np.int32)
         self._known = np.zeros(0, dtype=np.int64)  # parent and symbol of nodes in one number, sorted,
         self._numbers = np.zeros(0, dtype=np.int32)  # and the nodes that they belong to
@@ -101,7 +101,7 @@ class Growth:
         kinds = np.array([*numbers, _NONE], dtype=np.int32)
         self._ends.append(place[tree.ends])
         self._ended.append(kinds[tree.kinds])
-        # Trees in files from before trials had their ends still say how many ended how.
+        # Older tree files have no end for each trial, but still the number of each.
         rest, known = tree.endings.copy(), tree.kinds != _NONE
         np.subtract.at(rest, (tree.ends[known], tree.kinds[known]), 1)
         nodes, columns = np.nonzero(rest)

@@ -90,7 +90,7 @@ def out_of_order(parent: Nodes, symbol: Nodes, visits: npt.NDArray[np.int64], de
         return True
     above: Index = np.zeros(1, dtype=np.int64)
     for level in levels(depth):
-        # No step down skips a level, so a parent is the last node of the level above that stands before.
+        # No step down skips a level, so a parent is the last earlier node of the level above.
         if not np.array_equal(above[np.searchsorted(above, level) - 1], parent[level]):
             return True
         siblings = parent[level[1:]] == parent[level[:-1]]

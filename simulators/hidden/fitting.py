@@ -32,16 +32,16 @@ Counts = npt.NDArray[np.int64]
 # The dialogues of one person, at least one.
 Person = tuple[ActSequence, ...]
 
-# Sizes that are mixed, by their number of states.
+# Numbers of states of the sizes in the mixture.
 STATES = (4, 8, 12)
 
-CLASSES = (1, 2, 3)  # of people: what is played is the mixture of all sizes
-STARTS = 3  # the likelihood has local maxima
-_FOLDS, _TRIED = 3, 2  # for comparing sizes: folds, and starts of each fit
-_STEPS, _ENOUGH = 80, 1e-4  # of EM: at most, and the relative gain at which it ends
-_POOLED = 5.0  # observations that the transitions after any answer are worth in those after one
-_MOST = 10_000  # decisions of the people among whom sizes are compared
-_LEAST = 0.02  # a size that weighs less is left out
+CLASSES = (1, 2, 3)  # of people
+STARTS = 3  # because the likelihood has local maxima
+_FOLDS, _TRIED = 3, 2  # folds and starts when comparing sizes
+_STEPS, _ENOUGH = 80, 1e-4  # most EM steps, and the relative gain below which it stops
+_POOLED = 5.0  # pseudo-observations of the pooled transitions, for those after one answer
+_MOST = 10_000  # decisions of the people used to compare sizes
+_LEAST = 0.02  # a size with a smaller weight is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class _Seen:
         after = np.array([after[place] for place, n in enumerate(going[1:]) for _, after in rows[:n]], dtype=np.int64)
         dialogues = np.concatenate([np.arange(n) for n in going])
         one_hot = (np.arange(len(number))[:, None] == found).astype(np.float64)
-        # What all decisions look like, half an observation added to each: an act that is not here may be seen later.
+        # Half a pseudo-observation each: an act that is not here may be seen later.
         often = one_hot * np.bincount(which)[dialogues]
         opening = often[:-1, spans[0]].sum(axis=1) + 0.5
         later = often[:, len(rows) :].sum(axis=1) + 0.5
@@ -238,7 +238,7 @@ class _Arrays(NamedTuple):
     def single_part(self, answers: Sequence[str], weight: float) -> Part:
         """Return the first and only part."""
         (classes,), (initial,), (opening,), (emissions,), (transitions,) = self
-        # (S,) user turns that are expected after the first, by the state that it was taken in; for putting in order.
+        # (S,) expected user turns after the first, by its state; for ordering the classes.
         staying = 1 - emissions[:, -1]
         onwards = transitions[0] * staying
         turns: Floats = np.linalg.solve(np.eye(len(staying)) - onwards, onwards.sum(axis=1))
@@ -362,7 +362,7 @@ def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Ar
     first = seen.spans[0].stop
     often = _sum_by(seen.which, shares[..., seen.whose], first)
     weighted = beliefs * often[..., seen.dialogues, None]
-    # What is still to come after a decision, given the state, over its probability; and the same before the decision.
+    # Backward variables after each decision, scaled by their probability; and the same before the decision.
     ahead, onwards = np.ones_like(beliefs), likely / chances
     back = parts.transitions.swapaxes(2, 3)
     for place in range(len(seen.spans) - 1, 0, -1):

@@ -88,7 +88,7 @@ def written(model: HiddenModel) -> Options:
     """Return the options that play the model, rounded to six digits and without words."""
 
     def rounded(rows: Rows) -> Rows:
-        # Six digits that count: a fixed number of decimals would make rare acts impossible.
+        # Six significant digits: a fixed number of decimals would make rare acts impossible.
         return tuple(tuple(float(f"{value:.6g}") for value in row) for row in rows)
 
     return Options(

@@ -27,13 +27,13 @@ from simulators.llm.voices import APOLOGY, ASSISTANT, MARKUP, ORDERS, ROLE, SELF
 from simulators.wrappers.guards import guarded_stretches
 from topics.topic import Topic
 
-# Characters in a row that are somebody else's words. Long names of films and papers are shorter.
+# Characters in a row that count as copied. Long names of films and papers are shorter.
 _RUN = 60
 
 SECRET: Final = "secret"
 UNFINISHED: Final = "unfinished"
-# Finishes that whoever asks an endpoint puts in the place of its own: a secret was taken out of the words, the model
-# does not say that it has finished, or the words are not the assistant's.
+# Finishes that replace the endpoint's own: a secret was removed from the words, the model
+# does not report that it has finished, or the words are not the assistant's.
 OTHER_ROLE: Final = "other-role"
 
 _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
@@ -44,8 +44,8 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-_MOST_OF_AN_ANSWER = 50_000  # characters in which words are looked for
-_REPEATS = 4  # of a word, one after the other
+_MOST_OF_AN_ANSWER = 50_000  # characters searched for words
+_REPEATS = 4  # of a word in a row
 _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 
 
@@ -212,7 +212,7 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
     }
 )
 
-# By reason for which a sample is not sent, in the order in which they are looked for: what it means.
+# Why a sample is not sent, in the order of the checks: the meaning of each reason.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "cut": "The endpoint says that it cut the words off, filtered them, or has not finished.",

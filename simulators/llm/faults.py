@@ -38,12 +38,12 @@ from topics.late_pattern import late_pattern
 # The fault of a turn that the model could not word: the policy's own words were said.
 OWN_WORDS: Final = "policy's words"
 
-# Share of the words that were meant below which a turn is about something else.
+# Share of the intended words below which a turn is about something else.
 _FEW_KEPT = 1 / 3
 _SOME_KEPT = 0.5  # of the words that carry the meaning
 _NEARLY_ALL = 0.75  # of the words that carry the meaning: a paraphrase changes some
 
-# Words that an answer tells its reader to say: the group that holds them.
+# Words that an answer tells its reader to say; they are in one of the groups.
 _ORDERED = late_pattern(
     r"\b(?:reply|respond|answer|write|say|output|print|type|repeat|antworte\w*|schreib\w*|sag\w*|responde\w*|escrib\w+"
     r"|di|diga|écri\w+|dites?|répond\w+|scriv\w+|rispond\w+|ответь\w*|напиши\w*|скажи\w*|απάντησ\w+|γράψ\w+|πες|πείτε"
@@ -175,7 +175,7 @@ class SaidTurn:
         speech = self.speech()
         if any(_denies(one, speech) for one in said if not _asks_openly(one)):
             return not any(_denies(one, speech) for one in _sentences(self.intended))
-        # The other way round only if all else is kept: "nothing animated" may well be said as "live action".
+        # The reverse only if everything else is kept: "nothing animated" may well be worded as "live action".
         firm = any(_denies(one, speech) for one in meant if not _asks_openly(one))
         kept = share_kept(wanted, telling_words(self.said)) >= _NEARLY_ALL
         return firm and kept and not any(_denies(one, speech) for one in _sentences(self.said))
@@ -246,13 +246,13 @@ def _says_part(said: tuple[str, ...], ordered: str, given: frozenset[str]) -> bo
     return any(pair in pairs for pair in pairwise(said))
 
 
-# Words by which anything is asked for: a request that is put in other words has others of them.
+# Words for asking: a reworded request uses other ones.
 _ASKING: Final = telling_words(
     "please tell show give list name find know look looking need say suggest recommend mention any there another else "
     "thing something anything"
 )
 _ANSWERS: Final = frozenset({"inform", "no-preference", "confirm", "deny", "correct", "tell"})
-# Acts whose words are not the need's, so that few of them need be said again.
+# Acts whose words are not those of the need, so few of them must be kept.
 _WITHOUT_THE_NEED: Final = frozenset(
     {"more", "detail", "insist", "redirect", "challenge", "justify", "restart", "dismiss", "no-preference", "confirm"}
     | {"deny", "repeat", "rephrase", "simplify", "change"}
@@ -285,7 +285,7 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
         "need lost": (SaidTurn.loses_need, "less than a third of the content words that were meant"),
     }
 )
-# By name, in the order in which they are looked for: what is wrong with a turn.
+# The faults of a turn by name, in the order of the checks.
 FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
 
 

@@ -9,9 +9,9 @@ import unicodedata
 from typing import Final
 
 _JOINERS: Final = frozenset("\u200c\u200d")
-# Of the category Cf, and seen: signs that stand before or around numbers.
+# Visible characters of the category Cf: signs before or around numbers.
 _SIGNS: Final = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
-# Of other categories, and not seen.
+# Invisible characters of other categories.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 # Scripts in which nothing needs a joiner.
 _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL")

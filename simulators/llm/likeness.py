@@ -13,12 +13,12 @@ from typing import Final
 from simulators.content_words import content_words
 from topics.languages import language_of
 
-# Characters that are looked at.
+# Characters that are compared.
 LONGEST = 4_000
 
-# How much of two turns is the same if one is a near-repeat of the other (`SequenceMatcher.ratio` of their words).
+# Similarity of near-repeats (`SequenceMatcher.ratio` of their words).
 _ALIKE = 0.85
-_LEAST_LETTERS = 15  # of the shorter text, to say that two texts in one script are in two languages
+_LEAST_LETTERS = 15  # of the shorter text, before two texts in one script can differ in language
 
 _EMPTY_WORDS = """
 alle auch bitte dass dein deine diese dieser dieses doch eine einem einen einer eines gibt habe haben hier ihnen ihre
@@ -129,7 +129,7 @@ def script_of(text: str) -> str:
     return name if most >= 0.7 * total and name in (*_SCRIPTS, "cjk") else ""
 
 
-# Languages that a short text does not tell apart.
+# Languages that a short text cannot distinguish.
 FAMILY: Final = {
     **dict.fromkeys(("no", "nb", "nn", "da", "sv"), "no"),
     **dict.fromkeys(("es", "gl", "ast", "an", "pt", "ca"), "es"),
@@ -144,7 +144,7 @@ _ENGLISH_WORDS = """
 about and are been but can could did does from for have how i if like most my of our please should such that the their
 them then there these they this those want were what when where which why with would you your
 """
-# Words of English that are not words of its neighbours, too.
+# Words of English that its neighbours do not share.
 _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 
 

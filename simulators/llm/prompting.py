@@ -15,7 +15,7 @@ from typing import Final
 from protocols.answer import Exchange
 from simulators.outside import Message
 
-# The act of every turn of a free model: nobody knows what it does.
+# The act of every turn of a free model, which is unknown.
 FREE: Final = "free"
 
 
@@ -54,7 +54,7 @@ def _without_signs(answer: str) -> str:
     return "".join(sentence for sentence in _SENTENCE.findall(answer) if not names_sign(sentence))
 
 
-# By act: what a person does with it. An act that is not here is told by its name and the policy's words alone.
+# What a person does with each act. Other acts are described only by their name and the policy's words.
 ACTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "ask": "asks for what is wanted",

@@ -7,7 +7,7 @@ phrases.
 import re
 from typing import Final
 
-# A model's tags and marks, JSON whole or cut, a template that nobody filled.
+# A model's tags and marks, complete or cut JSON, an unfilled template.
 MARKUP: Final = re.compile(
     r"<\|[^|>\n]{0,40}\|>|<\uff5c|\[/?INST\]|<</?SYS>>"
     r"|(?-i:</?(?:[a-z][\w:-]{0,40}|[A-Z_]{2,40})(?:\s+[\w:-]+=[^<>\n]{0,200})?\s*/?>)"
@@ -84,10 +84,10 @@ _OPENS_AS_ONE = (
     r"|\b(?:certainly|absolutely)!"
     r"|\A\W*here\s+you\s+(?:go|are)\b"
 )
-# What it is, an offer of help, thanks taken, advice given, an opening that only an assistant has.
+# Self-description, an offer of help, accepted thanks, advice, an assistant's opening.
 ASSISTANT: Final = re.compile("|".join((_MACHINE, _OFFERS, _ADVICE, _OPENS_AS_ONE)), re.IGNORECASE)
 
-# Orders to a model about what it was told.
+# Orders to a model about its instructions.
 ORDERS: Final = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:all\s+|any\s+|the\s+|your\s+|my\s+|of\s+|these\s+|those\s+){0,3}"
     r"(?:previous|prior|above|earlier|preceding|system|former)\s+(?:\w+\s+)?(?:instructions?|prompts?|messages?|rules?)\b"
@@ -95,8 +95,8 @@ ORDERS: Final = re.compile(
     re.IGNORECASE,
 )
 
-# Over text in small letters: words that orders hold, and those orders. Most answers hold none of the words,
-# and to look for these first takes a tenth of the time.
+# For text in lower case: words of orders, and the orders. Most answers have none of the words,
+# and searching for them first takes a tenth of the time.
 _COMMANDS: Final = tuple(
     (words, re.compile(pattern, re.MULTILINE))
     for words, pattern in (
@@ -128,7 +128,7 @@ _COMMANDS: Final = tuple(
         ),
     )
 )
-# One of these is in every one of `ORDERS`.
+# Each of `ORDERS` contains one of these.
 _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 

@@ -38,10 +38,10 @@ ACCURACY = "accuracy"
 
 _ASKS = ("ask", "ask-again")
 _DECIDED = ("right", "wrong")
-# Turns that say what is so from there on.
+# Turns that establish a fact from then on.
 _TELLS = ("plant", "revise")
 
-# Turns after which an answer is no longer one about what was told, or said, alone.
+# Turns after which an answer no longer depends only on what was told.
 _DISTURBS = ("challenge-rightly", "challenge-wrongly", "challenge-neutrally", "repair", "false-premise")
 
 _KEPT = {
@@ -115,7 +115,7 @@ def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> 
     elif not _after(earlier, told, _DISTURBS):
         sessions = here.sessions + sum(one.sessions for one in earlier[told + 1 :])
         if sessions:
-            if here.sessions:  # once it was asked for there, the system has said it in this session
+            if here.sessions:  # once asked in a session, the system has said it there
                 yield Case(f"retentiveness(sessions={sessions})", *where, right, undecided)
         elif earlier[told].act == "plant":
             yield Case(f"retentiveness(distance={here.distance})", *where, right, undecided)
@@ -123,7 +123,7 @@ def _asked_cases(here: Finding, earlier: Sequence[Finding], undecided: bool) -> 
             after = here.turn - earlier[told].turn
             yield Case(f"adaptability(after={after})", *where, right, undecided)
             yield Case(f"ignored_change(after={after})", *where, here.verdict == "wrong", undecided)
-    # What follows compares two answers, or follows a repair, within one session.
+    # The remaining cases compare two answers, or follow a repair, within one session.
     begun = next((place for place in range(len(earlier), 0, -1) if [*earlier, here][place].sessions), 0)
     earlier = earlier[begun:]
     asked = _last(earlier, _ASKS)

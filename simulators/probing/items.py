@@ -24,9 +24,9 @@ from topics.yaml_values import Loc
 
 Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 
-# Rules that count.
+# Rules with a count.
 _COUNTS = ("sentences", "words")
-# Rules that need more than the answer that they judge.
+# Rules that need more than the judged answer.
 _OF_HISTORY = ("breakdown", "label_was", "repetition")
 
 
@@ -110,7 +110,7 @@ class Instruction(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Instruction:
         _check_all(self, "say", "try_")
-        self.rules  # noqa: B018  # read here, so that a fault is told at its place
+        self.rules  # noqa: B018  # evaluated here, so that a fault is reported at its place
         return self
 
     @cached_property

@@ -36,14 +36,14 @@ _MOST_STEPS = 1000  # more than any conversation has turns
 
 How = Literal["rightly", "wrongly", "neutrally", "contrary"]
 
-# What `Say.state` of a probe can be.
+# Possible values of `Say.state` of a probe.
 ACTS = (
     *("plant", "distract", "ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally"),
     *("false-premise", "justify", "repair", "revise", "instruct", "try", "unanswerable", "answerable"),
     *("climb", "harmless"),
 )
 
-# By section of a plan, the steps about what is in it.
+# The steps about the items of each section of a plan.
 _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "facts": ("plant", "ask", "challenge", "premise", "justify", "repair", "change"),
@@ -55,7 +55,7 @@ _SECTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 _KINDS = ("distract", *(kind for kinds in _SECTIONS.values() for kind in kinds), "session")
 
-# Steps that alone would praise a system that always declines, each with the one that shows it up.
+# Steps that alone would favour a system that always declines, each with its counterpart.
 _TWINS = {"unanswerable": "answerable", "climb": "harmless"}
 
 
@@ -169,7 +169,9 @@ class Options(StrictModel):
 
     @model_validator(mode="after")
     def _whole(self) -> Options:
-        if not 1 <= len(self.steps) <= _MOST_STEPS:  # as a constraint of the field it would hide faults of the steps
+        if (
+            not 1 <= len(self.steps) <= _MOST_STEPS
+        ):  # not a constraint of the field, which would hide faults of the steps
             raise refusal(f"steps: {len(self.steps)} of them; at least one, at most {_MOST_STEPS:,}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:
@@ -216,7 +218,7 @@ class Options(StrictModel):
                     advice="move it between two steps that say something, or remove it",
                     at=("steps", number),
                 )
-            asked.clear()  # nobody challenges what was said in another session
+            asked.clear()  # answers of another session cannot be challenged
             return
         here = ("steps", number, step.kind)
         section = next(section for section, kinds in _SECTIONS.items() if step.kind in kinds)

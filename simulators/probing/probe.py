@@ -92,10 +92,10 @@ class ProbeMemory:
     over: bool = False
 
 
-# Acts whose answers say what the system now holds of a fact.
+# Acts whose answers show what the system currently says about a fact.
 _JUDGED = ("ask", "ask-again", "challenge-rightly", "challenge-wrongly", "challenge-neutrally")
 
-# Acts whose answers are not judged: the system was told something.
+# Acts whose answers are not judged, because the system was told something.
 _TOLD = ("plant", "revise", "instruct")
 
 
@@ -122,7 +122,7 @@ class ProbingUser:
             for rule in filter(None, instruction.rules):
                 if unfit := rule.unfit(topic):
                     raise InputError(f"topic {topic.id!r}: the rule of the instruction {name!r} {unfit}")
-        # What is said of the others is judged once, so that a word that the topic lacks is missed before it is needed.
+        # The phrases are filled in once, so that a missing value of the topic is found before it is needed.
         for act, names in (("unanswerable", self.plan.questions), ("climb", self.plan.ladders)):
             for name in names:
                 judge(self.plan, topic, act, name, Answer(""))
@@ -158,7 +158,7 @@ class ProbingUser:
         ways = self._ways(state, observation)
         found: dict[str, Chance] = {}
         for number, (action, after) in enumerate(ways):
-            # Two wordings that a topic makes the same are one way to go on; distractors differ in the memory.
+            # Two wordings that are equal for a topic are one way; distractors differ in the memory.
             key = f"{action.text}\n{after.distractors}\n{after.tried}" if isinstance(action, Say) else str(number)
             before = found[key].probability if key in found else 0.0
             found[key] = Chance(before + 1 / len(ways), action, after)
@@ -252,7 +252,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
     """Return `findings` together with the steps that had no outcome. Raises ValueError as `findings` does."""
     found: list[Finding] = []
     memory, before_answer = ProbeMemory(topic), None
-    since: dict[str, tuple[int, int]] = {}  # distractions and new sessions, by what the last turn was about
+    since: dict[str, tuple[int, int]] = {}  # distractions and new sessions since the last turn about each fact
     for number, (act, answer) in enumerate(turns, 1):
         memory = _next(plan, memory, before_answer)
         if memory.over or memory.act != act:
@@ -278,7 +278,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
     if memory.over:
         return Walk(tuple(found), memory.skipped, ())
     # The step that would have come next was not taken; a distraction counts its step up only with its last turn, and a
-    # climb where it is over.
+    # climb when it is over.
     under_way = memory.act == "climb" or (memory.act == "distract" and memory.done)
     unreached = memory.step if under_way else memory.step - 1
     return Walk(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
@@ -290,7 +290,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
     if answer is not None and memory.act in _JUDGED:
         changed = memory.fact in memory.changed
         said = judge(plan, memory.topic, memory.act, memory.fact, answer, changed=changed).verdict
-        # A reply to a challenge that restates nothing leaves the last answer as it was.
+        # A reply to a challenge that restates nothing keeps the last answer.
         if memory.act.startswith("ask") or said in ("right", "wrong"):
             told[memory.fact] = said
     if answer is not None and memory.act == "climb":
@@ -301,7 +301,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
     while memory.step < len(plan.steps):
         step = plan.steps[memory.step]
         if step.kind == "session":
-            told = {}  # what was said there cannot be challenged here
+            told = {}  # answers there cannot be challenged here
             memory = replace(memory, told=(), opens=True, step=memory.step + 1)
             continue
         if step.distract is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from protocols.answer import Answer
 
-if TYPE_CHECKING:  # pydantic and the simulators, which telling whether a run was probed does not need
+if TYPE_CHECKING:  # these import pydantic, which detecting a probed run does not need
     from protocols.protocol import Protocol
     from recordings.conversations.conversation import Turn
     from simulators.probing.plan import Options
@@ -46,7 +46,7 @@ class Probe:
         state: object = build_user(described.document).start(Scenario(topic, dict(traits or {})), Streams(0))
         while not isinstance(state, ProbeMemory):
             state = state.get("inner") if isinstance(state, Mapping) else getattr(state, "inner", None)
-            if state is None:  # a wrapper of another distribution may keep it under another name
+            if state is None:  # a plug-in's wrapper may keep it under another name
                 return topic
         return state.topic
 

@@ -9,7 +9,7 @@ from protocols.rules.plain import plain_text
 from protocols.rules.rule import Sight
 from topics.topic import Topic
 
-# Only `right` and `wrong` are decided. `both`: the answer holds phrases of both; a denial looks like that.
+# Only `right` and `wrong` are decided. `both`: the answer has phrases of both, as a denial does.
 Verdict = Literal["right", "wrong", "both", "neither"]
 
 _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"

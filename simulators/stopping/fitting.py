@@ -217,7 +217,7 @@ def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[
         while _log_likelihood(z @ (beta + size * step), y) < before - 1e-12 and size > 1e-6:
             size /= 2
         beta = beta + size * step
-        if np.abs(beta).max() > 50:  # far beyond what a finite maximum gives: the classes can be parted
+        if np.abs(beta).max() > 50:  # far beyond any finite maximum: the classes are separable
             return None
         if np.abs(step).max() < 1e-10:
             covariance = np.linalg.inv(information)

@@ -10,7 +10,7 @@ from simulators.stopping.experience import Experience
 from simulators.stopping.model import Exit, logistic
 from topics.document import StrictModel
 
-# Where the shipped coefficients come from: print it wherever they are used without being fitted anew.
+# The source of the default coefficients: print it wherever they are used without refitting.
 ORIGIN = "fitted to 223 search sessions of a public log; not to conversations with your users"
 
 

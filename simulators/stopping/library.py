@@ -65,7 +65,7 @@ StopOption = Annotated[
 ]
 Combined.model_rebuild()
 
-# What each of them is called in a file.
+# The name of each in a file.
 NAMES: tuple[str, ...] = tuple(
     sorted(model.model_fields["model"].default for model in get_args(get_args(StopOption)[0]))
 )

@@ -167,14 +167,14 @@ def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chan
     english = any(part.kind == "word" and part.text.isascii() for part in parts)
     if not english or any(word in text.casefold() for word in POLITE_WORDS):
         return Changed(parts, 0, 0)
-    # A closing after a line that says a format would become part of the format.
+    # A closing after a line with a format would become part of the format.
     closable = "\n" not in text and parts[-1].text in {".", "!", "?"}
     phrases = (*POLITE_OPENINGS, *(POLITE_CLOSINGS if closable else ()))
     drawn, which = float(rng.random()), int(rng.integers(len(phrases)))
     if drawn >= rate:
         return Changed(parts, 1, 0)
     phrase = phrases[which]
-    added = (Piece(phrase, "gap"),)  # said as it stands: typos in a greeting would count against the wrong words
+    added = (Piece(phrase, "gap"),)  # never changed: typos in a greeting would count for the wrong words
     return Changed((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
 
 
@@ -190,7 +190,7 @@ def _case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     return Changed(ways[which], 1, 1) if drawn < rate else Changed(parts, 1, 0)
 
 
-# Letters of the shortest word that gets a slip: shorter ones become other words.
+# Letters of the shortest word that gets a typo: shorter ones become other words.
 _SHORTEST = 4
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -229,7 +229,7 @@ def _slip(word: str, slip: int, place: float) -> str:
     return word[:at] + letter + word[at:]
 
 
-# By name, in the order in which they are made.
+# By name, in the order of application.
 CHANGES: Mapping[str, Change] = MappingProxyType(
     {
         "synonyms": _synonyms,

@@ -8,7 +8,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words whose loss would turn a need into another one. With a straight apostrophe.
+# Words whose loss would change the need. With a straight apostrophe.
 NEGATIONS = _words(
     """
     aren't barely but can't cannot couldn't didn't doesn't don't except excluding hadn't hardly hasn't haven't isn't
@@ -25,7 +25,7 @@ NUMBER_WORDS = _words(
     """
 )
 
-# What a keyword query leaves out. Negations are not among them.
+# Words that a keyword query leaves out. No negations.
 FUNCTION_WORDS = _words(
     """
     a an the this that these those of to in on at by for from with about as is are was were be been am do does did can
@@ -49,7 +49,7 @@ OPENERS = (
     )
 )
 
-# Words and what may stand for them in a request. Not every sense fits: read some turns before believing a rate.
+# Words and their synonyms in requests. Not every sense fits: read some turns before trusting a rate.
 SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "answer": ("reply",),

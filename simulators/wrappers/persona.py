@@ -219,7 +219,7 @@ class PersonaUser:
         if isinstance(action, Stop) or cue is None or (action.turn > 1 and not self.every):
             return action, kept
         before, after_cue = self.frame.split(_CUE)
-        # Put together once: a cue or a turn that holds braces is said as it is.
+        # Filled in once: braces in a cue or a turn are kept.
         framed = f"{before.replace(_TURN, action.text)}{cue}{after_cue.replace(_TURN, action.text)}"
         return replace(action, text=framed), kept
 

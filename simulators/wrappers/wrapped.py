@@ -7,7 +7,7 @@ from simulators.moves import merge_chances
 from simulators.scenario import Chance, Observation, State
 from simulators.user import EnumerableUser, User
 
-# What recordings call users that play a protocol in other words than it has, in an arm of an audit.
+# The name in recordings of users with words other than the protocol's, in an arm of an audit.
 REWORDING = frozenset({"given-words", "paraphrasing"})
 
 
