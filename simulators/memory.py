@@ -12,13 +12,15 @@ plain JSON values, as plug-ins use, whose values may be memories of a kind; it i
 of a memory are made the same way.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simulators.scenario import Observation, State
 from topics.topic import Topic
@@ -85,7 +87,7 @@ def encode_memory(memory: State) -> dict[str, object]:
     written."""
     name = _NAMES.get(type(memory))
     if name is not None:
-        return {_KIND: name, **dict(_encoded_fields(type(memory), memory, name))}
+        return {_KIND: name, **_encode_record(type(memory), memory, name)}
     if not isinstance(memory, Mapping):
         raise TypeError(f"{type(memory).__name__} is not a memory: neither of a memory_kind nor a mapping")
     found: dict[str, object] = json.loads(json_text(memory))
@@ -102,10 +104,10 @@ def decode_memory(value: object) -> State:
 def json_text(memory: Mapping[str, object]) -> str:
     """Return a memory that is a mapping as JSON. Raises TypeError or ValueError for parts that are neither JSON values
     nor memories."""
-    return json.dumps(memory, allow_nan=False, default=_held)
+    return json.dumps(memory, allow_nan=False, default=_encode_nested)
 
 
-def _held(value: object) -> dict[str, object]:
+def _encode_nested(value: object) -> dict[str, object]:
     if type(value) in _NAMES:
         return encode_memory(value)
     raise TypeError(f"{type(value).__name__} is neither a JSON value nor of a memory_kind")
@@ -121,7 +123,7 @@ def _decoded_plain(value: Any) -> Any:
         return {key: _decoded_plain(one) for key, one in value.items()}
     if not isinstance(name, str) or name not in _KINDS:
         raise ValueError(f"no loaded user has memories of the kind {name!r}; build the user first")
-    return _decode(_KINDS[name], {key: one for key, one in value.items() if key != _KIND}, name)
+    return _decode(_form(_KINDS[name]), {key: one for key, one in value.items() if key != _KIND}, name)
 
 
 @cache
@@ -149,69 +151,90 @@ def _check_type(kind: Any, within: frozenset[type]) -> None:
             _check_type(part, within)
 
 
-def _optional(kind: Any) -> Any:
-    """Return the type of an optional one without None; any other type unchanged."""
-    if get_origin(kind) not in (Union, UnionType):
-        return kind
-    (found,) = (part for part in get_args(kind) if part is not NoneType)
-    return found
+class _Form(NamedTuple):
+    """A declared type, analysed once. kind: without None. origin, parts: of a generic type, without `...`."""
+
+    kind: Any
+    optional: bool
+    origin: Any
+    parts: tuple[_Form, ...]
+    any_length: bool
+    is_record: bool
 
 
-def _encode(kind: Any, value: Any, where: str) -> object:
-    if value is None and _optional(kind) is not kind:
+@cache
+def _form(kind: Hashable) -> _Form:
+    optional = get_origin(kind) in (Union, UnionType)
+    if optional:
+        (kind,) = (part for part in get_args(kind) if part is not NoneType)
+    origin = get_origin(kind)
+    args = () if origin is Literal else get_args(kind)
+    parts = tuple(_form(part) for part in args if part is not ...)
+    return _Form(kind, optional, origin, parts, ... in args, isinstance(kind, type) and is_dataclass(kind))
+
+
+_TEXT = _form(str)
+
+
+@cache
+def _field_forms(kind: Hashable) -> Mapping[str, _Form]:
+    return {name: _form(part) for name, part in _fields(kind).items()}
+
+
+def _encode(form: _Form, value: Any, where: str) -> object:
+    if value is None and form.optional:
         return None
-    kind = _optional(kind)
-    if kind is Any:
+    if form.kind is Any:
         return encode_memory(value)
-    if get_origin(kind) is tuple and type(value) is tuple:
-        return [_encode(part, one, where) for part, one in _pairs(kind, value, where)]
-    if get_origin(kind) is Mapping and isinstance(value, MappingProxyType):
-        return {_as(str, key, where): _encode(get_args(kind)[1], one, f"{where}.{key}") for key, one in value.items()}
-    if isinstance(kind, type) and is_dataclass(kind) and type(value) is kind:
-        return dict(_encoded_fields(kind, value, where))
-    return _as(kind, value, where)
+    if form.origin is tuple and type(value) is tuple:
+        return [_encode(part, one, where) for part, one in _typed_values(form, value, where)]
+    if form.origin is Mapping and isinstance(value, MappingProxyType):
+        of = form.parts[1]
+        return {_check_plain(_TEXT, key, where): _encode(of, one, f"{where}.{key}") for key, one in value.items()}
+    if form.is_record and type(value) is form.kind:
+        return _encode_record(form.kind, value, where)
+    return _check_plain(form, value, where)
 
 
-def _encoded_fields(kind: Any, value: object, where: str) -> Iterator[tuple[str, object]]:
-    for name, part in _fields(kind).items():
-        yield name, _encode(part, getattr(value, name), f"{where}.{name}")
+def _encode_record(kind: Any, value: object, where: str) -> dict[str, object]:
+    forms = _field_forms(kind).items()
+    return {name: _encode(form, getattr(value, name), f"{where}.{name}") for name, form in forms}
 
 
-def _decode(kind: Any, value: Any, where: str) -> Any:
-    if value is None and _optional(kind) is not kind:
+def _decode(form: _Form, value: Any, where: str) -> Any:
+    if value is None and form.optional:
         return None
-    kind = _optional(kind)
-    if kind is Any:
+    if form.kind is Any:
         return decode_memory(value)
     try:
-        if get_origin(kind) is tuple and isinstance(value, list):
-            return tuple(_decode(part, one, where) for part, one in _pairs(kind, value, where))
-        if get_origin(kind) is Mapping and isinstance(value, dict):
-            of = get_args(kind)[1]
-            return MappingProxyType({_as(str, key, where): _decode(of, one, where) for key, one in value.items()})
-        if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-            parts = _fields(kind)
+        if form.origin is tuple and isinstance(value, list):
+            return tuple(_decode(part, one, where) for part, one in _typed_values(form, value, where))
+        if form.origin is Mapping and isinstance(value, dict):
+            of = form.parts[1]
+            return MappingProxyType(
+                {_check_plain(_TEXT, key, where): _decode(of, one, where) for key, one in value.items()}
+            )
+        if form.is_record and isinstance(value, dict):
+            parts = _field_forms(form.kind)
             if set(value) != set(parts):
                 raise TypeError(f"{where} has {', '.join(sorted(value)) or 'nothing'} instead of {', '.join(parts)}")
-            return kind(**{name: _decode(part, value[name], f"{where}.{name}") for name, part in parts.items()})
-        return _as(kind, value, where)
+            return form.kind(**{name: _decode(part, value[name], f"{where}.{name}") for name, part in parts.items()})
+        return _check_plain(form, value, where)
     except TypeError as fault:
         raise ValueError(f"not a saved memory: {fault}") from None
 
 
-def _pairs(kind: Any, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[Any, Any]]:
-    """Yield each value of a tuple with its type."""
-    kinds = get_args(kind)
-    if kinds[-1] is ...:
-        return ((kinds[0], one) for one in values)
-    if len(kinds) != len(values):
-        raise TypeError(f"{where} has {len(values)} parts instead of {len(kinds)}")
-    return zip(kinds, values)
+def _typed_values(form: _Form, values: tuple[Any, ...] | list[Any], where: str) -> Iterator[tuple[_Form, Any]]:
+    if form.any_length:
+        return ((form.parts[0], one) for one in values)
+    if len(form.parts) != len(values):
+        raise TypeError(f"{where} has {len(values)} parts instead of {len(form.parts)}")
+    return zip(form.parts, values)
 
 
-def _as(kind: Any, value: M, where: str) -> M:
-    """Return `value` if it has the plain type or is one of the literals. Raises TypeError otherwise."""
-    if get_origin(kind) is Literal:
+def _check_plain(form: _Form, value: M, where: str) -> M:
+    kind = form.kind
+    if form.origin is Literal:
         fits = value in get_args(kind)
     elif kind is float:
         fits = type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
