@@ -20,6 +20,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
@@ -86,7 +87,14 @@ class Question:
 def clarifying_question(answer: Answer) -> Question | None:
     """Return the clarifying question in the answer by the rules above, or None."""
     text = answer.text.strip()
-    if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST or _BLOCK.search(text):
+    if answer.links or answer.sources or answer.attachments or len(text) > _LONGEST:
+        return None
+    return _question_in(text)
+
+
+@lru_cache(maxsize=64)  # a simulated user reads an answer several times: for its act, and for the chances of others
+def _question_in(text: str) -> Question | None:
+    if _BLOCK.search(text):
         return None
     bare = _QUOTED.sub("“”", _CODE.sub("``", text))
     greek = sum("\u0370" <= sign <= "\u03ff" or "\u1f00" <= sign <= "\u1fff" for sign in bare)
