@@ -128,11 +128,11 @@ class ActTable:
             wrong = next((act for act, n in row.items() if n < 0 or n != int(n)), None)
             if wrong is not None:
                 raise ValueError(
-                    f"after {_shown(context)}: the count of {wrong!r} must be at least 0 (here: {row[wrong]})"
+                    f"after {_show_context(context)}: the count of {wrong!r} must be at least 0 (here: {row[wrong]})"
                 )
-            if _opens(context) and row.get(STOP):
+            if _is_opening(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
-            for level in _counted_in(context):
+            for level in _containing_contexts(context):
                 levels.setdefault(level, Counter()).update(row)
         object.__setattr__(self, "_levels", levels)
 
@@ -143,7 +143,7 @@ class ActTable:
         The probabilities sum to 1. The opening has no `stop`.
         """
         context = _context(after, answer, self.order)
-        possible = self.acts if _opens(context) else (*self.acts, STOP)
+        possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
         # A context with the same counts as the shorter one adds nothing.
         levels = [counted for counted, shorter in zip(levels, [*levels[1:], None]) if counted != shorter]
@@ -231,8 +231,8 @@ class GivenRows:
             _check_context(context, self.order, self.acts)
             _check_known(context, row, self.acts)
             if any(not 0 <= p <= 1 for p in row.values()) or abs(sum(row.values()) - 1) > 1e-6:
-                raise ValueError(f"after {_shown(context)}: probabilities in [0, 1] that sum to 1 are needed")
-            if _opens(context) and row.get(STOP):
+                raise ValueError(f"after {_show_context(context)}: probabilities in [0, 1] that sum to 1 are needed")
+            if _is_opening(context) and row.get(STOP):
                 raise ValueError("nobody stops before the first turn")
         for act in (START, *self.acts):
             answers = (UNKNOWN,) if act == START else (USEFUL, NOT_USEFUL, UNKNOWN)
@@ -241,7 +241,7 @@ class GivenRows:
 
     def _found(self, context: Context) -> Mapping[str, float] | None:
         after, answer = context
-        lasts = (after,) if _opens(context) else tuple(after[start:] for start in range(len(after) + 1))
+        lasts = (after,) if _is_opening(context) else tuple(after[start:] for start in range(len(after) + 1))
         levels = ((last, said) for last in lasts for said in (answer, ANY))
         return next((self.rows[level] for level in levels if level in self.rows), None)
 
@@ -252,7 +252,7 @@ class GivenRows:
         row = self._found(context)
         assert row is not None  # checked above
         total = sum(row.values())
-        possible = self.acts if _opens(context) else (*self.acts, STOP)
+        possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         return {act: row.get(act, 0.0) / total for act in possible}
 
 
@@ -260,14 +260,14 @@ def _context(after: Sequence[str], answer: str, order: int) -> Context:
     return tuple([START, *after][-order:]), (answer if after else UNKNOWN)
 
 
-def _opens(context: Context) -> bool:
+def _is_opening(context: Context) -> bool:
     return context[0] == (START,)
 
 
 def _shorter(context: Context) -> Iterator[Context]:
     """Yield the context and the shorter ones that replace it, each once. Nothing replaces the opening."""
     after, answer = context
-    if _opens(context):
+    if _is_opening(context):
         levels: tuple[Context, ...] = ((after, answer), (after, ANY))
     elif answer in (UNKNOWN, ANY):
         levels = ((after, answer), (after, ANY), (after[-1:], ANY), ((), ANY))
@@ -276,10 +276,10 @@ def _shorter(context: Context) -> Iterator[Context]:
     yield from dict.fromkeys(levels)
 
 
-def _counted_in(context: Context) -> Iterator[Context]:
+def _containing_contexts(context: Context) -> Iterator[Context]:
     """Yield every context that includes the counts of this one, each once."""
     after, answer = context
-    if _opens(context):
+    if _is_opening(context):
         return _shorter(context)
     levels: tuple[Context, ...] = tuple((last, said) for last in (after, after[-1:]) for said in (answer, ANY))
     return iter(dict.fromkeys((*levels, ((), ANY))))
@@ -301,22 +301,24 @@ def _check_context(context: Context, order: int, acts: Sequence[str]) -> None:
     after, _ = context
     unknown = next((act for act in after if act != START and act not in acts), None)
     if unknown is not None:
-        raise ValueError(f"after {_shown(context)}: {_unknown(unknown, acts)}")
+        raise ValueError(f"after {_show_context(context)}: {_unknown_act(unknown, acts)}")
     if len(after) > order:
-        raise ValueError(f"after {_shown(context)}: {len(after)} acts, but a table of order {order} uses {order}")
+        raise ValueError(
+            f"after {_show_context(context)}: {len(after)} acts, but a table of order {order} uses {order}"
+        )
     if START in after[1:]:
-        raise ValueError(f"after {_shown(context)}: 'start' precedes all acts, so it must come first")
+        raise ValueError(f"after {_show_context(context)}: 'start' precedes all acts, so it must come first")
 
 
 def _check_known(context: Context, row: Iterable[str], acts: Sequence[str]) -> None:
     unknown = next((act for act in row if act not in acts and act != STOP), None)
     if unknown is not None:
-        raise ValueError(f"after {_shown(context)}: {_unknown(unknown, acts)}")
+        raise ValueError(f"after {_show_context(context)}: {_unknown_act(unknown, acts)}")
 
 
-def _unknown(act: str, acts: Sequence[str]) -> str:
+def _unknown_act(act: str, acts: Sequence[str]) -> str:
     return f"{act!r} is not among the acts: {', '.join(acts)}"
 
 
-def _shown(context: Context) -> str:
+def _show_context(context: Context) -> str:
     return f"{' '.join(context[0]) or 'anything'} ({context[1]})"

@@ -37,13 +37,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from protocols.answer import Answer, Exchange
 from protocols.choice import taken_as
 from protocols.questions import Question, clarifying_question
-from protocols.rules.empty import Empty
-from protocols.rules.error_page import ErrorPage
-from protocols.rules.refusal import Refusal
-from protocols.rules.rule import Sight
+from simulators.choices import judge_unlabelled
 from simulators.content_words import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
@@ -57,7 +53,6 @@ from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
-from topics.topic import Topic
 
 WORDS: Mapping[str, tuple[str, ...]] = {
     "ask": ("{{ item }}",),
@@ -79,8 +74,6 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Change(StrictModel):
-    """A change of the goal at some turn: something is added, replaced or dropped."""
-
     turn: int = Field(ge=2, le=1000, description="the user turn at which it is said, or earlier if all is answered")
     slot: str = Field(min_length=1, description="slot of the constraint or fact; a new slot becomes a constraint")
     say: Template = Field(description="how the user says it")
@@ -91,8 +84,7 @@ class Change(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the agenda user. The goal is the trait `goal`, else the requests, constraints and facts given here,
-    else the topic's request."""
+    """Options of the agenda user. The goal is the trait `goal`, else the one given here, else the topic's request."""
 
     requests: Variants = Field(
         default=("{{ topic.request }}",), description="requests, in the order in which they are asked"
@@ -245,7 +237,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         words = [words for _, _, words, _ in changes]
         fallback = fill_template(self.options.fallback, scenario.topic, "the fallback") if self.options.fallback else ""
         known = [*said, *told, *filter(None, [fallback])]
-        asked = [*requests, _together(requests[0], said)]
+        asked = [*requests, _join_texts(requests[0], said)]
         self.phrasebook.check(
             scenario.topic,
             {"ask": asked, "insist": [*asked, *said, *words], "refine": said, "inform": known, "revise": words},
@@ -262,7 +254,6 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         )
 
     def _goal(self, scenario: Scenario) -> tuple[list[str], dict[str, str], dict[str, str], tuple[str, ...]]:
-        """Return requests, constraints, facts, and the slots the user knows nothing about."""
         topic, given = scenario.topic, scenario.traits.get("goal")
         if given is None:
             return (
@@ -305,7 +296,11 @@ class AgendaUser(PlanningUser[AgendaMemory]):
             return Plan(memory, self.phrasebook, (), self._opening(memory))
         # Labels judge an answer for a study; the user itself recognises a question.
         question = clarifying_question(observation.answer)
-        took = "question" if question else taken_as(observation.label) or _taken_as(memory.topic, observation.answer)
+        took = (
+            "question"
+            if question
+            else taken_as(observation.label) or judge_unlabelled(memory.topic, observation.answer)
+        )
         answered = took in ("useful", "answered")
         if answered:
             memory = replace(memory, stack=memory.stack[:-1], without=0, asked=0)
@@ -341,14 +336,13 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return planned(exits, moves)
 
     def _waits(self, memory: AgendaMemory) -> bool:
-        """True if anything is still to be said or answered, apart from changes."""
         return bool(memory.stack or (memory.unsaid and self.options.initiative))
 
     def _opening(self, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         eager, n = self.options.initiative, len(memory.unsaid)
         moves = []
         for k in range(n + 1):
-            item = _together(memory.top, [text for _, text in memory.unsaid[:k]])
+            item = _join_texts(memory.top, [text for _, text in memory.unsaid[:k]])
             chance = eager**k * (1 - eager if k < n else 1)
             said = tuple(slot for slot, _ in memory.unsaid[:k])
             moves.append(Move(chance, "ask", item, replace(memory, said=said)))
@@ -396,15 +390,8 @@ class AgendaUser(PlanningUser[AgendaMemory]):
         return tuple(replace(move, probability=move.probability / (1 - silent)) for move in moves), silent
 
 
-def _together(request: str, texts: Sequence[str]) -> str:
+def _join_texts(request: str, texts: Sequence[str]) -> str:
     return " ".join([request, *texts])
-
-
-def _taken_as(topic: Topic, answer: Answer) -> str:
-    """Judge an answer without a label: every answer counts except an empty one, an error page and a refusal."""
-    sight = Sight(topic, (Exchange("", answer),))
-    judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
-    return next((name for name, judge in judged.items() if judge(sight).holds), "answered")
 
 
 def build(options: Options) -> AgendaUser:

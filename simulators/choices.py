@@ -1,12 +1,18 @@
-"""The choice behind an action, for enumerable users that do not report it: drawing wrappers and plug-ins."""
+"""The choice behind an action, and how a user without labels understands an answer."""
 
 from contextlib import suppress
 from dataclasses import replace
 
+from protocols.answer import Answer, Exchange
 from protocols.choice import Choice
 from protocols.route import Say, Stop
+from protocols.rules.empty import Empty
+from protocols.rules.error_page import ErrorPage
+from protocols.rules.refusal import Refusal
+from protocols.rules.rule import Sight
 from simulators.scenario import Observation, State
 from simulators.user import EnumerableUser, User
+from topics.topic import Topic
 
 
 def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
@@ -28,3 +34,10 @@ def with_choice(user: User, state: State, observation: Observation | None, actio
         if 0 < found < 1 + 1e-9:
             return replace(action, choice=replace(known, probability=min(found, 1.0), leaving=leaving))
     return action
+
+
+def judge_unlabelled(topic: Topic, answer: Answer) -> str:
+    """Judge an answer without a label: every answer counts except an empty one, an error page and a refusal."""
+    sight = Sight(topic, (Exchange("", answer),))
+    judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
+    return next((name for name, judge in judged.items() if judge(sight).holds), "answered")

@@ -160,7 +160,6 @@ class _Look:
         self.note("ends", most_turns, f"it goes on after {most_turns} turns")
 
     def _visit_forks(self, forks: Sequence[_Fork]) -> None:
-        """Return to every memory of a finished conversation."""
         for turn, fork in enumerate(forks, 1):
             try:
                 again, _ = self.user.respond(_copy_state(fork.state), fork.seen, fork.rng)
@@ -168,7 +167,7 @@ class _Look:
                 self.note("forks", turn, f"it then raises {type(fault).__name__}: {fault}")
             else:
                 if again != fork.action:
-                    self.note("forks", turn, f"it then {_did(again)}")
+                    self.note("forks", turn, f"it then {_describe_action(again)}")
 
     def _start_state(self, rng: Streams) -> State:
         counted = _Counted(rng.seed, (*rng.names, 0))
@@ -179,16 +178,16 @@ class _Look:
         return self._kept(state, 0)
 
     def _decide(self, state: State, seen: Observation | None, rng: Streams, turn: int) -> tuple[Say | Stop, State]:
-        before = _text(state)
+        before = _describe_state(state)
         counted = _Counted(rng.seed, rng.names)
         # Every decision gets its own memory, so that a user that changes it only harms itself.
         given = _copy_state(state)
         action, after = self._act(given, seen, counted, turn)
         self._streams(counted, turn)
-        if _text(given) != before:
+        if _describe_state(given) != before:
             self.note("pure", turn, "the memory it was given is another one afterwards")
         again = self.user.respond(_copy_state(state), seen, rng)
-        if again[0] != action or _text(again[1]) != _text(after):
+        if again[0] != action or _describe_state(again[1]) != _describe_state(after):
             self.note("determinism", turn, "asked again, it does something else")
         if isinstance(self.user, EnumerableUser) and "pure" not in self.found:
             self._check_enumeration(self.user, state, seen, action, turn)
@@ -258,16 +257,16 @@ class _Look:
             self.note("distribution", turn, f"it has {len(chances)} chances, together {total!r}")
             return
         if action not in {chance.action for chance in chances}:
-            self.note("draw", turn, f"it does what has no probability: it {_did(action)}")
+            self.note("draw", turn, f"it does what has no probability: it {_describe_action(action)}")
             return
         if self.looked < 5 and len(chances) > 1:
             self.looked += 1
-            p = _fit(user, state, seen, chances)
+            p = _fit_p_value(user, state, seen, chances)
             if p < _LEAST_P:
                 self.note("draw", turn, f"{_DRAWS} draws do not look like the distribution (p = {p:.1e})")
 
 
-def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
+def _fit_p_value(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
     """Return the p-value of a χ² test of draws of `respond` against the distribution; actions expected fewer than 5
     times are pooled."""
     expected: dict[Say | Stop, float] = {}
@@ -291,13 +290,13 @@ def _fit(user: User, state: State, seen: Observation | None, chances: Sequence[C
     return math.erfc(z / math.sqrt(2)) / 2
 
 
-def _did(action: Say | Stop) -> str:
+def _describe_action(action: Say | Stop) -> str:
     if isinstance(action, Stop):
         return f"stops ({', '.join(filter(None, (action.outcome, action.reason)))})"
     return f"says {action.text!r} ({action.act or action.state})"
 
 
-def _text(state: State) -> str:
+def _describe_state(state: State) -> str:
     try:
         return json.dumps(encode_memory(state), sort_keys=True)
     except (TypeError, ValueError):

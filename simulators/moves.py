@@ -89,11 +89,11 @@ class Plan(Generic[M]):
 
 def draw_move(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     """Draw one outcome of the plan, with the choice behind it."""
-    action, after = _drawn(plan, rng)
+    action, after = _draw_outcome(plan, rng)
     return replace(action, choice=plan.choice(action)), after
 
 
-def _drawn(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
+def _draw_outcome(plan: Plan[M], rng: Streams) -> tuple[Say | Stop, M]:
     if plan.exits:
         left = float(rng("stop").random())
         for reason, probability in plan.exits:

@@ -39,7 +39,7 @@ Template = Annotated[Said, AfterValidator(_check_template)]
 ItemTemplate = Annotated[Said, AfterValidator(partial(_check_template, each=True))]
 
 
-def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
+def _check_not_empty(variants: tuple[str, ...]) -> tuple[str, ...]:
     # Not by min_length: pydantic would tell of a list that is too short in place of the variant at fault.
     if not variants:
         raise refusal("at least one way to say it is needed")
@@ -47,13 +47,13 @@ def _some(variants: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # Ways to say the same; each is as likely as the others.
-Variants = Annotated[tuple[Template, ...], Field(max_length=100), AfterValidator(_some)]
+Variants = Annotated[tuple[Template, ...], Field(max_length=100), AfterValidator(_check_not_empty)]
 
 # By act: the ways to say it.
 Words = dict[str, Variants]
 
 # By act, some of which are about something: the ways to say it.
-ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100), AfterValidator(_some)]]
+ItemWords = dict[str, Annotated[tuple[ItemTemplate, ...], Field(max_length=100), AfterValidator(_check_not_empty)]]
 
 
 @dataclass(frozen=True)

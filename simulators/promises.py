@@ -139,7 +139,7 @@ def check_memory(memory: object, user: str) -> None:
     """
     if not is_memory(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
-    if not isinstance(memory, Mapping) or _plain(
+    if not isinstance(memory, Mapping) or _is_plain_json(
         memory
     ):  # because writing megabytes of answers only to discard them is slow
         return
@@ -149,8 +149,7 @@ def check_memory(memory: object, user: str) -> None:
         raise BrokenPromise("json", user, f"the memory cannot be written: {fault}") from None
 
 
-def _plain(value: object) -> bool:
-    """True if JSON can certainly represent `value`."""
+def _is_plain_json(value: object) -> bool:
     try:
         match value:
             case str() | bool() | None:
@@ -158,16 +157,15 @@ def _plain(value: object) -> bool:
             case int() | float():
                 return -_MOST < value < _MOST
             case list() | tuple():
-                return all(map(_plain, value))
+                return all(map(_is_plain_json, value))
             case dict():
-                return all(type(key) is str for key in value) and all(map(_plain, value.values()))
+                return all(type(key) is str for key in value) and all(map(_is_plain_json, value.values()))
     except RecursionError:
         pass
     return False
 
 
 def _show_value(value: object) -> str:
-    """Return a short text for a message; the type if `repr` fails."""
     try:
         return ascii(value)[:120]
     except Exception:

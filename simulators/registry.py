@@ -173,10 +173,10 @@ def files_of(protocol: Protocol) -> dict[str, str]:
     """Return a content hash of each file that the protocol's users are made of, by user and option, for example
     `visitor.file`. If the content changes, the same name is a different user."""
     named = ((name, user.document) for name, user in protocol.users.items())
-    return {option: _content(path) for name, document in named for option, path in _files(name, document)}
+    return {option: _content_hash(path) for name, document in named for option, path in _file_options(name, document)}
 
 
-def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
+def _file_options(name: str, document: Document) -> Iterator[tuple[str, Path]]:
     value = document.value
     if not isinstance(value, Mapping):
         return
@@ -184,7 +184,7 @@ def _files(name: str, document: Document) -> Iterator[tuple[str, Path]]:
         if isinstance(value.get(option), str):
             yield f"{name}.{option}", Path(document.path).parent / value[option]
     if _OVER in value:
-        yield from _files(f"{name}.{_OVER}", document.part((_OVER,)))
+        yield from _file_options(f"{name}.{_OVER}", document.part((_OVER,)))
 
 
 def unasked_hazards(protocol: Protocol) -> dict[str, Hazard]:
@@ -205,8 +205,7 @@ def _unasked_hazards(name: str, document: Document) -> Iterator[tuple[str, Hazar
         yield from _unasked_hazards(f"{name}.{_OVER}", document.part((_OVER,)))
 
 
-def _content(path: Path) -> str:
-    """Hash a file, or the JSON files of a run."""
+def _content_hash(path: Path) -> str:
     files = [path] if path.is_file() else sorted((*path.glob("run.json"), *path.glob("trials-*.jsonl")))
     digests = []
     for file in files:

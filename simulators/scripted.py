@@ -80,7 +80,7 @@ class ScriptedUser:
         seen = _inner_observation(speaker, action, observation)
         taken, after = next_action(user, speaker.memory, seen, rng.at("user", action.user))
         check_turn(taken, speaker.turns + 1, user.name)
-        return _speak(memory, action, with_choice(user, speaker.memory, seen, taken), after)
+        return _as_turn(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
         """Return the protocol's route for the answer (`simulators.user.route_by`)."""
@@ -96,7 +96,7 @@ class ScriptedUser:
         if not isinstance(user, EnumerableUser):
             raise TypeError(f"the user {action.user!r} cannot be enumerated")
         return tuple(
-            Chance(chance.probability, *_speak(memory, action, chance.action, chance.state))
+            Chance(chance.probability, *_as_turn(memory, action, chance.action, chance.state))
             for chance in user.distribution(speaker.memory, _inner_observation(speaker, action, observation))
         )
 
@@ -115,7 +115,6 @@ class ScriptedUser:
         return action, replace(memory, exchanges=exchanges, said=said, position=then)
 
     def _speaker(self, memory: ScriptedMemory, ask: Ask) -> tuple[User, Speaker]:
-        """Return the user of the protocol that speaks next, with its state."""
         if ask.user not in memory.users:
             raise ValueError(f"the memory has no user {ask.user!r}")
         return self.users[ask.user], memory.users[ask.user]
@@ -127,7 +126,7 @@ def _inner_observation(speaker: Speaker, ask: Ask, observation: Observation | No
     return Observation(observation.answer, ask.route.label if ask.route else None)
 
 
-def _speak(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
+def _as_turn(memory: ScriptedMemory, ask: Ask, action: Say | Stop, after: State) -> tuple[Say | Stop, ScriptedMemory]:
     """Turn the action of a user of the protocol into a turn of the protocol. after: that user's memory."""
     speaker = Speaker(after, memory.users[ask.user].turns + 1)
     memory = replace(memory, users=MappingProxyType({**memory.users, ask.user: speaker}))

@@ -169,7 +169,6 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         return Plan(learnt, self.phrasebook, exits, _moves(row, learnt), took, len(met) / size)
 
     def _rows(self, now: int, n: int) -> tuple[Sequence[float], Sequence[float]]:
-        """Return row `now` of M⁺ and of M⁻."""
         if self.options.matrices:
             return self.options.matrices.useful[now], self.options.matrices.useless[now]
 
@@ -184,13 +183,13 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
 def _moves(row: Sequence[float], memory: SubtopicMemory) -> tuple[Move[SubtopicMemory], ...]:
     total, asked = sum(row), memory.asked
     return tuple(
-        Move(p / total, _act(j, asked), memory.subtopics[j], replace(memory, asked=(*asked, j)))
+        Move(p / total, _act_for(j, asked), memory.subtopics[j], replace(memory, asked=(*asked, j)))
         for j, p in enumerate(row)
         if p
     )
 
 
-def _act(subtopic: int, asked: Sequence[int]) -> str:
+def _act_for(subtopic: int, asked: Sequence[int]) -> str:
     if not asked:
         return "ask"
     if asked[-1] == subtopic:

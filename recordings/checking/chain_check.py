@@ -59,9 +59,9 @@ class Checked:
         """Yield what a run made from this one, in the folder `run`, keeps of its findings. faults, notes: further
         findings, sentences that name its files."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
-            yield Noted(self.hash, _inside(what, run))
+            yield Noted(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):
-            yield Noted(self.hash, _inside(what, run), open=False)
+            yield Noted(self.hash, _without_folder(what, run), open=False)
 
     def take(self, files: Sequence[ChainedFile]) -> None:
         for one in files:
@@ -189,7 +189,7 @@ class Checked:
             self.notes.append(Fault(name, None, f"{what} the inventory was cut"))
 
 
-def _inside(what: str, run: Path) -> str:
+def _without_folder(what: str, run: Path) -> str:
     """Remove the run's folder from a sentence about its files, because the folder may be renamed."""
     return what.replace(f"{run}/", "").replace(f"{run}: ", "")
 

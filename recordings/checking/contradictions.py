@@ -134,7 +134,6 @@ def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
 
 
 def _sources(header: Header) -> Iterator[Json]:
-    """Yield the sources of a run's conversations that were not played."""
     yield header.source
     for one in (*header.parts, *header.changes):
         if isinstance(one, Mapping):

@@ -59,19 +59,19 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
     contradictions = Contradictions(header)
     files = [_Trusted(file, contradictions) for file in event_files(folder)]
     faults = [read_events(file.path, file) for file in files]
-    attempts = _agree(files)
+    attempts = _unite_attempts(files)
     told = [(*more, *file.told()) for more, file in zip(faults, files, strict=True)]
     damaged = tuple(DamagedFile(file.path, sentences) for file, sentences in zip(files, told, strict=True) if sentences)
     damaged += tuple(
         DamagedFile(chain_file(file), (f"{file}: {what}; the attempts in it are lost",))
         for file, what in lost_events(folder)
     )
-    lost = _lost(folder, files) if contradictions.played else ()
+    lost = _report_lost(folder, files) if contradictions.played else ()
     damage = (*(sentence for file in damaged for sentence in file.told), *lost)
     return Run(folder, header, tuple(order_attempts(attempts, header)), damage), damaged
 
 
-def _agree(files: Sequence[_Trusted]) -> list[Attempt]:
+def _unite_attempts(files: Sequence[_Trusted]) -> list[Attempt]:
     """Return the attempts of all files; those in a file and its copy once."""
     accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
     for file in files:
@@ -93,7 +93,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
     if same == len(both):
         return max(one, two, key=lambda attempt: len(attempt.rows))
     lines = f"cut after {pluralize(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
-    second.blame(f"{_whose(two)} is recorded otherwise here than in {first.path.name}; {lines}")
+    second.blame(f"{_describe_attempt(two)} is recorded otherwise here than in {first.path.name}; {lines}")
     cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
     for row in one.rows[1:same]:
         event = decode(row, one.place)
@@ -102,7 +102,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
     return cut
 
 
-def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
+def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
     """Yield attempts without any line if later attempts at the same trial are there."""
     begun: dict[str, set[int]] = defaultdict(set)
     last: dict[str, Attempt] = {}
@@ -115,7 +115,7 @@ def _lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
     for trial_id, attempt in last.items():
         first = next(number for number in count(1) if number not in begun[trial_id])
         if first < attempt.started.attempt:
-            yield f"{folder}: {_whose(attempt)} is here, but no line of attempt {first} before it"
+            yield f"{folder}: {_describe_attempt(attempt)} is here, but no line of attempt {first} before it"
 
 
 class _Trusted(Attempts):
@@ -197,7 +197,7 @@ class _Trusted(Attempts):
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)
             later = f", {pluralize(cut.later, 'later line')} left out" if cut.later else ""
-            told.append(f"{place}: {_whose(self.found[name])} is cut here and counts as interrupted{later}")
+            told.append(f"{place}: {_describe_attempt(self.found[name])} is cut here and counts as interrupted{later}")
         for (trial_id, number), lines in self._strays.items():
             place = Place(str(self.path), lines[0])
             told.append(
@@ -207,6 +207,6 @@ class _Trusted(Attempts):
         return told
 
 
-def _whose(attempt: Attempt) -> str:
+def _describe_attempt(attempt: Attempt) -> str:
     key = attempt.started.key
     return f"{key.system}, {key.topic}, trial {key.trial}, attempt {attempt.started.attempt}"

@@ -29,7 +29,7 @@ def conversation_rows(conversations: Iterable[Conversation], run: str | None = N
     """
     return [
         {
-            **_attempt(one, run),
+            **_attempt_columns(one, run),
             "user": one.user,
             "valid": one.valid,
             "outcome": one.outcome.kind if one.outcome else "",
@@ -58,14 +58,14 @@ def turn_rows(conversations: Iterable[Conversation], run: str | None = None) -> 
     """
     return [
         {
-            **_attempt(one, run),
+            **_attempt_columns(one, run),
             "valid": one.valid,
             "turn": turn.number,
             "state": turn.state,
             "act": turn.act,
             "said": turn.said,
             "label": turn.label,
-            **_reply(turn.reply),
+            **_reply_columns(turn.reply),
         }
         for one in conversations
         for turn in one.turns
@@ -80,30 +80,29 @@ def data_frame(rows: Sequence[Mapping[str, Any]], library: str = "") -> Any:
     library, and ImportError if it (or either of them) is not installed.
     """
     if library and library not in LIBRARIES:
-        raise ValueError(f"no data frames of {library!r}; allowed: {', '.join(LIBRARIES)}")
+        raise ValueError(f"unknown data frame library {library!r}; allowed: {', '.join(LIBRARIES)}")
     found = [name for name in (library, *LIBRARIES) if name and find_spec(name)]
     if not found or (library and found[0] != library):
         raise ImportError(f"a data frame needs {library or ' or '.join(LIBRARIES)}: pip install {library or 'pandas'}")
     module = import_module(found[0])
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    return module.DataFrame({name: [_unicode(row.get(name)) for row in rows] for name in columns})
+    return module.DataFrame({name: [_replace_surrogates(row.get(name)) for row in rows] for name in columns})
 
 
-def _unicode(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
 
 
-def _attempt(one: Conversation, run: str | None) -> dict[str, Any]:
+def _attempt_columns(one: Conversation, run: str | None) -> dict[str, Any]:
     key = one.key
     return {"run": run, "system": key.system, "topic": key.topic, "trial": key.trial, "attempt": one.attempt}
 
 
-def _reply(reply: SystemTurn | None) -> dict[str, Any]:
-    """Return the columns of a reply, all of them None without one."""
+def _reply_columns(reply: SystemTurn | None) -> dict[str, Any]:
     if reply is None:
-        return dict.fromkeys(_reply(SystemTurn(Answer(""))))
+        return dict.fromkeys(_reply_columns(SystemTurn(Answer(""))))
     answer = reply.answer
     return {
         "answer": answer.text,

@@ -83,7 +83,7 @@ class Attempt:
                 if self._turns and self._turns[-1].reply is None:
                     raise self._wrong(place, f"turn {event.turn} is asked before turn {len(self._turns)} was answered")
                 if event.turn != len(self._turns) + 1:
-                    raise self._wrong(place, f"turn {event.turn} is asked where turn {len(self._turns) + 1} is next")
+                    raise self._wrong(place, f"turn {event.turn} is asked, but turn {len(self._turns) + 1} is next")
                 self._turns.append(
                     _OpenTurn(
                         *(event.state, event.text, event.user, event.act, event.worded),
@@ -163,12 +163,12 @@ class Attempt:
 
     def _whole_turns(self) -> list[_OpenTurn]:
         if self._spoken is not None:
-            raise ValueError("no more was kept of this attempt than what was spoken")
+            raise ValueError("only what was said was kept of this attempt")
         return self._turns
 
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
         if number != len(self._turns) or not self._turns:
-            raise self._wrong(place, f"{what} for turn {number}, where {len(self._turns)} turns were asked")
+            raise self._wrong(place, f"{what} for turn {number}, but only {len(self._turns)} turns were asked")
         return self._turns[-1]
 
     def _wrong(self, place: Place, what: str) -> RunError:
@@ -264,7 +264,6 @@ class Attempts:
             attempt.rows.append(row)
 
     def _drop_details(self, attempt: Attempt) -> None:
-        """Drop the parts of an ended attempt that need not be kept."""
         if self._turns_of is not None and attempt.started.key.system not in self._turns_of:
             attempt.forget_turns()
         if self._spoken is not None:

@@ -43,7 +43,7 @@ def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
     found = {}
     for field in _fields(form):
         if field.name in values:
-            found[field.name] = _checked(values[field.name], field.type, field.name, place)
+            found[field.name] = _check_value(values[field.name], field.type, field.name, place)
         elif field.required:
             raise RunError(f"the event has no {field.name!r}", place=place)
     return form(**found)
@@ -56,7 +56,7 @@ def _fields(form: type[Struct]) -> tuple[inspect.Field, ...]:
     return declared.fields
 
 
-def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
+def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
     """verb: "is" for the value of `key`, or "holds something that is" for an item in it."""
     if isinstance(kind, inspect.UnionType):  # with null, each of them
         if value is None:
@@ -67,7 +67,7 @@ def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str =
         whole = isinstance(value, list) and len(value) == len(kinds)
         if not whole or not all(isinstance(one, _KINDS[type(of)][0]) for one, of in zip(value, kinds)):
             raise RunError(f"{key!r} holds something that is not {_PAIRS[key]}", place=place)
-        return tuple(_checked(one, of, key, place) for one, of in zip(value, kinds))
+        return tuple(_check_value(one, of, key, place) for one, of in zip(value, kinds))
     allowed, called = _KINDS[type(kind)]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise RunError(f"{key!r} {verb} not {called}", place=place)
@@ -76,25 +76,27 @@ def _checked(value: Any, kind: inspect.Type, key: str, place: Place, verb: str =
             raise RunError(f"{key!r} is {value}, less than {least}", place=place)
         case inspect.FloatType(gt=low, lt=high) if low is not None and high is not None:
             if not low < value < high:  # JSON can write numbers that no float can hold
-                raise RunError(f"{key!r} is not a number of seconds that can have passed", place=place)
+                raise RunError(f"{key!r} is not a valid number of seconds", place=place)
             return float(value)
         case inspect.FloatType():
             if not 0 <= value <= 1:
-                raise RunError(f"{key!r} is {value}, and not a probability", place=place, allowed="0 to 1")
+                raise RunError(f"{key!r} is {value}, not a probability", place=place, allowed="0 to 1")
             return float(value)
         case inspect.DictType(value_type=inspect.FloatType() as of):
             # Probabilities, by what they are of; null has always been read as 0.
-            return {name: 0.0 if item is None else _checked(item, of, name, place) for name, item in value.items()}
+            return {name: 0.0 if item is None else _check_value(item, of, name, place) for name, item in value.items()}
         case inspect.DictType(value_type=of):
-            return {name: _checked(item, of, key, place, "holds something that is") for name, item in value.items()}
+            return {name: _check_value(item, of, key, place, "holds something that is") for name, item in value.items()}
         case inspect.VarTupleType(item_type=of):
-            return tuple(_checked(item, of, key, place, "holds something that is") for item in value)
+            return tuple(_check_value(item, of, key, place, "holds something that is") for item in value)
         case inspect.StructType(cls=form):
             return read_as(form, value, place)
         case inspect.DataclassType():  # the only one is a link
             if "href" not in value:
                 raise RunError("the event has no 'href'", place=place)
-            return Link(*(_checked(value.get(name, ""), inspect.StrType(), name, place) for name in ("text", "href")))
+            return Link(
+                *(_check_value(value.get(name, ""), inspect.StrType(), name, place) for name in ("text", "href"))
+            )
     return value
 
 

@@ -66,12 +66,12 @@ def other_instant(value: object) -> str:
     if isinstance(value, str) and value and moment(value) != -math.inf:
         return value
     try:
-        return next(map(stamp, _read(value)), "")
+        return next(map(stamp, _parse_instant(value)), "")
     except (OverflowError, ValueError):  # outside the supported years
         return ""
 
 
-def _read(value: object) -> Iterator[datetime]:
+def _parse_instant(value: object) -> Iterator[datetime]:
     if isinstance(value, dict):
         yield from _from_timestamp({str(key).lstrip("_$").casefold(): one for key, one in value.items()})
     elif isinstance(value, str):
@@ -94,7 +94,7 @@ def _since_1970(number: float) -> Iterator[datetime]:
 def _from_timestamp(value: dict[str, object]) -> Iterator[datetime]:
     seconds, parts = value.get("seconds", value.get("sec")), value.get("nanoseconds", value.get("nanos", 0))
     if isinstance(seconds, (int, str)) and isinstance(parts, int) and abs(parts) < 10**9:
-        for found in _read(seconds):
+        for found in _parse_instant(seconds):
             yield found + timedelta(microseconds=parts // 1000)
     elif len(value) == 1:
         ((key, one),) = value.items()

@@ -65,7 +65,7 @@ def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | Non
     reached: set[str] = set()
     broken = 0
     for leaf in [one for one in nodes if one not in parents]:
-        way, whole = _way(nodes, leaf)
+        way, whole = _path_from(nodes, leaf)
         reached |= way.keys()
         path = Path()
         for one in reversed(way):
@@ -113,7 +113,7 @@ def _child_names(children: Json) -> list[str]:
     return [one for one in children if isinstance(one, str)] if isinstance(children, list) else []
 
 
-def _way(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
+def _path_from(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
     """Return the nodes from a leaf towards the root, and True if all of them have their message and the root is
     reached."""
     way: dict[str, None] = {}

@@ -108,7 +108,7 @@ def read_dialogues(
             about = system or own
             if (about, name) in seen:
                 raise at.error(
-                    f"dialogue {name!r} of {about} comes a second time (first in {seen[about, name]})",
+                    f"dialogue {name!r} of {about} is repeated (first in {seen[about, name]})",
                     advice="give each file once",
                 )
             seen[about, name] = str(file)
@@ -195,19 +195,19 @@ def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str
                 dialogue["id"].text(),
                 dialogue,
                 system,
-                [_compact(one, counts) for one in dialogue["turns"].elements()],
+                [_read_compact(one, counts) for one in dialogue["turns"].elements()],
             )
     elif value.has("dialogue-id"):
-        turns = [_official(one) for one in value["turns"].elements()]
+        turns = [_read_official(one) for one in value["turns"].elements()]
         yield value["dialogue-id"].text(), value, file.resolve().parent.name, turns
     else:
         raise value.error(
-            "no dialogues of DBDC",
+            "not a DBDC file",
             allowed='{"dialogue-id": …, "turns": […]} as in *.log.json, or {"subset": …, "dialogues": […]}',
         )
 
 
-def _compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
+def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
     speaker = turn["s"].text(("S", "U"))
     text = turn["u"].value if turn.has("u") else ""
     annotated = None
@@ -216,18 +216,18 @@ def _compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValue]:
         annotated = tuple(one.index() for one in at.elements())
         if len(annotated) != len(_ANNOTATED) or not sum(annotated):
             raise at.error("not the numbers of annotators who said O, T and X", allowed="[O, T, X], not all 0")
-    return speaker, _Said(_words(turn, text), annotated), turn
+    return speaker, _Said(_check_words(turn, text), annotated), turn
 
 
-def _official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:
+def _read_official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:
     speaker = turn["speaker"].text(("S", "U"))
     given = turn["annotations"].elements() if turn.has("annotations") else []
     said = [one["breakdown"].text(_ANNOTATED) for one in given]
     annotated = tuple(said.count(label) for label in _ANNOTATED) if said else None
-    return speaker, _Said(_words(turn, turn["utterance"].value), annotated), turn
+    return speaker, _Said(_check_words(turn, turn["utterance"].value), annotated), turn
 
 
-def _words(turn: JsonValue, text: object) -> str:
+def _check_words(turn: JsonValue, text: object) -> str:
     if not isinstance(text, str):
         raise turn.error("what was said is not text")
     return text

@@ -70,7 +70,7 @@ def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
             name = _name(dialogue["id"])
             if (about, name) in seen:
                 first = seen[about, name]
-                raise dialogue["id"].error(f"dialogue {name!r} of {about} comes a second time (first in {first})")
+                raise dialogue["id"].error(f"dialogue {name!r} of {about} is repeated (first in {first})")
             seen[about, name] = str(file)
             senders, exchanges, numbers = _exchanges(dialogue["turns"])
             identity = trial_identity(None, name, {"name": about}, 1)
@@ -104,7 +104,7 @@ def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
     for one in found:
         if not (one.has("id") and one.has("turns")):
             raise one.error(
-                "no dialogue of DialEval",
+                "not a DialEval dialogue",
                 allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
                 advice="counts of annotators without texts are read by: harvest helpdesk eval"
                 if one.has("dialogues")
@@ -160,7 +160,7 @@ def _types(at: JsonValue, trial: str, senders: Sequence[str], numbers: Sequence[
     given = at.elements()
     if len(given) != len(senders):
         raise at.error(
-            f"{len(given)} types, and the dialogue has {len(senders)} turns", allowed="one for each turn, in order"
+            f"{len(given)} types, but the dialogue has {len(senders)} turns", allowed="one for each turn, in order"
         )
     return [
         Judgment(

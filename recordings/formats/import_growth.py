@@ -36,7 +36,7 @@ class RecordedImports:
             if one.turns:
                 self._begun[one.key.system, one.key.topic, one.turns[0].said].append(one)
             if one.started_at and instant(one.started_at) != one.started_at:  # by which earlier versions knew it
-                about, words = _about(one), words_of(one)
+                about, words = _topic_key(one), words_of(one)
                 if identity_of(*about, "time", one.started_at, words=words) == one.trial_id:
                     now = identity_of(*about, "time", instant(one.started_at), words=words)
                     self._same_time[now] = one.trial_id
@@ -63,7 +63,7 @@ class RecordedImports:
             else:
                 of_this_id = list(self._of_this_id(draft, words))
                 for other in of_this_id:
-                    if _begins(words, words_of(other)):
+                    if _is_beginning(words, words_of(other)):
                         self.counts["shorter"] += 1
                         return replace(draft, conversation=other)
                 self.counts["other words"] += draft.known == "id" and bool(of_this_id)
@@ -91,7 +91,7 @@ class RecordedImports:
 
     def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
         """Return the attempts of the longest recorded conversation with which this one begins."""
-        about = _about(draft.conversation)
+        about = _topic_key(draft.conversation)
         for shorter in _beginnings(words):
             identity = identity_of(*about, draft.known, draft.name, words=shorter)
             if found := self._attempts.get(self._same_time.get(identity, identity)):
@@ -112,7 +112,7 @@ class RecordedImports:
         return replace(one, attempt=max(known.attempt for known in earlier) + 1)
 
     def _of_this_id(self, draft: Draft, words: Words) -> Iterator[Conversation]:
-        about = _about(draft.conversation)
+        about = _topic_key(draft.conversation)
         for other in self._begun[(*about, words[0][0])] if words else ():
             self._tries -= 1
             if self._tries < 0:
@@ -131,7 +131,7 @@ def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):
         if draft.name:
-            named[*_about(draft.conversation), draft.known, draft.name, draft.conversation.attempt].append(at)
+            named[*_topic_key(draft.conversation), draft.known, draft.name, draft.conversation.attempt].append(at)
     gone: set[int] = set()
     for places in named.values():
         if len(places) == 1:
@@ -152,11 +152,11 @@ def _beginnings(words: Words) -> Iterator[Words]:
             yield [*words[: end - 1], (said, None)]
 
 
-def _begins(shorter: Words, longer: Words) -> bool:
+def _is_beginning(shorter: Words, longer: Words) -> bool:
     return any(answered is not None for _, answered in shorter) and any(
         list(one) == list(shorter) for one in _beginnings(longer) if len(one) == len(shorter)
     )
 
 
-def _about(conversation: Conversation) -> _About:
+def _topic_key(conversation: Conversation) -> _About:
     return conversation.key.system, conversation.key.topic

@@ -82,7 +82,7 @@ def number(
     if shorter:
         verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
         told.append(f"{shorter} {verb} of the same id or time, exported while it went on: the longer one counts")
-    told += [*run.told(), *_alike(found, recorded)]
+    told += [*run.told(), *_report_alike(found, recorded)]
     return Numbered(found, told)
 
 
@@ -112,15 +112,15 @@ def _numbers(drafts: Iterable[Draft], recorded: Sequence[Conversation]) -> Seque
     return found
 
 
-def _alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
+def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[str]:
     """Return a sentence on new conversations with the words of recorded ones, if only their file distinguishes them."""
     there = {one.trial_id for one in recorded}
-    words = {_words(one) for one in recorded}
+    words = {_word_key(one) for one in recorded}
     redactor = Redactor()
     alike = sum(
         draft.known == "file"
         and draft.conversation.trial_id not in there
-        and _words(draft.conversation, redactor.text) in words
+        and _word_key(draft.conversation, redactor.text) in words
         for draft in drafts
         if words
     )
@@ -130,7 +130,7 @@ def _alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> list[st
     return [f"{what}: nothing says whether they are the same, so each counts; an id would say it (metadata.id)"]
 
 
-def _words(conversation: Conversation, clean: Callable[[str], str] = str) -> tuple[object, ...]:
+def _word_key(conversation: Conversation, clean: Callable[[str], str] = str) -> tuple[object, ...]:
     key = conversation.key
     said = [
         (clean(turn.said), "" if turn.reply is None else clean(turn.reply.answer.text)) for turn in conversation.turns
@@ -144,7 +144,7 @@ def _contradiction(first: Draft, draft: Draft) -> InputError:
         where = str(place_of(first.record.at))
     if draft.known == "number" and first.conversation.key == key:
         return InputError(
-            f"{key.system}, {key.topic}, trial {key.trial} comes a second time (first in {where})",
+            f"{key.system}, {key.topic}, trial {key.trial} is repeated (first in {where})",
             advice="give the conversations different trial numbers in their metadata, or none: they are then numbered",
         )
     if draft.known == "number":

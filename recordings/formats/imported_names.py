@@ -38,8 +38,8 @@ def check_system_name(name: str) -> None:
     if wrong:
         raise InputError(
             f"{name!r} cannot be the name of a system: it {wrong}",
-            allowed="any name without @ that is no path",
-            advice="rename it in the file, or give --system where the file names none",
+            allowed="any name without @ that is not a path",
+            advice="rename it in the file, or give --system if the file names none",
         )
 
 
@@ -64,10 +64,10 @@ def odd_names(systems: Iterable[str]) -> Iterator[str]:
 def check_outcome(kind: str) -> None:
     """Raise InputError for an outcome that no conversation can have."""
     if kind not in OUTCOMES:
-        raise InputError(f"{kind!r} is no outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
+        raise InputError(f"{kind!r} is not an outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
 
 
 def check_time(written: str) -> None:
     """Raise InputError for a text that is not an instant; "" is an unknown one."""
     if written and moment(written) == -math.inf:
-        raise InputError(f"{written!r} is no time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")
+        raise InputError(f"{written!r} is not a time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

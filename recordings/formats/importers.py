@@ -138,7 +138,9 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
             *_, last = extract_tb(fault.__traceback__)
             where = f"{last.filename}:{last.lineno}"
             said = f"{what} failed with {type(fault).__name__}: {fault} (at {where})"
-            raise InputError(said, advice="it is not a part of Harvest: correct it, or tell who made it") from fault
+            raise InputError(
+                said, advice="it is not part of Harvest: correct it, or report it to its author"
+            ) from fault
         if not isinstance(found, Found):
             raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)
         return found
@@ -273,14 +275,14 @@ def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> Gol
             known, where = found.setdefault((entry.topic, entry.entity), (entry, file))
             if (known.grade, known.groups) != (entry.grade, entry.groups):
                 raise InputError(
-                    f"{entry.entity} is judged {_judged(entry)} for topic {entry.topic}, and {_judged(known)} in "
-                    f"{where}",
+                    f"{entry.entity} is judged {_show_judgment(entry)} for topic {entry.topic}, and "
+                    f"{_show_judgment(known)} in {where}",
                     place=Place(str(file)),
                     advice="make the two agree, or import the files into two runs",
                 )
     return GoldTable(entry for entry, _ in found.values())
 
 
-def _judged(entry: GoldEntry) -> str:
+def _show_judgment(entry: GoldEntry) -> str:
     groups = ", ".join(f"{attribute} {written_vector(vector)}" for attribute, vector in entry.groups.items())
     return f"L{entry.grade}" + (f" ({groups})" if groups else "")

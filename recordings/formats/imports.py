@@ -81,28 +81,29 @@ def record(
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}
     for one in several:
-        first = given.setdefault(_name(one), one)
+        first = given.setdefault(_attempt_id(one), one)
         if first.key != one.key:
             raise RunError(
-                f"the id {one.trial_id[:60]!r} is given to two conversations: {_words(first)}, and {_words(one)}",
+                f"the id {one.trial_id[:60]!r} is given to two conversations: {_describe_trial(first)}, and "
+                f"{_describe_trial(one)}",
                 advice="give each conversation an id of its own, or none",
             )
         if first != one:
             raise RunError(
-                f"two conversations are given as {_words(one)}",
+                f"two conversations are given as {_describe_trial(one)}",
                 advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
             )
-    written = asyncio.run(_record(Path(run), given, header, tuple(secrets), clock))
+    written = asyncio.run(_record_new(Path(run), given, header, tuple(secrets), clock))
     return Imported(written, len(several) - written)
 
 
-async def _record(
+async def _record_new(
     run: Path, given: Mapping[AttemptId, Conversation], header: Header, secrets: Sequence[str], clock: Now
 ) -> int:
     fresh = dict(given)
 
     def check(redactor: Redactor) -> None:
-        recorded = {_name(one): one for one in read(run).conversations}
+        recorded = {_attempt_id(one): one for one in read(run).conversations}
         numbered = {(one.key, one.attempt): one for one in recorded.values()}
         for name, one in given.items():
             known = recorded.get(name) or numbered.get((one.key, one.attempt))
@@ -112,7 +113,7 @@ async def _record(
             same = known.worker == (clean.worker or known.worker) and _as_known(known) == _as_known(clean, known)
             if known.trial_id != one.trial_id or not same:
                 raise RunError(
-                    f"another conversation is recorded as {_words(known)}",
+                    f"another conversation is recorded as {_describe_trial(known)}",
                     place=Place(str(run)),
                     advice="import it under another system or trial, or into another folder",
                 )
@@ -124,11 +125,11 @@ async def _record(
     return len(fresh)
 
 
-def _name(conversation: Conversation) -> AttemptId:
+def _attempt_id(conversation: Conversation) -> AttemptId:
     return conversation.trial_id, conversation.attempt
 
 
-def _words(conversation: Conversation) -> str:
+def _describe_trial(conversation: Conversation) -> str:
     key = conversation.key
     return f"{key.system}, {key.topic}, trial {key.trial}, attempt {conversation.attempt}"
 

@@ -60,10 +60,10 @@ def with_missing_turns(conversations: Iterable[Conversation], header: Header) ->
             yield one
             continue
         assert one.outcome is not None
-        yield replace(one, outcome=replace(one.outcome, missing=_missing(one, protocol, topic)))
+        yield replace(one, outcome=replace(one.outcome, missing=_missing_turns(one, protocol, topic)))
 
 
-def _missing(conversation: Conversation, protocol: Protocol, topic: Topic) -> int:
+def _missing_turns(conversation: Conversation, protocol: Protocol, topic: Topic) -> int:
     last = conversation.turns[-1]
     used = Counter(turn.state for turn in conversation.turns if turn.state in protocol.states)
     lists = {name: count for name, count in used.items() if protocol.states[name].each}

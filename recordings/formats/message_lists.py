@@ -89,9 +89,9 @@ def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not own and not begun and (chosen.path[-1] not in LISTS or is_part(*chosen.path[:-1])):
         if chosen.path[-1] not in LISTS and not is_part(*chosen.path):
             return None
-        raise _refusal(f"a record of which only a part is a list of messages: {chosen.name}")
+        raise _refusal(f"only a part of this record is a list of messages: {chosen.name}")
     if not chosen.answered and (name := _answer_beside(record, chosen, every)):
-        raise _refusal(f"a record whose messages end with the user, and {name!r} beside them may be the answer")
+        raise _refusal(f"the messages of this record end with the user, but {name!r} outside them may be the answer")
     return _lift_fields(record, chosen, begun)
 
 

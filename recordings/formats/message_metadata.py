@@ -70,21 +70,21 @@ class Metadata:
             raise InputError("'metadata' is not an object")
         further = [key for key in line if key not in ("messages", "metadata")]
         for key in further:
-            if "metadata" not in line and isinstance(line[key], dict) and _alike(key, "metadata"):
+            if "metadata" not in line and isinstance(line[key], dict) and _is_misspelling(key, "metadata"):
                 raise InputError(f"unknown key {key!r}: did you mean 'metadata'?")
         own = [key for key in values if key not in _KINDS]
         ends = [key for key in ("reason", "detail") if values.get(key) not in (None, "") and not values.get("outcome")]
         for key in own:
             meant = nearest(key, _KINDS)
-            if meant and _alike(key, meant) and type(values[key]) is _KINDS[meant]:
+            if meant and _is_misspelling(key, meant) and type(values[key]) is _KINDS[meant]:
                 raise InputError(
                     f"unknown key {key!r} in metadata: did you mean {meant!r}?",
                     allowed=", ".join(sorted(_KINDS)),
                     advice="rename it; keys that are unlike these may stay, and nothing reads them",
                 )
         given = {**{key: line[key] for key in further}, **values}
-        plain = [(_plain(key), key) for key in given]
-        names = [key for known in _IDENTITY for one, key in plain if one == known and _name(given[key])]
+        plain = [(_normalise_key(key), key) for key in given]
+        names = [key for known in _IDENTITY for one, key in plain if one == known and _name_text(given[key])]
         times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
         # A number identifies the trial, and nothing else is then used.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
@@ -93,7 +93,7 @@ class Metadata:
             *(f"metadata.{key} (without an outcome)" for key in ends),
             *(key for key in further if key not in known),
         )
-        name = _name(given[names[0]]) if names else ""
+        name = _name_text(given[names[0]]) if names else ""
         return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
@@ -105,7 +105,7 @@ class Metadata:
         value = self.values.get(key, default)
         if value is None:
             return default
-        if key in _NUMBERED and (name := _name(value)):
+        if key in _NUMBERED and (name := _name_text(value)):
             return name
         if not isinstance(value, str):
             raise InputError(f"metadata.{key} is not text")
@@ -241,15 +241,15 @@ class Metadata:
 
 def is_name(key: str) -> bool:
     """True for a key under which other programs keep the name of a conversation."""
-    return _plain(key) in _IDENTITY
+    return _normalise_key(key) in _IDENTITY
 
 
-def _plain(key: str) -> str:
+def _normalise_key(key: str) -> str:
     """Normalise a key: `_id`, `conversationId` and `conversation-id` are the same."""
     return key.replace("_", "").replace("-", "").casefold()
 
 
-def _name(value: object) -> str:
+def _name_text(value: object) -> str:
     """Return a text or a whole number, also in a database wrapper (`{"$oid": …}`); "" for anything else."""
     while isinstance(value, dict) and (len(value) == 1 or any(key in value for key in ("$binary", "base64"))):
         value = value.get("$binary", value.get("base64", next(iter(value.values()))))
@@ -262,7 +262,7 @@ _EACH_TURN = "one for each turn of the user (messages of one side in a row are o
 _LINKS = "for each answer a list of [text, address], or null"
 
 
-def _alike(key: str, known: str) -> bool:
+def _is_misspelling(key: str, known: str) -> bool:
     """True for a likely misspelling. `session_id` and similar keys are words of other programs."""
     word = key.casefold()
     return not word.startswith((f"{known}_", f"{known}-")) and SequenceMatcher(None, word, known).ratio() >= _ALIKE

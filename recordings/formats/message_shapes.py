@@ -93,7 +93,7 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
             holder = holder[key]
         if any(is_name(key) for key in holder):
             return False
-    said = [_said(one.value) for one in named]
+    said = [_said_words(one.value) for one in named]
     return all({side for side, _ in words} == {"user", "assistant"} for words in said if words) and not _go_on(named)
 
 
@@ -101,13 +101,13 @@ def _go_on(several: Sequence[JsonValue]) -> bool:
     """True if one of several conversations is the beginning of another. Checks no more than a record can have steps."""
     if len(several) > _STEPS:
         return False
-    said = [words for one in several if (words := _said(one.value))]
+    said = [words for one in several if (words := _said_words(one.value))]
     lengths = {len(words) for words in said}
     begun = {tuple(words[:length]) for words in said for length in lengths if length < len(words)}
     return any(tuple(words) in begun for words in said)
 
 
-def _said(value: Json) -> list[tuple[str, str]]:
+def _said_words(value: Json) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         value = next((value[key] for key in LISTS if are_messages(value.get(key))), None)
     return words_by_side(value) if isinstance(value, list) and are_messages(value) else []

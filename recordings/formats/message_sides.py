@@ -61,7 +61,7 @@ def sides_of(messages: Sequence[Json]) -> Sides:
         if role not in _SIDES:
             allowed = ", ".join((*_PROMPT, *_USER, *_ASSISTANT, "tool"))
             raise InputError(f"message {i} has the role {role!r}", allowed=allowed, advice="leave such messages out")
-        text = _content(message, f"message {i}", found.passed)
+        text = _read_content(message, f"message {i}", found.passed)
         if role in _PROMPT:
             found.prompts.append(text or "")
         elif role in _USER:
@@ -97,7 +97,7 @@ def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
         if not side or not isinstance(message, dict):
             continue
         try:
-            found.append((side, _content(message, "", Counter()) or ""))
+            found.append((side, _read_content(message, "", Counter()) or ""))
         except InputError:  # of no notation that is read: the same only as itself
             found.append((side, repr(message.get("content"))))
     return found
@@ -110,8 +110,7 @@ def _role(message: Json) -> object:
     return role.casefold() if isinstance(role, str) else role
 
 
-def _content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> str | None:
-    """None if it contains no text."""
+def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) -> str | None:
     content = message.get("content", message.get("value"))
     if content in (None, "") and isinstance(message.get("refusal"), str):
         return str(message["refusal"])

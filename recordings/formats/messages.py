@@ -63,7 +63,7 @@ class SalvagedText:
             return cls(decode(data, path, kind), path, "", {})
         except InputError as fault:
             refuse_binary(data, path, kind)
-            faults = dict(_faults(data, path, kind))
+            faults = dict(_find_faults(data, path, kind))
             text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
             mark = next((one for one in _MARKS if one not in text and json.dumps(one)[1:-1] not in text.lower()), "")
             if not mark:
@@ -90,7 +90,7 @@ class SalvagedText:
             raise InputError("it holds a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text")
 
 
-def _faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError]]:
+def _find_faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError]]:
     for line_number, line in enumerate(data.split(b"\n"), 1):
         try:
             decode(line, path, kind)

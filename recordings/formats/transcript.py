@@ -194,7 +194,7 @@ class _Reader:
         conversation = (self.draft.system, self.draft.topic_id, self.draft.trial, self.draft.attempt)
         for other in self.drafts:
             if (other.system, other.topic_id, other.trial, other.attempt) == conversation:
-                what = f"topic {self.draft.topic_id} comes a second time (first in line {other.line})"
+                what = f"topic {self.draft.topic_id} is repeated (first in line {other.line})"
                 advice = "put ###### system=… trial=… before each conversation, or use one file per trial"
                 raise InputError(what, place=Place(self.path, self.draft.line, 1), advice=advice)
         self.drafts.append(self.draft)

@@ -137,7 +137,6 @@ class Annotations:
         return InputError(what, place=Place(self.path, self._line, column), allowed=allowed, advice=advice)
 
     def _about(self) -> _Judged:
-        """Return what the current annotation is about."""
         if self._mention is None:
             raise self._error("an annotation with no URL before it in this turn", advice="put it below the URL's line")
         if self._current is None:

@@ -58,7 +58,7 @@ def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tup
                         grade=grade,
                         title=str(rest.get("title") or ""),
                         groups={
-                            name: _shares(name, vector, topics, place)
+                            name: _check_shares(name, vector, topics, place)
                             for name, vector in _object(rest.get("groups"), "groups", place).items()
                         },
                         raw={name: str(text) for name, text in _object(rest.get("raw"), "raw", place).items()},
@@ -77,7 +77,7 @@ def _object(value: Any, key: str, place: Place) -> dict[str, Any]:
     return value or {}
 
 
-def _shares(name: str, vector: Any, topics: TopicSet | None, place: Place) -> tuple[float, ...]:
+def _check_shares(name: str, vector: Any, topics: TopicSet | None, place: Place) -> tuple[float, ...]:
     if not isinstance(vector, list) or not all(
         isinstance(share, (int, float)) and not isinstance(share, bool) and 0 <= share <= 1 for share in vector
     ):

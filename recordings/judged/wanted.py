@@ -79,7 +79,7 @@ def read_wanted(
         if not record.has("run_id"):
             if any(one.has("assignment") for one in record["nuggets"].elements()):
                 raise record.error(
-                    "nuggets with assignments, and no run_id: nothing says which answer of this run they are about",
+                    "these nuggets have assignments but no run_id, so their answer in this run is unknown",
                     allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
                     advice="assign the nuggets to exported answers; those of passages (docid) say nothing of a run",
                 )

@@ -37,9 +37,9 @@ def values_apart(path: str, one: Json, two: Json) -> Iterator[tuple[str, Json, J
 
 def both(one: Json, two: Json) -> str:
     """Return two different values in an order that does not depend on which run comes first."""
-    return " and ".join(sorted(map(_short, (one, two))))
+    return " and ".join(sorted(map(_shorten, (one, two))))
 
 
-def _short(value: Json) -> str:
+def _shorten(value: Json) -> str:
     text = "not given" if value is None else repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -36,7 +36,7 @@ def differences(old: Header, new: Header) -> list[str]:
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
-    lines += _protocols(_without_words(old.protocol), _without_words(new.protocol))
+    lines += _protocol_diff(_without_words(old.protocol), _without_words(new.protocol))
     if old.topics != new.topics:
         lines += _diffs("topic", _by_id(old), _by_id(new))
     lines += _diffs("system", old.systems, new.systems)
@@ -46,8 +46,8 @@ def differences(old: Header, new: Header) -> list[str]:
         ("user_files", "the content of the file of user"),
         ("system_files", "the content of the files of system"),
     ):
-        lines += _diffs(what, _part(old, key), _part(new, key))
-    before, after = _part(old, "system_defaults"), _part(new, "system_defaults")
+        lines += _diffs(what, _audit_part(old, key), _audit_part(new, key))
+    before, after = _audit_part(old, "system_defaults"), _audit_part(new, "system_defaults")
     return lines + _diffs("the defaults of the driver of system", *_common_options(before, after))
 
 
@@ -62,7 +62,7 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
     return kept
 
 
-def _protocols(old: Json, new: Json) -> list[str]:
+def _protocol_diff(old: Json, new: Json) -> list[str]:
     """Return how they differ; if their names differ, the names say it, and a diff would not."""
     if old == new:
         return []
@@ -84,8 +84,7 @@ def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[
     return lines
 
 
-def _part(header: Header, key: str) -> Mapping[str, Json]:
-    """Return an object of the audit; {} if it has none."""
+def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
     found = header.audit.get(key) if isinstance(header.audit, dict) else None
     return found if isinstance(found, dict) else {}
 
@@ -105,13 +104,13 @@ def _diff(what: str, old: Json, new: Json) -> list[str]:
         json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True).splitlines() for value in (old, new)
     )
     found = list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
-    lines = [f"{what} has changed:", *(f"  {_short(line)}" for line in found[:_LONGEST_DIFF])]
+    lines = [f"{what} has changed:", *(f"  {_shorten(line)}" for line in found[:_LONGEST_DIFF])]
     if len(found) > _LONGEST_DIFF:
         lines.append(f"  … and {pluralize(len(found) - _LONGEST_DIFF, 'more line')}")
     return lines
 
 
-def _short(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 
@@ -144,7 +143,11 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
     at: time of the change, as recorded in `changes`.
     """
     names = added_names(old, new)
-    if not names and old.audit == new.audit and _clusters(old) == {**_clusters(old), **_clusters(new)}:
+    if (
+        not names
+        and old.audit == new.audit
+        and _topic_clusters(old) == {**_topic_clusters(old), **_topic_clusters(new)}
+    ):
         return old
     change: dict[str, Json] = {"at": at, "added": names, "audit_before": old.audit, "software": dict(new.software)}
     if new.source is not None:
@@ -159,7 +162,7 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
     )
 
 
-def _clusters(header: Header) -> dict[str, Json]:
+def _topic_clusters(header: Header) -> dict[str, Json]:
     """Return the cluster of each topic by its id, None for none; read without decoding the topics, which takes
     longer."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None

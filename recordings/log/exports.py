@@ -31,7 +31,7 @@ def refuse_target(path: str | PathLike[str]) -> Path:
     name = os.fspath(path)
     target = Path(name)
     if not name or not target.name:
-        raise InputError(f"{name!r} names no file", allowed="the path of a file to write")
+        raise InputError(f"{name!r} is not a file name", allowed="the path of a file to write")
     place = Place(name)
     try:
         mode = target.stat().st_mode
@@ -47,7 +47,7 @@ def refuse_target(path: str | PathLike[str]) -> Path:
     run = run_around(target.parent)
     if run is not None:
         raise InputError(
-            f"this lies inside the run folder {run}, which may contain only the run's own files",
+            f"this is inside the run folder {run}, which may contain only the run's own files",
             place=place,
             advice="write it to another place",
         )

@@ -33,7 +33,7 @@ FORMAT = "harvest-run/1"
 _Part = TypeVar("_Part")
 
 
-def _empty() -> Mapping[str, Any]:
+def _no_values() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
@@ -54,13 +54,13 @@ class Header:
     seed: int
     hashes: Mapping[str, Any]
     created_at: str = ""
-    software: Mapping[str, str] = field(default_factory=_empty)
+    software: Mapping[str, str] = field(default_factory=_no_values)
     audit_commit: str = ""
     source: Json = None
-    redaction: Mapping[str, Any] = field(default_factory=_empty)
+    redaction: Mapping[str, Any] = field(default_factory=_no_values)
     changes: tuple[Json, ...] = ()
     parts: tuple[Json, ...] = ()
-    extra: Mapping[str, Json] = field(default_factory=_empty)
+    extra: Mapping[str, Json] = field(default_factory=_no_values)
     path: str = field(default="run.json", compare=False)
 
     def as_json(self) -> dict[str, Json]:

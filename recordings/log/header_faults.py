@@ -74,13 +74,13 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
             yield (), f"there is no {key!r}"
     yield from _of_kinds(value, {**_NEEDED, **_OPTIONAL}, (), needed=_NEEDED)
     for key in ("changes", "parts"):
-        yield from _each(value.get(key), dict, (key,))
+        yield from _check_each(value.get(key), dict, (key,))
     yield from _in_audit(value.get("audit") or {}, ("audit",))
     hashes: Mapping[str, Any] = value["hashes"]
     kinds: dict[str, _Kind] = {"protocol": str, "topics": dict, "systems": dict}
     yield from _of_kinds(hashes, kinds, ("hashes",), needed=kinds)
     for key in ("topics", "systems"):
-        yield from _each(hashes.get(key), str, ("hashes", key))
+        yield from _check_each(hashes.get(key), str, ("hashes", key))
     for i, part in enumerate(value.get("parts") or ()):
         missing = [key for key in PART if key not in part]
         if missing:
@@ -88,7 +88,7 @@ def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
         part_kinds = {key: _OPTIONAL[key] for key in PART if key in _OPTIONAL}
         yield from _of_kinds(part, part_kinds, ("parts", i), needed=("software", "redaction"))
         yield from _in_audit(part["audit"] or {}, ("parts", i, "audit"))
-        yield from _each(part.get("changes"), dict, ("parts", i, "changes"))
+        yield from _check_each(part.get("changes"), dict, ("parts", i, "changes"))
 
 
 def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
@@ -96,18 +96,18 @@ def _in_audit(audit: Mapping[str, Any], loc: Loc) -> Iterator[tuple[Loc, str]]:
     trials = audit.get("trials")
     if trials is not None and not 0 <= trials <= _MOST:
         yield (*loc, "trials"), f"must be a whole number from 0 to {_MOST}"
-    yield from _each(audit.get("trials_of"), int, (*loc, "trials_of"))
+    yield from _check_each(audit.get("trials_of"), int, (*loc, "trials_of"))
     for topic, own in (audit.get("trials_of") or {}).items():
         if not 0 <= own <= _MOST:
             yield (*loc, "trials_of", topic), f"must be a whole number from 0 to {_MOST}"
     shard = audit.get("shard")
-    if shard is not None and not all(_is(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
+    if shard is not None and not all(_is_kind(shard.get(key), int) and shard[key] > 0 for key in ("index", "of")):
         yield (*loc, "shard"), "must have two whole numbers from 1, index and of"
-    yield from _each(audit.get("groups"), str, (*loc, "groups"))
-    yield from _each(audit.get("thresholds"), dict, (*loc, "thresholds"))
+    yield from _check_each(audit.get("groups"), str, (*loc, "groups"))
+    yield from _check_each(audit.get("thresholds"), dict, (*loc, "thresholds"))
     for system, topics in (audit.get("most_turns") or {}).items():
-        yield from _each({system: topics}, dict, (*loc, "most_turns"))
-        yield from _each(topics, int, (*loc, "most_turns", system))
+        yield from _check_each({system: topics}, dict, (*loc, "most_turns"))
+        yield from _check_each(topics, int, (*loc, "most_turns", system))
 
 
 def _of_kinds(
@@ -116,35 +116,35 @@ def _of_kinds(
     """needed: keys whose value must not be null if present."""
     for key, kind in kinds.items():
         found = value.get(key)
-        if key in value and not ((found is None and key not in needed) or _is(found, kind)):
+        if key in value and not ((found is None and key not in needed) or _is_kind(found, kind)):
             yield (*loc, key), f"must be {_CALLED[kind]}"
 
 
-def _each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
+def _check_each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
     """Yield the entries of a list or of an object; none for null."""
     entries = value.items() if isinstance(value, dict) else enumerate(value or ())
     for key, found in entries:
-        if not _is(found, kind):
+        if not _is_kind(found, kind):
             yield (*loc, key), f"must be {_CALLED[kind]}"
 
 
-def _is(value: Json, kind: _Kind) -> bool:
+def _is_kind(value: Json, kind: _Kind) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def place_in_file(place: Place, loc: Loc) -> Place:
     """Return the place of the value at `loc` in the JSON file at `place`; `place` itself if unknown."""
-    document = _document(place.path)
+    document = _read_placed(place.path)
     return place if document is None else document.place(loc)
 
 
 def placed_part(path: str, key: str) -> Document | None:
     """Return the value at `key` of the JSON file at `path`, with its place; None if unknown."""
-    document = _document(path)
+    document = _read_placed(path)
     return document.part((key,)) if document is not None and (key,) in document.marks else None
 
 
-def _document(path: str) -> Document | None:
+def _read_placed(path: str) -> Document | None:
     from topics.document import read_document  # late: brings pydantic, which reading a recording does not need
 
     try:

@@ -89,7 +89,7 @@ def begin_inventory(run: Path, files: Origin = "recorded") -> None:
     copied, it left its own behind; none is begun for a run that never had one. If it is new, it was put there just
     now.
     """
-    if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing(run)))):
+    if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
     _append(run, None, files)
 
@@ -122,10 +122,10 @@ def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded"
             whole = data[: data.rfind(b"\n") + 1]
             if len(whole) < len(data):  # from a killed process, and never acknowledged
                 os.ftruncate(descriptor, len(whole))
-            rows = [] if whole else [_first(run, files)]
+            rows = [] if whole else [_opening_row(run, files)]
             if row is not None and (not whole or not _is_listed(whole, row)):
                 rows.append(row)
-            _write(descriptor, whole, rows)
+            _write_rows(descriptor, whole, rows)
         finally:
             os.close(descriptor)
         fsync_folder(run)
@@ -133,7 +133,7 @@ def _append(run: Path, row: Mapping[str, Any] | None, files: Origin = "recorded"
         raise StoreError(path, fault) from fault
 
 
-def _write(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None:
+def _write_rows(descriptor: int, whole: bytes, rows: list[Mapping[str, Any]]) -> None:
     last = read_object(whole[whole.rfind(b"\n", 0, -1) + 1 :]) or {}
     link, added = str(last.get("link", "")), []
     head = bytes.fromhex(link) if _LINK.fullmatch(link) else b""  # damage stays, and is reported by verify
@@ -156,9 +156,9 @@ def _is_listed(whole: bytes, row: Mapping[str, Any]) -> bool:
     return begun or any(one.items() >= row.items() for one in known)
 
 
-def _first(run: Path, files: Origin) -> Mapping[str, Any]:
+def _opening_row(run: Path, files: Origin) -> Mapping[str, Any]:
     layers = entries(run, "judgments", "*.jsonl")
-    growing = _growing(run)
+    growing = _growing_files(run)
     held = {
         file.relative_to(run).as_posix(): content_digest(file)
         for file in layers
@@ -170,7 +170,7 @@ def _first(run: Path, files: Origin) -> Mapping[str, Any]:
     return {"format": FORMAT, "held": dict(sorted(held.items())), **known}
 
 
-def _growing(run: Path) -> list[Path]:
+def _growing_files(run: Path) -> list[Path]:
     return [*sorted(run.glob("trials-*.jsonl")), *entries(run, "decisions", "*.jsonl")]
 
 

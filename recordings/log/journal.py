@@ -99,7 +99,6 @@ class Journal:
             raise ValueError(f"{self.path} is closed")
 
     def _hand_over(self) -> None:
-        """Write the waiting lines. Raises StoreError."""
         lines, self._pending = self._pending, []
         for first in range(0, len(lines), FLUSH):
             few = lines[first : first + FLUSH]
@@ -140,7 +139,6 @@ class Journal:
             self._committing = None
 
     def _fail(self, batch: list[asyncio.Future[None]], fault: StoreError) -> None:
-        """Fail all waiting writers."""
         for done in batch + self._waiting:
             if not done.done():
                 done.set_exception(StoreError(fault.path, fault.fault, fault.doing, playing=True))

@@ -38,12 +38,12 @@ def read_noted(run: Path) -> tuple[Noted, ...]:
         value = json.loads(read_inside(run, "run.json"))
     except (OSError, ValueError, RecursionError):
         return ()
-    return tuple(_of(value)) if isinstance(value, dict) else ()
+    return tuple(_read_findings(value)) if isinstance(value, dict) else ()
 
 
 def with_noted(header: Header, noted: Iterable[Noted]) -> Header:
     """Return the header with additional findings, each once and in order."""
-    every = sorted({*_of(header.extra), *noted})
+    every = sorted({*_read_findings(header.extra), *noted})
     kept = {key: item for key, item in header.extra.items() if key != KEY}
     if every:
         kept[KEY] = [{"recording": one.recording, "what": one.what, "open": one.open} for one in every]
@@ -51,10 +51,10 @@ def with_noted(header: Header, noted: Iterable[Noted]) -> Header:
 
 
 def noted_of(header: Header) -> tuple[Noted, ...]:
-    return tuple(_of(header.extra))
+    return tuple(_read_findings(header.extra))
 
 
-def _of(value: Any) -> Iterator[Noted]:
+def _read_findings(value: Any) -> Iterator[Noted]:
     rows: Json = value.get(KEY)
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):

@@ -44,21 +44,21 @@ class Shard:
         shard = cls(int(found[1]), int(found[2])) if found else cls(0, 0)
         if not 1 <= shard.index <= shard.of <= MOST_SHARDS:
             raise InputError(
-                f"{text!r} names no shard", allowed=f"its number and how many there are, up to {MOST_SHARDS}: 2/3"
+                f"{text!r} is not a shard", allowed=f"its number and how many there are, up to {MOST_SHARDS}: 2/3"
             )
         return shard
 
     def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
         """True if a trial is in this shard. The trials of each topic are dealt in turn, starting with a shard drawn
         from the audit's seed."""
-        return (_first(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
+        return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
         return {"index": self.index, "of": self.of}
 
 
 @cache
-def _first(topic: str, seed: int, of: int) -> int:
+def _first_shard(topic: str, seed: int, of: int) -> int:
     return derived_seed(seed, "shard", topic) % of
 
 
@@ -81,9 +81,9 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
     if shard_note(header):
         shard = shard_of(header.audit)
         raise InputError(
-            f"this is only {shard}: its figures would be taken for those of the audit",
+            f"this is only {shard}: its figures would be mistaken for those of the audit",
             place=Place(str(path)),
-            advice="unite all shards, and take the run that comes of it: harvest merge SHARD SHARD … --out RUN",
+            advice="merge all shards and use the resulting run: harvest merge SHARD SHARD … --out RUN",
         )
 
 

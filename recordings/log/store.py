@@ -232,7 +232,7 @@ class RunWriter:
         survive a power cut too. Calls that wait at the same time share one fsync. Raises StoreError, after which
         nothing more is accepted; TypeError or ValueError for an event outside JSON (a NaN), with nothing written.
         """
-        size = sum(map(_size, events))
+        size = sum(map(_text_size, events))
         stored, lines = self._store_lines(events) if size < LONG else await asyncio.to_thread(self._store_lines, events)
         if sync:
             await self._journal.sync(*lines)
@@ -284,7 +284,6 @@ class RunWriter:
                 raise  # otherwise the first failure is more informative
 
     def _store_lines(self, events: Sequence[_Event]) -> tuple[tuple[_Event, ...], list[bytes]]:
-        """Return the events as they are stored, and their lines."""
         stored = [redacted_event(self._whole(event), self.redactor) for event in events]
         return tuple([event for event, _ in stored]), [self._line(event, row) for event, row in stored]
 
@@ -314,8 +313,7 @@ class RunWriter:
         return data
 
 
-def _size(event: Event) -> int:
-    """Return roughly how many characters must be searched."""
+def _text_size(event: Event) -> int:
     if isinstance(event, Answered):
         return len(event.reply.answer.text)
     return len(event.partial) if isinstance(event, Failed) else 0
@@ -329,7 +327,7 @@ def _refuse_filled(run: Path) -> None:
             advice="resume it, or choose another folder",
         )
     try:
-        others = sorted(entry.name for entry in run.iterdir() if not _left_over(entry.name))
+        others = sorted(entry.name for entry in run.iterdir() if not _is_left_over(entry.name))
     except OSError as fault:
         raise StoreError(run, fault, "read") from fault
     if others:
@@ -352,7 +350,7 @@ def _lock_run(run: Path, *, make: bool) -> Lock:
         raise StoreError(run, fault, "write in") from fault
 
 
-def _left_over(name: str) -> bool:
+def _is_left_over(name: str) -> bool:
     """True for the lock, a claim, or a temporary file of a process that died before the run had its header."""
     return name in ("lock", CLAIM) or (name.startswith((".run.json.", f".{CLAIM}.")) and name.endswith(".tmp"))
 

@@ -32,11 +32,11 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
     """Return the layer with the new numbers of its attempts, and a sentence on what is left out, "" for nothing."""
     judgments, lost = [], []
     for judgment in layer.judgments:
-        number = _number(judgment.about, numbers)
+        number = _new_number(judgment.about, numbers)
         if number is None:
             lost.append(judgment.about)
         else:
-            judgments.append(replace(judgment, about=_with(judgment.about, number)))
+            judgments.append(replace(judgment, about=_renumber_about(judgment.about, number)))
     told = ""
     if lost:
         what = f"{pluralize(len(lost), 'judgment')} left out, of attempts that this run does not have, or has twice"
@@ -52,10 +52,10 @@ def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
     for text in lines:
         row: dict[str, Any] = json.loads(text) if text else {}
         about = row.get("about", {})
-        number = _number(about, numbers)
+        number = _new_number(about, numbers)
         if number is not None:
             same = number in (0, about.get("attempt"))
-            kept.append(text if same else line({**row, "about": _with(about, number)})[:-1])
+            kept.append(text if same else line({**row, "about": _renumber_about(about, number)})[:-1])
     return b"\n".join(kept)
 
 
@@ -68,13 +68,13 @@ def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
             row: Any = json.loads(text)
         except (ValueError, RecursionError):  # left by a killed command
             row = None
-        number = _number(row, numbers) if isinstance(row, dict) else 0
+        number = _new_number(row, numbers) if isinstance(row, dict) else 0
         same = not number or number == row["attempt"]
         kept.append(text if same else line({**row, "attempt": number})[:-1])
     return b"\n".join(kept)
 
 
-def _number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
+def _new_number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
     """Return the new number of the attempt; 0 for a line about no attempt, None for an attempt that is not in the
     run."""
     trial, attempt = about.get("trial"), about.get("attempt")
@@ -83,7 +83,7 @@ def _number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
     return numbers.get((trial, attempt))
 
 
-def _with(about: Mapping[str, Any], number: int) -> dict[str, Any]:
+def _renumber_about(about: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**about, "attempt": number} if number else dict(about)
 
 
@@ -141,7 +141,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
         if fault:  # it is not what was kept
             faults.append(f"{file}: {fault}; it was left out")
         else:
-            _put(building / address, read_inside(run.path, address))
+            _write_copy(building / address, read_inside(run.path, address))
     for address in sorted(named):
         if not os.path.lexists(run.path / address):
             faults.append(f"{run.path / address}: named by an event, but missing")
@@ -170,7 +170,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
             data = data if numbers is None else renumbered_replies(data, numbers)
             digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-replies").hexdigest()
             to = to.with_name(f"merged-{digest}.jsonl")
-        _put(building / to, data)
+        _write_copy(building / to, data)
     return faults
 
 
@@ -184,7 +184,6 @@ def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Yield the addresses of the exhibits that events name."""
     return {
         address
         for row in rows
@@ -201,11 +200,13 @@ def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"
-    _put(copy, data)
-    _put(copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape"))
+    _write_copy(copy, data)
+    _write_copy(
+        copy.with_suffix(".txt"), "".join(f"{sentence}\n" for sentence in told).encode("utf-8", "surrogateescape")
+    )
 
 
-def _put(copy: Path, data: bytes) -> None:
+def _write_copy(copy: Path, data: bytes) -> None:
     if not copy.exists():
         copy.parent.mkdir(parents=True, exist_ok=True)
         write_safely(copy, data)

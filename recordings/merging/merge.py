@@ -96,7 +96,7 @@ def merge(
     gold = gold_apart(runs)
     if gold and any(isinstance(part, dict) and shard_of(part["audit"]) for part in header.parts):
         raise other_audits(gold)
-    contents = [_contents(run) for run in runs]
+    contents = [_attempt_contents(run) for run in runs]
     rows, conflicts, numbers = _number_attempts(_united_contents(contents))
     with whole_folder(target) as building:
         damage: list[str] = []
@@ -145,22 +145,22 @@ def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[s
 def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
     """Return `names` and `settings` of `Merged`: only their names distinguish two audits of one protocol and seed."""
     audits = [part["audit"] for part in united.parts if isinstance(part, dict)]
-    names = dict.fromkeys(map(_name, audits))
+    names = dict.fromkeys(map(_audit_name, audits))
     sentence = ""
     if len(names) > 1:
         sentence = f"runs of {len(names)} audits are united: {', '.join(names)}"
-        sentence += f"; the new run goes by the name of the one that began first, {_name(united.audit)}"
+        sentence += f"; the new run goes by the name of the one that began first, {_audit_name(united.audit)}"
     apart = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
     if gold:
         apart.append(f"{gold}; where both judge an entity, the newer table counts")
     return sentence, tuple(apart)
 
 
-def _name(audit: Json) -> str:
+def _audit_name(audit: Json) -> str:
     return repr(audit.get("name", "")) if isinstance(audit, dict) else "one without a name"
 
 
-def _contents(run: Run) -> dict[AttemptId, set[_Content]]:
+def _attempt_contents(run: Run) -> dict[AttemptId, set[_Content]]:
     """Return the contents of each attempt. A salvaged run may have two with one number, from two machines in one
     folder."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
@@ -257,11 +257,11 @@ def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dic
     earlier: earlier attempts of the trial, by their new numbers.
     """
     recorded = int(rows[0]["goes_on_from"])
-    own = _answers(rows)
+    own = _answered_rows(rows)
 
     def likeness(number: int) -> tuple[int, bool, bool]:
         alike = 0
-        for one, two in zip(own, _answers(earlier[number])):
+        for one, two in zip(own, _answered_rows(earlier[number])):
             if one != two:
                 break
             alike += 1
@@ -271,7 +271,7 @@ def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dic
     return best if best in earlier and any(likeness(best)) else recorded
 
 
-def _answers(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _answered_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "attempt": 0} for row in rows if row["event"] == "turn"]
 
 
@@ -281,7 +281,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
         changed = differences(one, two)
         if changed:
             raise RunError(
-                f"{first} and {second} were recorded with different things:\n"
+                f"{first} and {second} differ in what they were recorded with:\n"
                 + "\n".join(f"  {row}" for row in changed),
                 place=Place(str(second)),
                 advice="merge only runs of the same protocol, seed, topics and systems",
@@ -301,13 +301,13 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
         united = replace(
             united,
             topics=united_topics(united, header, keep_order=False),
-            systems=_both(united.systems, header.systems),
+            systems=_unite_mappings(united.systems, header.systems),
             hashes={
                 "protocol": united.hashes.get("protocol", ""),
-                "topics": _both(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
-                "systems": _both(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
+                "topics": _unite_mappings(united.hashes.get("topics", {}), header.hashes.get("topics", {})),
+                "systems": _unite_mappings(united.hashes.get("systems", {}), header.hashes.get("systems", {})),
             },
-            extra=_both(united.extra, header.extra),  # except for findings, which are united separately
+            extra=_unite_mappings(united.extra, header.extra),  # except for findings, which are united separately
         )
     first_part = ordered[0]
     shards = {shard_of(header.audit) for header in headers}
@@ -327,7 +327,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
     )
 
 
-def _both(one: Any, two: Any) -> dict[str, Json]:
+def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
     """Unite the mappings; in their own order if it is the same, else sorted, so that the order of runs does not
     matter."""
     if list(one) == list(two):
@@ -346,7 +346,7 @@ def gold_apart(runs: Iterable[Run]) -> str:
 
     Compares the newest table of each run, for the topics that both have.
     """
-    tables = [(set(run.header.hashes.get("topics", {})), *_gold(run)) for run in runs]
+    tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):
             return f"gold differs ({both(named or None, also_named or None)})"
@@ -361,7 +361,7 @@ def gold_apart(runs: Iterable[Run]) -> str:
     return ""
 
 
-def _gold(run: Run) -> tuple[str, _Gold]:
+def _read_gold(run: Run) -> tuple[str, _Gold]:
     """Return the name of the gold of a run's audit, and its values by topic and entity."""
     audit = run.header.audit
     name = audit.get("gold") if isinstance(audit, dict) else None

@@ -33,7 +33,7 @@ _GRAM = 4  # characters by which candidates are looked up
 
 
 @cache
-def _plain(character: str) -> str:
+def _ascii_variant(character: str) -> str:
     """Return the ASCII character that another one is a variant of, as é and 𝐞 are of e; itself if there is none."""
     code = ord(character)
     for first, last, begin in _SETS:
@@ -51,7 +51,7 @@ def _plain(character: str) -> str:
 _SETS = ((0xE0020, 0xE007E, 0x20), (0x1F150, 0x1F169, 0x41), (0x1F170, 0x1F189, 0x41), (0x1F1E6, 0x1F1FF, 0x41))
 
 _KEPT = (string.ascii_letters + string.digits).encode()
-_LATIN = [_plain(chr(byte)) for byte in range(256)]
+_LATIN = [_ascii_variant(chr(byte)) for byte in range(256)]
 _IS_KEPT = bytes(letter.isascii() and letter.isalnum() for letter in _LATIN)
 _DROPPED = bytes(byte for byte in range(256) if not _IS_KEPT[byte])
 _LOWER = bytes(ord(letter.lower()) if letter.isascii() else byte for byte, letter in enumerate(_LATIN))
@@ -72,7 +72,7 @@ _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last 
 def fold(text: str) -> str:
     """Return `text`, with the same length, with ASCII characters for their variants: full-width, accented and the
     like."""
-    return text if text.isascii() else "".join(map(_plain, text))
+    return text if text.isascii() else "".join(map(_ascii_variant, text))
 
 
 def _one_byte_each(text: str) -> bytes:
@@ -83,7 +83,7 @@ def _one_byte_each(text: str) -> bytes:
         pass
     if len(text) < _LONG:
         for letter in set(_ANY_OTHER.findall(text)):
-            text = text.replace(letter, _plain(letter))
+            text = text.replace(letter, _ascii_variant(letter))
         return text.encode("latin-1", "replace")
     import numpy as np  # late: commands that read no long text do without it
 
@@ -98,7 +98,7 @@ def _bytes_by_code() -> bytes:
     found[:256] = range(256)
     for first, last in _OTHER_LETTERS:
         found[first : last + 1] = b"".join(
-            _plain(chr(code)).encode("latin-1", "replace") for code in range(first, last + 1)
+            _ascii_variant(chr(code)).encode("latin-1", "replace") for code in range(first, last + 1)
         )
     return bytes(found)
 
@@ -128,12 +128,12 @@ class _Form:
             if letter in _FILLERS or (not letter.isascii() and unicodedata.category(letter) in ("Cf", "Mn", "Me", "Cs"))
         }
         parts = _BREAKS.split("".join("\n" if letter in no_width else letter for letter in folded))
-        return _spelt(parts, self.words) or (
-            self.any_case and _spelt([part.lower() for part in parts], self.words.lower())
+        return _spells(parts, self.words) or (
+            self.any_case and _spells([part.lower() for part in parts], self.words.lower())
         )
 
 
-def _spelt(parts: list[str], words: str) -> bool:
+def _spells(parts: list[str], words: str) -> bool:
     """True if the parts of a text are `words`, separated by nothing or by characters other than letters."""
     at = 0
     for part in parts:
@@ -155,7 +155,7 @@ class BareForms:
     def add(self, secret: str, never: str) -> None:
         """Search for `secret`, too, except for forms that are in the text `never`."""
         data = secret.encode("utf-8", "surrogatepass")
-        found = {form: _Form() for form in map(_in_lower_case, _codes(data)) if len(form) >= _SHORTEST_CODE}
+        found = {form: _Form() for form in map(_in_lower_case, _code_forms(data)) if len(form) >= _SHORTEST_CODE}
         for form in map(_in_lower_case, _groups_of_five(data)):
             if len(form) >= _SHORTEST_CODE:
                 found[form] = _Form(around=5)
@@ -226,13 +226,13 @@ class BareForms:
                     yield at, form
                     at = told.find(form, at + 1)
             return
-        for at in _begun(told, self._by_gram):
+        for at in _find_beginnings(told, self._by_gram):
             for form in self._by_gram.get(told[at : at + _GRAM], ()):
                 if told.startswith(form, at):
                     yield at, form
 
 
-def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
+def _find_beginnings(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
     """Yield all places of dozens of beginnings, and a few others, in the time of two searches for one."""
     import numpy as np  # late: commands that read no long text do without it
 
@@ -245,7 +245,7 @@ def _begun(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[int]:
         yield from (found * _GRAM + offset).tolist()
 
 
-def _codes(data: bytes) -> Iterator[bytes]:
+def _code_forms(data: bytes) -> Iterator[bytes]:
     """Yield the forms of bytes in common codes, with or without separators."""
     numbers = (
         [f"{byte:02x}" for byte in data],
@@ -256,12 +256,12 @@ def _codes(data: bytes) -> Iterator[bytes]:
     befores_of = (("", "0x", "x", "u00", "u", "u000000", "chr0x"), ("", "0"), ("", "0", "0o"), ("", "chr", "char"))
     for each, befores in zip(numbers, befores_of, strict=True):
         yield from (before.join(each).encode() for before in befores)
-    texts = [*_certain(base64.b32encode, data, 5), *_certain(base64.b64encode, data, 6)]
-    for inner in _certain(base64.b64encode, data, 6):
-        texts += _certain(base64.b64encode, inner, 6)
+    texts = [*_fixed_parts(base64.b32encode, data, 5), *_fixed_parts(base64.b64encode, data, 6)]
+    for inner in _fixed_parts(base64.b64encode, data, 6):
+        texts += _fixed_parts(base64.b64encode, inner, 6)
     for order in ("utf-16-le", "utf-16-be"):
         wide = data.decode("utf-8", "surrogatepass").encode(order, "surrogatepass")
-        texts += [wide.hex().encode(), *_certain(base64.b64encode, wide, 6)]
+        texts += [wide.hex().encode(), *_fixed_parts(base64.b64encode, wide, 6)]
     yield from texts
 
 
@@ -277,7 +277,7 @@ def _in_lower_case(text: bytes) -> bytes:
     return text.translate(_LOWER, _DROPPED)
 
 
-def _certain(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
+def _fixed_parts(encode: Callable[[bytes], bytes], data: bytes, bits: int) -> Iterator[bytes]:
     """Yield the fixed part of `data` in a code with this many bits a character, after any number of bytes."""
     for before in range(bits if bits == 5 else 3):
         first, last = -(-8 * before // bits), 8 * (before + len(data)) // bits

@@ -27,7 +27,7 @@ _INVISIBLE = (
 )
 
 
-def _hexadecimal(escape: str) -> str:
+def _undo_hexadecimal(escape: str) -> str:
     r"""Undo `\u00e9` and `\xe9`, with any number of backslashes before."""
     if "u" not in escape:
         return chr(int(escape[-2:], 16))
@@ -35,7 +35,7 @@ def _hexadecimal(escape: str) -> str:
     return units.decode("utf-16-be", "surrogatepass")
 
 
-def _url(escape: str) -> str:
+def _undo_url(escape: str) -> str:
     return bytes(int(one[-2:], 16) for one in escape.split("%")[1:]).decode("utf-8", "replace")
 
 
@@ -43,7 +43,7 @@ def _nothing(escape: str) -> str:
     return ""
 
 
-def _entity(escape: str) -> str:
+def _undo_entity(escape: str) -> str:
     digits = escape[2:].rstrip(";")
     code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     return chr(code) if 0x20 <= code <= 0x10FFFF else escape
@@ -70,10 +70,14 @@ _LINK = re.compile(r"(\x1b\][^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c))")
 # Each begins with a literal, for which the engine searches many times faster than for one of several characters.
 _CODES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
     # With all backslashes before it: JSON within JSON doubles them. Searched from the first of them only.
-    ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _hexadecimal),
-    ("%", re.compile(rf"({_URL})"), _url),
+    ("\\", re.compile(rf"(\\(?<!\\\\)\\*+(?:{_UNIT}|x[0-9A-Fa-f]{{2}}))"), _undo_hexadecimal),
+    ("%", re.compile(rf"({_URL})"), _undo_url),
     ("&", re.compile(rf"({_NAME})"), lambda escape: html5.get(escape[1:], escape)),
-    ("&#", re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"), _entity),
+    (
+        "&#",
+        re.compile(r"(&#(?:0{0,5}[0-9]{2,7}(?![0-9]);?|[xX]0{0,5}[0-9A-Fa-f]{2,6}(?![0-9A-Fa-f]);?))"),
+        _undo_entity,
+    ),
     ("\x1b[", re.compile(r"(\x1b\[[0-9:;]{0,20}[A-Za-z])"), _nothing),
     ("\x9b", re.compile(r"(\x9b[0-9:;]{0,20}[A-Za-z])"), _nothing),
     ("\x1b]", _LINK, _nothing),
@@ -132,7 +136,7 @@ class _Step:
 
 
 @cache
-def _literally(escape: str) -> re.Pattern[str]:
+def _escaped_pattern(escape: str) -> re.Pattern[str]:
     return re.compile(re.escape(escape))
 
 
@@ -168,7 +172,7 @@ class Unescaped:
 
     def undo(self, escape: str, meaning: str) -> None:
         if escape in self.text:
-            self._steps.append(_Step(self.text, _literally(escape), {escape: meaning}))
+            self._steps.append(_Step(self.text, _escaped_pattern(escape), {escape: meaning}))
             self.text = self.text.replace(escape, meaning)
 
     def undo_codes(self, escapes: re.Pattern[str], meaning: Callable[[str], str]) -> None:

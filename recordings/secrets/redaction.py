@@ -169,7 +169,6 @@ class Redactor:
         return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
 
     def _stands_in(self, text: str) -> bool:
-        """True if a known secret, or the beginning of one, is in the text."""
         if any(map(text.__contains__, self._forms)) or any(map(text.__contains__, self._cut.beginnings)):
             return True
         if self._any_case and any(map(to_lower(text).__contains__, self._any_case)):
@@ -204,10 +203,10 @@ class Redactor:
             low, high = begin - first, until - first
             if before != (stretch, low, high):
                 spans = self._find_spans(stretch) if near in stretch else []
-                before, seen = (stretch, low, high), _apart([span for span in spans if low <= span[0] < high])
+                before, seen = (stretch, low, high), _unite_spans([span for span in spans if low <= span[0] < high])
             found += [(start + first, end + first, kind) for start, end, kind in seen]
             begin = until
-        return _apart(found)
+        return _unite_spans(found)
 
     def _find_spans(self, text: str) -> list[Span]:
         """Return the places of secrets in `text`, as it is and unescaped, in no order."""
@@ -298,7 +297,7 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
         at = text.find(form, at + len(form))
 
 
-def _apart(spans: list[Span]) -> list[Span]:
+def _unite_spans(spans: list[Span]) -> list[Span]:
     """Return the spans in order, with overlapping ones united. A known secret gives the kind, else the first one
     found."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):

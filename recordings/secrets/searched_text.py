@@ -67,6 +67,5 @@ def _pairs_in(text: str) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _pairs_of(literal: str) -> tuple[int, ...]:
-    """Return the numbers of the pairs in `literal`."""
     lower = literal.lower()
     return tuple(ord(a) | ord(b) << 8 for a, b in pairwise(lower) if a.isascii() and b.isascii())

@@ -87,8 +87,8 @@ def parts_of(secret: str) -> Iterator[str]:
         yield from dict.fromkeys((password, unquote(password)))
     if header := _HEADER.fullmatch(secret):
         yield from (part for part in header.groups() if part and len(part) >= _LONG_ENOUGH)
-    yield from _values(query or secret)
-    if decoded := _said_by_base64(secret):
+    yield from _named_values(query or secret)
+    if decoded := _decode_base64(secret):
         yield decoded
         name, _, after = decoded.partition(":")  # the password of a user
         if re.fullmatch(r"[^\s{\"]+", name) and len(after) >= _LONG_ENOUGH and not after.startswith("//"):
@@ -102,7 +102,7 @@ def lines_of(secret: str) -> list[str]:
     return [line for line in re.split(r"(?:\\[nr]|\s)+", secret) if re.fullmatch(r"[A-Za-z0-9+/=]{16,}", line)]
 
 
-def _values(secret: str) -> Iterator[str]:
+def _named_values(secret: str) -> Iterator[str]:
     pairs: Iterable[tuple[str, str]] = ()
     any_name = True
     if secret.startswith("{"):
@@ -130,7 +130,7 @@ def _named_texts(value: object) -> Iterator[tuple[str, str]]:
             yield from _named_texts(inside)
 
 
-def _said_by_base64(secret: str) -> str:
+def _decode_base64(secret: str) -> str:
     """Return the text that a secret encodes in base64; "" if it is not base64 of text."""
     code = secret.rstrip("=").replace("-", "+").replace("_", "/")
     try:
@@ -171,14 +171,13 @@ class CutSecrets:
         for beginning, forms in self._forms.items():
             at = text.find(beginning) if searched.may_hold(beginning) else -1
             while at >= 0:
-                end = at + max(_in_common(text, at, form) for form in forms)
+                end = at + max(_common_length(text, at, form) for form in forms)
                 if end == len(text) or text.startswith(_AT_A_CUT, end):
                     yield at, end, "secret"
                 at = text.find(beginning, at + 1)
 
 
-def _in_common(text: str, at: int, form: str) -> int:
-    """Return how many characters of `form` are in the text from `at` on."""
+def _common_length(text: str, at: int, form: str) -> int:
     if text.startswith(form, at):
         return len(form)
     return next(n for n, letter in enumerate(form) if text[at + n : at + n + 1] != letter)

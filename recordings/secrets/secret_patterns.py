@@ -63,7 +63,7 @@ def _has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
 
 
-def _credentials(text: str) -> bool:
+def _is_credentials(text: str) -> bool:
     """True for base64 of `name:password`: `Authorization: Basic understanding` is prose."""
     try:
         return b":" in base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -76,13 +76,12 @@ def _is_token(text: str) -> bool:
     return _has_digit(text) or (text.lower() != text and text.upper() != text)
 
 
-def _alone(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
-    """Match `literal` if nothing of the class `before` precedes it."""
+def _not_after(literal: str, before: str = "[A-Za-z0-9_-]") -> str:
     return f"{re.escape(literal)}(?<!{before}{re.escape(literal)})"
 
 
 def _key(kind: str, literal: str, rest: str, sure: Callable[[str], bool] = bool) -> Pattern:
-    shape = rf"(?P<secret>{_alone(literal)}{rest})(?![A-Za-z0-9_-])"
+    shape = rf"(?P<secret>{_not_after(literal)}{rest})(?![A-Za-z0-9_-])"
     return Pattern(kind, re.compile(shape), sure=sure, holds=(literal,))
 
 
@@ -93,7 +92,7 @@ _SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
 def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
     """Match a header of that name in a request, in JSON, or in a list of names and values."""
     before = r"\w" if name == "authorization" else "[a-z0-9]"
-    shape = f"{_alone(name, before)}{_SEPARATOR}{rest}"
+    shape = f"{_not_after(name, before)}{_SEPARATOR}{rest}"
     return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
 
 
@@ -105,7 +104,7 @@ _PARAMETERS = (
 _PARTS_OF_PARAMETERS = ("token", "key", "passw", "pwd", "secret", "x-amz-")
 
 
-def _parameter(separator: str) -> Pattern:
+def _parameter_pattern(separator: str) -> Pattern:
     shape = rf"{separator}{_PARAMETERS}(?:=|%3d)(?P<secret>(?:[^%&#\s\"'<>\\\[\]]|%(?!2[36])){{1,8192}}+)"
     begins = separator.partition("(")[0].replace("\\\\", "\\").replace("\\?", "?")
     return Pattern("parameter", re.compile(shape), lowered=True, holds=(begins,), some=_PARTS_OF_PARAMETERS)
@@ -123,7 +122,7 @@ PATTERNS: tuple[Pattern, ...] = (
         holds=("-----BEGIN ", "PRIVATE KEY"),
     ),
     _header("bearer", "authorization", r"(?:bearer|token)\s{1,8}(?P<secret>[a-z0-9._~+/=-]{8,8192})", _is_token),
-    _header("basic", "authorization", r"basic\s{1,8}(?P<secret>[a-z0-9+/_-]{4,8192}={0,2})", _credentials),
+    _header("basic", "authorization", r"basic\s{1,8}(?P<secret>[a-z0-9+/_-]{4,8192}={0,2})", _is_credentials),
     _header("api-key", "api-key", r"(?P<secret>[a-z0-9._~+/=-]{12,8192})", _is_mixed),
     _key("api-key", "sk-", r"[A-Za-z0-9_-]{20,8192}", _is_mixed),
     _key("api-key", "sk_live_", r"[A-Za-z0-9]{16,8192}"),
@@ -145,7 +144,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _key("google", "ya29.", r"[0-9A-Za-z_-]{20,8192}"),
     _key("hugging-face", "hf_", r"[A-Za-z0-9]{30,8192}"),
     _key("jwt", "eyJ", r"[A-Za-z0-9_-]{10,8192}\.eyJ[A-Za-z0-9_-]{10,8192}\.[A-Za-z0-9_-]{10,8192}"),
-    *map(_parameter, (r"\?", "&(?:amp;)?", r"\\u0026", "%26", "%3f")),
+    *map(_parameter_pattern, (r"\?", "&(?:amp;)?", r"\\u0026", "%26", "%3f")),
     Pattern(
         "password",
         re.compile(r"://[^/\s:@\[\]\"'<>]{0,99}:(?P<secret>[^/\s:@\[\]\"'<>\\]{1,200})@"),
@@ -250,7 +249,9 @@ def cookies(searched: SearchedText) -> list[Span]:
     firsts = [begin - _BEFORE if begin > _BEFORE else 0 for begin in begins]
     places = list(zip(firsts, [*begins[1:], len(text)]))
     parts = [text[first:end] for first, end in places]
-    values = {part: list(_values(part, lower[first:end])) for part, (first, end) in dict(zip(parts, places)).items()}
+    values = {
+        part: list(_cookie_values(part, lower[first:end])) for part, (first, end) in dict(zip(parts, places)).items()
+    }
     if not any(values.values()):
         return []
     return [
@@ -258,7 +259,7 @@ def cookies(searched: SearchedText) -> list[Span]:
     ]
 
 
-def _values(text: str, lower: str) -> Iterator[tuple[int, int]]:
+def _cookie_values(text: str, lower: str) -> Iterator[tuple[int, int]]:
     if "=" not in text:
         return
     for header in _COOKIES.finditer(lower):

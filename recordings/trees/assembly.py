@@ -73,7 +73,7 @@ def assemble(raw: Raw) -> ConversationTree:
         twice = next((one for one, two in pairwise(trials) if one == two), None)
         if twice is not None:
             key = twice.key
-            raise ValueError(f"{key.system}, {key.topic}, trial {key.trial}, attempt {twice.attempt} comes twice")
+            raise ValueError(f"{key.system}, {key.topic}, trial {key.trial}, attempt {twice.attempt} occurs twice")
     return ConversationTree(
         merge=raw.merge,
         symbols=tuple(raw.symbols[i] for i in kept),

@@ -33,7 +33,6 @@ def path_of(conversation: Conversation, merging: Merging) -> tuple[PathTurn, ...
 
 
 def _label_path(attempt: Attempt) -> Iterator[PathTurn]:
-    """`path_of` by `LABEL`."""
     for state, said, label, answer in attempt.spoken:
         yield "user", state, said
         if answer is not None:
@@ -41,7 +40,6 @@ def _label_path(attempt: Attempt) -> Iterator[PathTurn]:
 
 
 def _word_path(attempt: Attempt) -> Iterator[PathTurn]:
-    """`path_of` by `EXACT`."""
     for _, said, _, answer in attempt.spoken:
         yield "user", exact_form(said), said
         if answer is not None:

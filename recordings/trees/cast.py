@@ -49,11 +49,11 @@ class _Node:
     text: str
 
 
-def _never(turn: Turn) -> str:
+def _refuse_turn(turn: Turn) -> str:
     raise AssertionError("the keys of the nodes of a CAsT tree are their numbers")
 
 
-_NUMBER = MergeKey("number", "cast2022", _never, "one node of the file")
+_NUMBER = MergeKey("number", "cast2022", _refuse_turn, "one node of the file")
 _NUMBERED = merging(_NUMBER, _NUMBER)
 
 
@@ -68,16 +68,17 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     seen: dict[str, int] = {}
     held = 0
     for i, row in enumerate(value):
-        name, nodes = _topic(row, f"topic {i + 1} of the list", place)
+        name, nodes = _read_topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
             both = f"topics {seen[name]} and {i + 1} of the list"
-            raise InputError(f"topic {_shown(name)} comes a second time: {both}", place=place)
+            raise InputError(f"topic {_show_name(name)} comes a second time: {both}", place=place)
         seen[name] = i + 1
-        leaves = _leaves(nodes, f"topic {_shown(name)}", place)
+        leaves = _find_leaves(nodes, f"topic {_show_name(name)}", place)
         held += sum(depth for _, depth in leaves)
         if held > _MOST_TURNS:
             raise InputError(
-                f"topic {_shown(name)}: the paths down to here have {held:,} turns, those they share counted for each",
+                f"topic {_show_name(name)}: the paths down to here have {held:,} turns, those they share counted "
+                "for each",
                 place=place,
                 allowed=f"{_MOST_TURNS:,} turns in one file",
                 advice="give the topics in several files, or in smaller trees",
@@ -88,7 +89,7 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
             path_nodes = [leaf]
             while (parent := path_nodes[0].parent) is not None:
                 path_nodes.insert(0, nodes[parent])
-            conversation = _conversation(path_nodes, TrialKey(system, name, trial), turns_of)
+            conversation = _path_conversation(path_nodes, TrialKey(system, name, trial), turns_of)
             conversations.append(conversation)
             turns = ((node.speaker, node.number, node.text) for node in path_nodes)
             builder.add_path(turns, FoldedTrial(conversation.key), "completed")
@@ -96,7 +97,7 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
     return Cast(tuple(trees), tuple(conversations))
 
 
-def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Node]]:
+def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Node]]:
     if not isinstance(value, dict) or not isinstance(value.get("turn"), list):
         raise InputError(f"{where} has no list 'turn'", place=place)
     name = value.get("number")
@@ -105,35 +106,35 @@ def _topic(value: object, where: str, place: Place) -> tuple[str, dict[str, _Nod
     name = str(name)
     nodes: dict[str, _Node] = {}
     for i, row in enumerate(value["turn"]):
-        node = _node(row, f"topic {_shown(name)}, turn {i + 1}", place)
+        node = _read_node(row, f"topic {_show_name(name)}, turn {i + 1}", place)
         if node.number in nodes:
             turns = f"turns {list(nodes).index(node.number) + 1} and {i + 1}"
-            what = f"node {_shown(node.number)} comes a second time"
-            raise InputError(f"topic {_shown(name)}: {what}: {turns}", place=place)
+            what = f"node {_show_name(node.number)} comes a second time"
+            raise InputError(f"topic {_show_name(name)}: {what}: {turns}", place=place)
         nodes[node.number] = node
     return name, nodes
 
 
-def _shown(name: str) -> str:
+def _show_name(name: str) -> str:
     """Return a name from the file for a message: short, on one line, and without terminal codes."""
     return cut(one_line(name[:200]), 40) or repr(name)
 
 
-def _node(value: Any, where: str, place: Place) -> _Node:
+def _read_node(value: Any, where: str, place: Place) -> _Node:
     number, parent = (value.get("number"), value.get("parent")) if isinstance(value, dict) else (None, None)
     if not isinstance(number, str) or not number.strip() or not isinstance(parent, (str, type(None))):
         allowed = 'text, such as {"number": "1-3", "parent": "1-1", …}; the root has no parent'
         wrong = "parent" if isinstance(number, str) and number.strip() else "number"
-        found = f"{wrong!r} is {_kind(value.get(wrong))}" if isinstance(value, dict) else f"it is {_kind(value)}"
+        found = f"{wrong!r} is {_kind_of(value.get(wrong))}" if isinstance(value, dict) else f"it is {_kind_of(value)}"
         raise InputError(
             f"{where}: 'number' and 'parent' of a node are texts, and {found}", place=place, allowed=allowed
         )
-    where = f"{where} ({_shown(number)})"
+    where = f"{where} ({_show_name(number)})"
     if number == parent:
-        raise InputError(f"{where}: node {_shown(number)} is its own parent", place=place)
+        raise InputError(f"{where}: node {_show_name(number)} is its own parent", place=place)
     side = value.get("participant")
     if side not in ("User", "System"):
-        raise InputError(f"{where}: participant {_shown(str(side))}", place=place, allowed="User, System")
+        raise InputError(f"{where}: participant {_show_name(str(side))}", place=place, allowed="User, System")
     field = "utterance" if side == "User" else "response"
     text = value.get(field)
     if not isinstance(text, str):
@@ -145,13 +146,14 @@ def _node(value: Any, where: str, place: Place) -> _Node:
     return _Node(number, parent, side.lower(), text)
 
 
-def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_Node, int]]:
+def _find_leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_Node, int]]:
     """Return the end of each path from the root, with its nodes; depth first, branches in the order of the file."""
     branches: dict[str | None, list[_Node]] = {}
     for node in nodes.values():
         if node.parent is not None and node.parent not in nodes:
             raise InputError(
-                f"{where}: node {_shown(node.number)} has the parent {_shown(node.parent)}, which does not exist",
+                f"{where}: node {_show_name(node.number)} has the parent {_show_name(node.parent)}, which does not "
+                "exist",
                 place=place,
             )
         branches.setdefault(node.parent, []).append(node)
@@ -169,7 +171,7 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
         reached.add(node.number)
         if node.speaker == before:
             raise InputError(
-                f"{where}: node {_shown(node.number)} is a second {node.speaker} turn in a row", place=place
+                f"{where}: node {_show_name(node.number)} is a second {node.speaker} turn in a row", place=place
             )
         below = branches.get(node.number, [])
         if not below:
@@ -183,18 +185,18 @@ def _leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tuple[_No
 
 
 def _list_numbers(numbers: Iterable[str]) -> str:
-    shown = [_shown(number) for number in numbers]
+    shown = [_show_name(number) for number in numbers]
     return ", ".join(shown[:8]) + (f", … ({len(shown)})" if len(shown) > 8 else "")
 
 
 _KINDS = {type(None): "not given", bool: "true or false", dict: "an object", list: "a list", str: "an empty text"}
 
 
-def _kind(value: object) -> str:
+def _kind_of(value: object) -> str:
     return _KINDS.get(type(value), "a number")
 
 
-def _conversation(path: Sequence[_Node], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
+def _path_conversation(path: Sequence[_Node], key: TrialKey, made: dict[tuple[str, str], Turn]) -> Conversation:
     """made: the turns of other paths of the tree by the numbers of their nodes; each is made once."""
     turns = []
     for i in range(0, len(path), 2):

@@ -67,7 +67,7 @@ class Growth:
     def add(self, path: Iterable[tuple[str, str, str | None]], trial: FoldedTrial | None, outcome: str) -> None:
         """Add a trial. Raises ValueError if only some trials have names."""
         if self.folded and (trial is not None) != bool(self.trials):
-            raise ValueError("either all trials of a tree have names, or none has")
+            raise ValueError("either all trials of a tree have names, or none")
         before = len(self._codes)
         seen = self._seen
         if len(seen) > _SEEN:
@@ -76,7 +76,7 @@ class Growth:
             known = seen.get(turn)
             if known is None:
                 speaker, key, text = turn
-                known = self.intern(speaker, key, text or ""), _NONE if text is None else _fingerprint(text)
+                known = self.intern(speaker, key, text or ""), _NONE if text is None else _hash_text(text)
                 seen[turn] = known
             self._codes.append(known[0])
             self._prints.append(known[1])
@@ -110,7 +110,7 @@ class Growth:
         self.trials.extend(tree.trials)
         self.folded += tree.n
         if self.trials and len(self.trials) != self.folded:
-            raise ValueError("either all trials of a tree have names, or none has")
+            raise ValueError("either all trials of a tree have names, or none")
 
     def tree(self, scope: Scope | None = None) -> ConversationTree:
         """Return the tree so far. Raises ValueError if it has no trial, or a repeated one."""
@@ -179,7 +179,6 @@ class Growth:
         return numbers[place]
 
     def _remember(self) -> None:
-        """Add new nodes to the known ones."""
         made = [one for one in self._fresh if len(one[0])]
         self._fresh = []
         if not made:
@@ -201,5 +200,5 @@ class Growth:
         self._marked, self._marks = kept.nodes, kept.marks
 
 
-def _fingerprint(text: str) -> int:
+def _hash_text(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest(), "big")

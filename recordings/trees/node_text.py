@@ -23,10 +23,10 @@ def one_line(text: str) -> str:
     """Return `text` on one line: white space collapsed, control characters as pictures; direction marks, lone
     surrogates and noncharacters by their code."""
     line = " ".join(text.split())
-    return line if line.isprintable() else "".join(map(_picture, line))
+    return line if line.isprintable() else "".join(map(_as_picture, line))
 
 
-def _picture(character: str) -> str:
+def _as_picture(character: str) -> str:
     code = ord(character)
     unassigned = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
     if character in _BIDI or 0xD800 <= code <= 0xDFFF or 0x80 <= code < 0xA0 or unassigned:
@@ -76,13 +76,13 @@ def node_title(tree: ConversationTree, node: int) -> str:
     symbol = tree.symbol_at(node)
     declared = next((key.name for key in tree.keys if key.speaker == symbol.speaker), tree.merge)
     if declared in ("exact", "number") and symbol.text:
-        return _short(symbol.text)
+        return _limit_length(symbol.text)
     if declared == "entities" and symbol.key and len(symbol.key) < _LONGEST**2:
-        return _short(entity_names(symbol.key, symbol.text))
-    return _short(symbol.key) or "∅"
+        return _limit_length(entity_names(symbol.key, symbol.text))
+    return _limit_length(symbol.key) or "∅"
 
 
-def _short(text: str) -> str:
+def _limit_length(text: str) -> str:
     """Return enough for the widest terminal, without processing a reply of a megabyte."""
     return cut(one_line(text[: 4 * _LONGEST]), _LONGEST)
 
@@ -137,24 +137,24 @@ def entity_names(key: str, text: str) -> str:
     names: dict[str, str] = {}
     for link in links_in(shown):
         if link.text != link.href:
-            for one in _keys(link.href) & set(wanted):
+            for one in _key_forms(link.href) & set(wanted):
                 names.setdefault(one, link.text)
     for mention in find_urls(shown):
         line = shown[shown.rfind("\n", 0, mention.start) + 1 : mention.start]
         before = line[max((found.end for found in find_urls(line)), default=0) :]
         name = _LISTED.sub("", before).strip(_ROUND)
-        for one in _keys(mention.href) & set(wanted):
+        for one in _key_forms(mention.href) & set(wanted):
             if name:
                 names.setdefault(one, name)
-    return " · ".join(" ".join(names.get(one, _end(one)).split()) for one in wanted)
+    return " · ".join(" ".join(names.get(one, _address_end(one)).split()) for one in wanted)
 
 
-def _keys(href: str) -> set[str]:
+def _key_forms(href: str) -> set[str]:
     """Return the possible forms of an address in a key, for any kind of topic."""
     return {key for key in (canonical_url(href), *(kind.key(href) for kind in KINDS.values())) if key}
 
 
-def _end(address: str) -> str:
+def _address_end(address: str) -> str:
     """Return the most informative part of an address: without scheme, `www.`, and a slash at its end."""
     bare = re.sub(r"^https?://(?:www\.)?", "", address).rstrip("/")
     return unquote(bare.rpartition("/")[2] or bare, errors="replace")

@@ -194,7 +194,7 @@ class ConversationTree:
     def symbol_at(self, node: int) -> Symbol:
         """Return the turn at the node. Raises ValueError for the root, which has none."""
         if node == 0:
-            raise ValueError("nothing stands at the root")
+            raise ValueError("the root has no turn")
         return self.symbols[int(self.symbol[node])]
 
     def child(self, node: int, speaker: str, key: str) -> int | None:
@@ -270,7 +270,6 @@ class ConversationTree:
         return f"{turns} turn{'s' if turns != 1 else ''}, {counted}, by {named}"
 
     def _disorder(self) -> str:
-        """Return what is out of order in nodes, symbols and trials; "" for nothing."""
         if any(one >= two for one, two in zip(self.trials, self.trials[1:])):
             return "trials must be sorted, each once"
         named = [(one.speaker, one.key) for one in self.symbols]
@@ -281,7 +280,6 @@ class ConversationTree:
         return ""
 
     def _fault(self) -> str:
-        """Return what is wrong with the arrays; "" if they are a tree."""
         nodes = len(self.parent)
         shapes: Sequence[tuple[str, Any, tuple[int, ...]]] = [
             ("parent", np.int32, (nodes,)),

@@ -61,18 +61,15 @@ def fit_hidden(
     starts: int = STARTS,
     answers: Sequence[str] = (),
 ) -> HiddenModel:
-    """Fit a model to these people.
-
-    acts: all possible acts. answers: those with transitions of their own; all others share theirs. Classes are ordered
-    by how long their people stay, shortest first.
-    """
+    """Fit a model to these people. acts: all possible acts. answers: those with transitions of their own; all others
+    share theirs. Classes are ordered by how long their people stay, shortest first."""
     seen = _Seen.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
     parts = [
         found.take(np.array([place])).single_part(answers, weight / each)
         for states, weight in kept
-        for found in [_em(_start(seen, states, recipe.classes, starts, rng), seen)]
+        for found in [_run_em(_draw_starts(seen, states, recipe.classes, starts, rng), seen)]
         for place in range(starts)
     ]
     return HiddenModel(tuple(acts), tuple(parts))
@@ -87,11 +84,8 @@ def choose(
     starts: int = _TRIED,
     folds: int = _FOLDS,
 ) -> Recipe:
-    """Return the recipe whose model best predicts people it was not fitted to, each person's dialogues together.
-
-    More than one class is tried if anyone has several dialogues. With fewer than two people all sizes have the same
-    weight.
-    """
+    """Return the recipe whose model best predicts people it was not fitted to, each person's dialogues together. More
+    than one class is tried if anyone has several; with fewer than two people all sizes have the same weight."""
     chosen: list[Person] = []
     decisions = 0
     for place in rng.permutation(len(people)):
@@ -112,7 +106,9 @@ def choose(
     for classes in CLASSES if several else CLASSES[:1]:
         held_out = [
             [
-                _mixture_likelihood([_em(_start(training, states, classes, starts, rng), training)], alike, test)
+                _mixture_likelihood(
+                    [_run_em(_draw_starts(training, states, classes, starts, rng), training)], alike, test
+                )
                 for states in STATES
             ]
             for training, test in parted
@@ -124,14 +120,12 @@ def choose(
 
 
 def _stack_models(logs: Floats) -> tuple[Floats, float]:
-    """Return the weights of the models that best predict all people, and the log-likelihood with them.
-
-    logs: (models, people). Each model starts with the weight of one person, so that few people change little.
-    """
+    """Return the weights of the models that best predict all people, and the log-likelihood with them. logs: (models,
+    people). Each model starts with the weight of one person, so that few people change little."""
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(_STEPS):
         shares = np.exp(logs - logs.max(axis=0)) * weights[:, None]
-        weights = _shares((shares / shares.sum(axis=0)).sum(axis=1) + 1)
+        weights = _normalise((shares / shares.sum(axis=0)).sum(axis=1) + 1)
     return weights, float(_log_sum(logs + np.log(weights)[:, None]).sum())
 
 
@@ -145,7 +139,9 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
     apart = [(one,) for person in people for one in person]
     seen = _Seen.of(people if together else apart, model.acts, answers)
     each = _mixture_likelihood(
-        [_arrays(part, answers) for part in model.parts], _shares(np.array([part.weight for part in model.parts])), seen
+        [_arrays(part, answers) for part in model.parts],
+        _normalise(np.array([part.weight for part in model.parts])),
+        seen,
     )
     if together:
         return each
@@ -236,7 +232,6 @@ class _Arrays(NamedTuple):
         return _Arrays(*(one[places] for one in self))
 
     def single_part(self, answers: Sequence[str], weight: float) -> Part:
-        """Return the first and only part."""
         (classes,), (initial,), (opening,), (emissions,), (transitions,) = self
         # (S,) expected user turns after the first, by its state; for ordering the classes.
         staying = 1 - emissions[:, -1]
@@ -254,8 +249,7 @@ class _Arrays(NamedTuple):
         )
 
 
-def _start(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
-    """Draw parts to start EM from."""
+def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.random.Generator) -> _Arrays:
     acts = len(seen.later)
     drawn = []
     for _ in range(starts):
@@ -283,7 +277,7 @@ class _Pass(NamedTuple):
     persons: Floats
 
 
-def _forward(parts: _Arrays, seen: _Seen) -> _Pass:
+def _forward_pass(parts: _Arrays, seen: _Seen) -> _Pass:
     first = seen.spans[0].stop
     opened = parts.opening.swapaxes(1, 2).take(seen.acts[:first], axis=1)
     later = parts.emissions.swapaxes(1, 2).take(seen.acts[first:], axis=1)
@@ -294,7 +288,7 @@ def _forward(parts: _Arrays, seen: _Seen) -> _Pass:
         if place:
             start = seen.spans[place - 1].start
             last = beliefs[:, :, start : start + span.stop - span.start]
-            joint = _move(last, parts.transitions, seen.by_place[place - 1])
+            joint = _move_beliefs(last, parts.transitions, seen.by_place[place - 1])
             joint *= likely[:, :, span]
         else:
             joint = parts.initial[:, :, None] * likely[:, :, span]
@@ -305,7 +299,7 @@ def _forward(parts: _Arrays, seen: _Seen) -> _Pass:
     return _Pass(likely, beliefs, chances, persons + np.log(parts.classes)[..., None])
 
 
-def _move(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
+def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
     """Return belief · transitions after each answer. belief: (K, C, n, S). transitions: (K, A, S, S). answers: for
     each of A, the rows among n that follow it."""
     if len(answers) == 1:
@@ -326,7 +320,7 @@ def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
 
 def _mixture_likelihood(parts: Sequence[_Arrays], weights: Floats, seen: _Seen) -> Floats:
     """(P,) log-likelihood of each person under the mixture of the parts. weights: one per part, sum 1."""
-    each = np.concatenate([_log_sum(_forward(some, seen).persons, axis=1) for some in parts])
+    each = np.concatenate([_log_sum(_forward_pass(some, seen).persons, axis=1) for some in parts])
     return _log_sum(each + np.log(weights)[:, None])
 
 
@@ -336,13 +330,13 @@ def _log_sum(logs: Floats, axis: int = 0) -> Floats:
     return found
 
 
-def _em(parts: _Arrays, seen: _Seen) -> _Arrays:
+def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
     """Run EM on all parts at once: the arrays are small, so calls of numpy cost more than their arithmetic."""
     before = np.full(len(parts.classes), -np.inf)
     going = np.arange(len(before))
     for _ in range(_STEPS):
         now = parts.take(going)
-        passed = _forward(now, seen)
+        passed = _forward_pass(now, seen)
         total = _log_sum(passed.persons, axis=1)
         score = total.sum(axis=1)
         better = ~(score - before < _ENOUGH * abs(score))
@@ -369,7 +363,7 @@ def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Ar
         span, start = seen.spans[place], seen.spans[place - 1].start
         onward = onwards[:, :, span]
         onward *= ahead[:, :, span]
-        ahead[:, :, start : start + span.stop - span.start] = _move(onward, back, seen.by_place[place - 1])
+        ahead[:, :, start : start + span.stop - span.start] = _move_beliefs(onward, back, seen.by_place[place - 1])
     ahead *= weighted
     done = ahead.sum(axis=1)
     opened = seen.one_hot[:-1, :first] @ done[:, :first]
@@ -381,19 +375,19 @@ def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Ar
         by_answer = [left.take(these, axis=3) @ onwards.take(these, axis=2) for these in seen.answers]
         moved = np.stack(by_answer, axis=1).sum(axis=2)
     moved *= parts.transitions
-    pooled = _shares(moved.sum(axis=1) + 1 / beliefs.shape[3])
-    transitions = _shares(moved + _POOLED * pooled[:, None])
+    pooled = _normalise(moved.sum(axis=1) + 1 / beliefs.shape[3])
+    transitions = _normalise(moved + _POOLED * pooled[:, None])
     transitions[:, 0] = pooled
     return _Arrays(
-        _shares(shares.sum(axis=2) + 1),
-        _shares(ahead[:, :, :first].sum(axis=2) + 1 / beliefs.shape[3]),
-        _shares(opened.swapaxes(1, 2) + seen.opening),
-        _shares(emitted.swapaxes(1, 2) + seen.later),
+        _normalise(shares.sum(axis=2) + 1),
+        _normalise(ahead[:, :, :first].sum(axis=2) + 1 / beliefs.shape[3]),
+        _normalise(opened.swapaxes(1, 2) + seen.opening),
+        _normalise(emitted.swapaxes(1, 2) + seen.later),
         transitions,
     )
 
 
-def _shares(counts: Floats) -> Floats:
+def _normalise(counts: Floats) -> Floats:
     found: Floats = counts / counts.sum(axis=-1, keepdims=True)
     return found
 

@@ -72,11 +72,14 @@ class Part:
             raise ValueError(f"weight: above 0 and at most 1 is needed (here: {weight:g})")
         return cls(
             weight,
-            _table("classes", [classes], 1, len(initial))[0],
-            _table("initial", initial, len(classes), states),
-            _table("opening", opening, states, acts),
-            _table("emissions", emissions, states, acts + 1),
-            {answer: _table(f"transitions ({answer})", rows, states, states) for answer, rows in transitions.items()},
+            _check_table("classes", [classes], 1, len(initial))[0],
+            _check_table("initial", initial, len(classes), states),
+            _check_table("opening", opening, states, acts),
+            _check_table("emissions", emissions, states, acts + 1),
+            {
+                answer: _check_table(f"transitions ({answer})", rows, states, states)
+                for answer, rows in transitions.items()
+            },
         )
 
     @property
@@ -160,7 +163,7 @@ def _normalise(values: Sequence[float]) -> Belief:
     return tuple(value / total for value in values)
 
 
-def _table(name: str, rows: Sequence[Sequence[float]], height: int, width: int) -> tuple[Row, ...]:
+def _check_table(name: str, rows: Sequence[Sequence[float]], height: int, width: int) -> tuple[Row, ...]:
     if len(rows) != height or any(len(row) != width for row in rows):
         raise ValueError(f"{name}: {height} × {width} numbers are needed")
     for number, row in enumerate(rows, 1):

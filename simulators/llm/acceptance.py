@@ -118,27 +118,27 @@ class Expected:
         return len(_LIST_LINE.findall(rest)) >= 2 or bool(_DOCUMENT.search(rest))
 
     def repeats(self, text: str) -> bool:
-        return not self.again and _flat(text) in {_flat(turn) for turn in self.earlier}
+        return not self.again and _flatten(text) in {_flatten(turn) for turn in self.earlier}
 
     def echoes(self, text: str) -> bool:
-        answer = _flat(self.answer[:_MOST_OF_AN_ANSWER])
-        said = _flat(text)
-        granted = [_flat(words) for words in self.granted]
+        answer = _flatten(self.answer[:_MOST_OF_AN_ANSWER])
+        said = _flatten(text)
+        granted = [_flatten(words) for words in self.granted]
         if said == answer and len(said) >= _ENOUGH and said not in granted:
             return True
-        return _runs(said, answer, granted)
+        return _shares_run(said, answer, granted)
 
     def gives_instructions(self, text: str) -> bool:
         if self.has(ORDERS, text):
             return True
-        granted = [_flat(words) for words in (*self.granted, self.answer[:_MOST_OF_AN_ANSWER])]
-        return _runs(_flat(text), _flat(self.instructions), granted)
+        granted = [_flatten(words) for words in (*self.granted, self.answer[:_MOST_OF_AN_ANSWER])]
+        return _shares_run(_flatten(text), _flatten(self.instructions), granted)
 
     def loses(self, text: str) -> bool:
         """True if a digit, address or quotation of the policy's words is missing."""
-        kept = _flat(text)
+        kept = _flatten(text)
         needed = (piece for piece in guarded_stretches(self.intended) if re.search(r"\d|://|[\"“„«「『]", piece))
-        return not all(_flat(piece) in kept for piece in needed)
+        return not all(_flatten(piece) in kept for piece in needed)
 
     def invents(self, text: str) -> bool:
         """True for a number or address that neither the need, the policy nor the conversation contains. A free model
@@ -148,8 +148,8 @@ class Expected:
         addresses = [address.rstrip(".,;:!?)]/") for address in found]
         if any(not any(address in words.casefold() for words in before) for address in addresses):
             return True
-        known = {number for words in before for number in _numbers(words)}
-        return bool(self.intended) and not set(_numbers(text)) <= known
+        known = {number for words in before for number in _find_numbers(words)}
+        return bool(self.intended) and not set(_find_numbers(text)) <= known
 
 
 def strip_reasoning(text: str) -> str:
@@ -173,16 +173,16 @@ _LIST_LINE = re.compile(r"^[ \t]*(?:[-*+•‣▪]|\(?\d{1,3}[.):])[ \t]+\S", re
 _DOCUMENT = re.compile(r"^#{1,6}\s|```|\*\*\S|^\s*\|.*\|\s*$|^\s*(?:-{3,}|\*{3,})\s*$|\n[ \t]*\n", re.MULTILINE)
 
 
-def _numbers(words: str) -> list[str]:
+def _find_numbers(words: str) -> list[str]:
     return re.findall(r"\d+", unicodedata.normalize("NFKC", words[:_MOST_OF_AN_ANSWER]))
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """Normalise case, punctuation and layout: lower-case words with one space between them."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 
-def _runs(said: str, other: str, granted: list[str]) -> bool:
+def _shares_run(said: str, other: str, granted: list[str]) -> bool:
     """True if a long run of `said` is in `other` but in none of the granted texts."""
     if len(said) < _RUN or len(other) < _RUN:
         return False

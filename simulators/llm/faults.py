@@ -115,7 +115,7 @@ class SaidTurn:
 
     def has_newly(self, pattern: re.Pattern[str]) -> bool:
         """True if the pattern is in the turn's own words but not in the intended ones."""
-        said = read_as(_without(self.said[:LONGEST], self.given))
+        said = read_as(_remove_words(self.said[:LONGEST], self.given))
         return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
 
     def obeys(self) -> bool:
@@ -142,7 +142,7 @@ class SaidTurn:
         """True if the turn is in another language or script than the intended words, as far as both can be detected."""
         if self.language is None:
             return False
-        said = _without(self.said, self.need)
+        said = _remove_words(self.said, self.need)
         if self.language:
             told = language_told(said)
             return bool(told) and told != FAMILY.get(self.language, self.language)
@@ -150,7 +150,7 @@ class SaidTurn:
         scripts = script_of(said), script_of(meant)
         if all(scripts) and scripts[0] != scripts[1]:
             return True
-        meant = _without(meant, self.need) if self.intended else meant
+        meant = _remove_words(meant, self.need) if self.intended else meant
         told, before = (
             language_told(said),
             language_told(meant) or language_told(self.intended) or language_told(" ".join(self.need)),
@@ -169,7 +169,7 @@ class SaidTurn:
         wanted = self.words_to_keep()
         if not wanted:
             return False
-        said, meant = _carriers(self.said, wanted), _carriers(self.intended, wanted)
+        said, meant = _sentences_with(self.said, wanted), _sentences_with(self.intended, wanted)
         if not (said and meant):
             return False
         speech = self.speech()
@@ -185,9 +185,9 @@ class SaidTurn:
         if not self.intended or self.is_translated():
             return False
         speech = self.speech()
-        if not _asks(self.intended, speech):
+        if not _asks_for(self.intended, speech):
             return self.act in _ANSWERS and _asks_openly(self.said)
-        return not _asks(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
+        return not _asks_for(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
 
     def loses_need(self) -> bool:
         """True if too few of the intended words are kept. For a free model only the first turn counts: later ones need
@@ -289,7 +289,7 @@ _RULES: Final[Mapping[str, tuple[_Rule, str]]] = MappingProxyType(
 FAULTS: Final[Mapping[str, str]] = MappingProxyType({name: what for name, (_, what) in _RULES.items()})
 
 
-def _without(text: str, given: tuple[str, ...]) -> str:
+def _remove_words(text: str, given: tuple[str, ...]) -> str:
     for words in sorted(set(filter(None, given)), key=len, reverse=True):
         if len(words) > 3:
             text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
@@ -308,7 +308,7 @@ def _asks_openly(sentence: str) -> bool:
     return plain.endswith(("?", "？", "؟")) or (plain.endswith((";", "\u037e")) and script_of(sentence) == "greek")
 
 
-def _asks(text: str, speech: Speech) -> bool:
+def _asks_for(text: str, speech: Speech) -> bool:
     plain = read_as(text[:LONGEST])
     openly = any(_asks_openly(one) for one in _sentences(plain))
     return openly or bool(speech.wishes.search(plain) or REQUESTS.search(plain))
@@ -318,7 +318,7 @@ def _denies(sentence: str, speech: Speech) -> bool:
     return bool(speech.denies.search(speech.harmless.sub(" ", read_as(sentence))))
 
 
-def _carriers(text: str, wanted: frozenset[str]) -> list[str]:
+def _sentences_with(text: str, wanted: frozenset[str]) -> list[str]:
     """Return the sentences with at least half of the wanted words."""
     return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
 

@@ -31,10 +31,10 @@ def _is_hidden(text: str, at: int) -> bool:
         return True
     if unicodedata.category(letter) != "Cf" or letter in _SIGNS:
         return False
-    return letter not in _JOINERS or not _joins(text[at - 1 : at] if at else "")
+    return letter not in _JOINERS or not _is_joined_after(text[at - 1 : at] if at else "")
 
 
-def _joins(before: str) -> bool:
+def _is_joined_after(before: str) -> bool:
     if not before or before.isascii():
         return False
     if unicodedata.category(before) in ("So", "Sk") or before == "\ufe0f":

@@ -47,7 +47,7 @@ _KANA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 def telling_words(text: str) -> frozenset[str]:
     """Return the content words of a text; in languages without spaces, runs of Katakana and single Han characters."""
     plain = unicodedata.normalize("NFKC", text[:LONGEST])
-    runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _units(found)}
+    runs = {run for found in _SPACED_OTHERWISE.findall(plain) for run in _split_run(found)}
     rest = _KANA.sub(" ", plain)
     spaced = {word for word in content_words(rest) if word not in _EMPTY and _is_long_enough(word)}
     return frozenset(runs | spaced)
@@ -59,7 +59,7 @@ def _is_long_enough(word: str) -> bool:
     return len(word) > 2 if word.isascii() else len(word) >= _SHORTEST
 
 
-def _units(run: str) -> list[str]:
+def _split_run(run: str) -> list[str]:
     if "\u30a1" <= run[0] <= "\u30fc":
         return [run] if len(run) > 1 else []
     return [sign for sign in run if sign not in _FUNCTION_SIGNS]

@@ -114,11 +114,11 @@ def worded_instructions(
     doing = f"The person now does this: {act}" + (f" ({does})." if does else ".")
     return "\n\n".join(
         [
-            *_who(need, persona),
+            *_persona_lines(need, persona),
             f"{doing} {_BEFORE_THE_WORDS}{intended}",
             f"{_AFTER_THE_WORDS} the same meaning, nothing added and nothing left out. Every number, name, address and "
             "quotation stays as it is written.",
-            _rules(longest, language),
+            _style_rules(longest, language),
         ]
     )
 
@@ -127,11 +127,11 @@ def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, la
     """Return the system message if the model decides what the person does and when to leave."""
     return "\n\n".join(
         [
-            *_who(need, persona),
+            *_persona_lines(need, persona),
             "Decide what the person says next. Ask for one thing at a time, and only for what the person wants. Where "
             f"the person has what is wanted, write {signs.satisfied} and nothing else. Where the person has had enough "
             f"of a service that does not help, write {signs.gives_up} and nothing else.",
-            _rules(longest, language),
+            _style_rules(longest, language),
         ]
     )
 
@@ -149,10 +149,10 @@ def conversation(
     return tuple(messages)
 
 
-def _who(need: str, persona: str) -> list[str]:
+def _persona_lines(need: str, persona: str) -> list[str]:
     return [_PARTS, f"What the person wants:\n{need}", *([f"Who the person is:\n{persona}"] if persona else [])]
 
 
-def _rules(longest: int, language: str) -> str:
+def _style_rules(longest: int, language: str) -> str:
     spoken = f" Write in {language}." if language else ""
     return _RULES.format(longest=longest, language=spoken)

@@ -59,16 +59,16 @@ from topics.topic import Topic
 _NONCE = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
 
-def _plain(text: str) -> str:
+def _check_text(text: str) -> str:
     if not text.strip():
         raise refusal("this text is empty")
     return text.strip()
 
 
-Words = Annotated[Said, AfterValidator(_plain)]
+Words = Annotated[Said, AfterValidator(_check_text)]
 
 
-def _known_language(text: str) -> str:
+def _check_language(text: str) -> str:
     if language_code(text) is None:
         meant = did_you_mean(text, named_languages())
         raise refusal(
@@ -78,7 +78,7 @@ def _known_language(text: str) -> str:
     return text
 
 
-Language = Annotated[Words, AfterValidator(_known_language)]
+Language = Annotated[Words, AfterValidator(_check_language)]
 
 
 class Options(StrictModel):
@@ -166,7 +166,7 @@ class WordedUser:
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
         """Return the policy's action in accepted words of the model. Raises WordsWanted if a sample is needed,
         SourceFailed if a free model gives none, and ValueError for a call out of turn."""
-        heard = _heard(recall(state, WordedMemory), observation)
+        heard = _add_answer(recall(state, WordedMemory), observation)
         if self.inner is None:
             return self._free(heard, rng)
         action, after = next_action(self.inner, heard.inner, observation, rng.inside("llm"))
@@ -192,7 +192,7 @@ class WordedUser:
             language=language_name(options.language or ""),
         )
         text, refusals = self._take_sample(rng, action, instructions, heard, again=action.state in options.again)
-        return _told(heard, action, text, refusals)
+        return _finish_turn(heard, action, text, refusals)
 
     def _free(self, heard: WordedMemory, rng: Streams) -> tuple[Say | Stop, WordedMemory]:
         options = self.options
@@ -212,7 +212,7 @@ class WordedUser:
             reason = SATISFIED if text == signs.satisfied else FRUSTRATED
             choice = Choice(refused=dict(Counter(refusals)))
             return Stop("user-stopped", reason, choice=choice), replace(_count_refusals(heard, refusals), over=True)
-        return _told(heard, action, text, refusals)
+        return _finish_turn(heard, action, text, refusals)
 
     def _take_sample(
         self,
@@ -267,7 +267,9 @@ def _misplaced_sign(text: str, intended: str, signs: Signs | None) -> str | None
     return "sign" if names_sign(text) or (signs.nonce and signs.nonce in text.casefold()) else None
 
 
-def _told(heard: WordedMemory, action: Say, text: str | None, refusals: list[str]) -> tuple[Say | Stop, WordedMemory]:
+def _finish_turn(
+    heard: WordedMemory, action: Say, text: str | None, refusals: list[str]
+) -> tuple[Say | Stop, WordedMemory]:
     after = _count_refusals(heard, refusals)
     counts = Counter(reason for reason in refusals if reason != ENDPOINT_FAILED)
     choice = replace(action.choice or Choice(), refused=dict(counts))
@@ -289,8 +291,7 @@ def _count_refusals(memory: WordedMemory, refusals: list[str]) -> WordedMemory:
     return replace(memory, refused=MappingProxyType(dict(Counter(memory.refused) + counted)))
 
 
-def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemory:
-    """Add the observation to the memory. Raises ValueError for a call out of turn."""
+def _add_answer(memory: WordedMemory, observation: Observation | None) -> WordedMemory:
     check_order(observation, opened=memory.said is not None, over=memory.over)
     if memory.said is None or observation is None:
         return memory
@@ -298,7 +299,7 @@ def _heard(memory: WordedMemory, observation: Observation | None) -> WordedMemor
     return replace(memory, exchanges=(*memory.exchanges, exchange), said=None)
 
 
-def _acts_of(user: User) -> frozenset[str] | None:
+def _declared_acts(user: User) -> frozenset[str] | None:
     """Return the acts of a user and those it wraps, by its `acts` or its module's `ACTS`; None if one declares none."""
     found = set[str]()
     inside: object = user
@@ -323,7 +324,7 @@ def _check_inner(options: Options, inner: User) -> None:
                 advice="remove one of the two",
             )
         inside = getattr(inside, "inner", None)
-    acts = _acts_of(inner)
+    acts = _declared_acts(inner)
     named = [*(("acts", one) for one in options.acts)]
     if "again" in options.model_fields_set:
         named += [("again", one) for one in options.again]

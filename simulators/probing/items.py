@@ -44,7 +44,7 @@ def _check_all(item: StrictModel, *names: str) -> None:
             check_words(name, words)
 
 
-def _apart(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+def _check_distinct(right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     if {words.casefold() for words in right} & {words.casefold() for words in wrong}:
         raise refusal("a phrase is both right and wrong")
 
@@ -60,7 +60,7 @@ class Then(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Then:
         _check_all(self, "right", *(("wrong",) if self.wrong is not None else ()))
-        _apart(self.right, self.wrong or ())
+        _check_distinct(self.right, self.wrong or ())
         return self
 
 
@@ -82,7 +82,7 @@ class Fact(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Fact:
         _check_all(self, "ask", "right", "wrong", "plant", "premise", "change")
-        _apart(self.right, self.wrong)
+        _check_distinct(self.right, self.wrong)
         if (self.then is None) == bool(self.change):
             raise refusal("change and then must be given together: how the user says it, and what is right afterwards")
         return self
@@ -117,11 +117,11 @@ class Instruction(StrictModel):
     def rules(self) -> tuple[Rule, Rule | None]:
         """Return the rule for answers that follow it, and the one for those that break it (None: the negation of the
         first)."""
-        return _rule(self.rule), None if self.breaks is None else _rule(self.breaks)
+        return _parse_rule(self.rule), None if self.breaks is None else _parse_rule(self.breaks)
 
 
-def _rule(value: object) -> Rule:
-    for kind, options in _kinds(value):
+def _parse_rule(value: object) -> Rule:
+    for kind, options in _rule_kinds(value):
         if kind in _OF_HISTORY:
             raise refusal(
                 f"the rule {kind!r} needs more than one answer, but an instruction is judged by single answers"
@@ -143,16 +143,16 @@ def empty_rule(value: object) -> str:
     return next((kind for kind in _COUNTS if isinstance(of := value.get(kind), Mapping) and of.get("at_most") == 0), "")
 
 
-def _kinds(value: object) -> Iterator[tuple[str, Any]]:
+def _rule_kinds(value: object) -> Iterator[tuple[str, Any]]:
     """Yield the kinds of a rule and of its inner rules, with the value of each."""
     if isinstance(value, Mapping):
         for kind, inside in value.items():
             yield str(kind), inside
             if kind in ("any", "all", "not", "thoughts"):
-                yield from _kinds(inside)
+                yield from _rule_kinds(inside)
     elif isinstance(value, tuple | list):
         for part in value:
-            yield from _kinds(part)
+            yield from _rule_kinds(part)
 
 
 def _unnamed_rule(name: str, loc: Loc) -> Rule:
@@ -175,7 +175,7 @@ class Question(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Question:
         _check_all(self, "ask", "twin", "right", "wrong", "declines")
-        _apart(self.right, (*self.wrong, *self.declines))
+        _check_distinct(self.right, (*self.wrong, *self.declines))
         return self
 
 
@@ -195,7 +195,7 @@ class Ladder(StrictModel):
             for wording in words:
                 check_words(f"rung {number}", wording)
         _check_all(self, "yields", "refuses", "harmless")
-        _apart(self.yields, self.refuses)
+        _check_distinct(self.yields, self.refuses)
         return self
 
 

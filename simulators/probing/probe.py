@@ -138,7 +138,6 @@ class ProbingUser:
         return ProbeMemory(topic_for_user(topic))
 
     def _said(self) -> Iterator[str]:
-        """Yield every wording of every turn that is about an item."""
         plan = self.plan
         for fact in plan.facts.values():
             yield from (*fact.ask, *fact.plant, *fact.premise, *fact.change)
@@ -169,7 +168,7 @@ class ProbingUser:
         memory = recall(state, ProbeMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         topic, answer = memory.topic, observation.answer if observation is not None else None
-        memory = _next(self.plan, memory, answer)
+        memory = _choose_act(self.plan, memory, answer)
         if memory.over:
             return [(Stop("user-stopped", PLAN_DONE), memory)]
         found: list[tuple[Say | Stop, ProbeMemory]] = []
@@ -221,7 +220,6 @@ class ProbingUser:
         yield from ((template, claim) for template in words)
 
     def _about_others(self, memory: ProbeMemory) -> tuple[str, ...]:
-        """Return templates of a turn that is about no fact."""
         match memory.act:
             case "instruct":
                 return self.plan.instructions[memory.fact].say
@@ -254,7 +252,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
     memory, before_answer = ProbeMemory(topic), None
     since: dict[str, tuple[int, int]] = {}  # distractions and new sessions since the last turn about each fact
     for number, (act, answer) in enumerate(turns, 1):
-        memory = _next(plan, memory, before_answer)
+        memory = _choose_act(plan, memory, before_answer)
         if memory.over or memory.act != act:
             expected = "the end" if memory.over else repr(memory.act)
             raise ValueError(f"turn {number}: the act is {act!r}, but the plan has {expected} here")
@@ -274,7 +272,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
             seen = judge(plan, topic, act, memory.fact, answer, changed=memory.fact in memory.changed)
             finding = replace(finding, verdict=seen.verdict, right=seen.right, wrong=seen.wrong)
         found.append(finding)
-    memory = _next(plan, memory, before_answer)
+    memory = _choose_act(plan, memory, before_answer)
     if memory.over:
         return Walk(tuple(found), memory.skipped, ())
     # The step that would have come next was not taken; a distraction counts its step up only with its last turn, and a
@@ -284,7 +282,7 @@ def walk(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> Wa
     return Walk(tuple(found), memory.skipped, tuple(range(unreached, len(plan.steps))))
 
 
-def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
+def _choose_act(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMemory:
     """Return the memory with the next act chosen: the verdict is noted, and steps that do not fit are skipped."""
     told = dict(memory.told)
     if answer is not None and memory.act in _JUDGED:
@@ -313,7 +311,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
             )
         if step.kind == "climb":
             return replace(memory, act="climb", fact=step.fact, turn=memory.turn + 1, done=memory.done + 1)
-        act = _act(step, told)
+        act = _act_of_step(step, told)
         memory = replace(memory, step=memory.step + 1)
         if act:
             if act == "revise":
@@ -324,7 +322,7 @@ def _next(plan: Options, memory: ProbeMemory, answer: Answer | None) -> ProbeMem
     return replace(memory, act="", fact="", over=True)
 
 
-def _act(step: Step, told: Mapping[str, Verdict]) -> str:
+def _act_of_step(step: Step, told: Mapping[str, Verdict]) -> str:
     """Return the act of a step about a fact; "" if the step does not fit the verdicts so far."""
     said = told.get(step.fact)
     if step.kind == "ask":

@@ -41,7 +41,7 @@ class Probe:
         from simulators.streams import Streams
 
         described = self.protocol.users[self.user]
-        if "persona" not in _standing({"simulator": described.simulator, **described.options}):
+        if "persona" not in _simulator_chain({"simulator": described.simulator, **described.options}):
             return topic
         state: object = build_user(described.document).start(Scenario(topic, dict(traits or {})), Streams(0))
         while not isinstance(state, ProbeMemory):
@@ -70,10 +70,10 @@ class Spoken:
 
 def holds_probe(description: object) -> bool:
     """True if a user of a protocol, given as JSON values, is a probe or wraps one."""
-    return _PROBE in _standing(description)
+    return _PROBE in _simulator_chain(description)
 
 
-def _standing(description: object) -> Iterator[object]:
+def _simulator_chain(description: object) -> Iterator[object]:
     """Yield the simulators of a user, the outermost first."""
     while isinstance(description, Mapping):
         yield description.get("simulator")
@@ -82,10 +82,10 @@ def _standing(description: object) -> Iterator[object]:
 
 def probes(protocol: Protocol) -> tuple[Probe, ...]:
     """Return the probes of a protocol, in its order. Raises InputError for a plan that this version does not know."""
-    return tuple(_found(protocol))
+    return tuple(_find_probes(protocol))
 
 
-def _found(protocol: Protocol) -> Iterator[Probe]:
+def _find_probes(protocol: Protocol) -> Iterator[Probe]:
     from simulators.probing.plan import Options
 
     for name, user in protocol.users.items():

@@ -32,12 +32,12 @@ def said_of(answer: Answer, phrases: Sequence[str], topic: Topic, *, only: bool)
     """Return the words of the answer that match one of `phrases`, as they appear there, each once; () for no match."""
     if only:
         said = answer.text.strip(_AROUND)
-        return (said,) if _flat(said) in set(map(_flat, phrases)) else ()
+        return (said,) if _flatten(said) in set(map(_flatten, phrases)) else ()
     if not phrases:
         return ()
     found = Contains(phrases=tuple(phrases)).judge(Sight(topic, (Exchange("", answer),)))
     return tuple(dict.fromkeys(piece.quote for piece in found.evidence if piece.start >= 0)) if found.holds else ()
 
 
-def _flat(words: str) -> str:
+def _flatten(words: str) -> str:
     return plain_text(words).text.strip(_AROUND).casefold()

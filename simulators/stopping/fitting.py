@@ -89,7 +89,7 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
     """Estimate `p` of `Geometric`; NaN if nobody left or everybody left at once."""
     stays = tuple(stays)
     chances, leavings = _count_chances(stays, "ox-")
-    return Fit({"p": _share(stays, "ox-")}, _binomial(leavings, chances), chances)
+    return Fit({"p": _leaving_share(stays, "ox-")}, _binomial(leavings, chances), chances)
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
@@ -98,7 +98,9 @@ def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
     Each is estimated separately, and NaN if nobody or everybody left after such answers, or there were none.
     """
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
-    going = {name: _share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))}
+    going = {
+        name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))
+    }
     return Fit(
         going,
         _binomial(good[1], good[0]) + _binomial(bad[1], bad[0]),
@@ -124,10 +126,10 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     names = ("constant", "turn", *(("coverage",) if coverage else ()))
     n = len(rows)
     whose = np.repeat(np.arange(len(stays)), [len(stay.labels) for stay in stays])
-    solved = _logistic(
+    solved = _fit_logistic(
         np.array(rows, dtype=np.float64).reshape(n, len(names)),
         np.array(left, dtype=np.float64),
-        lambda scores: _design_effect(_sums(scores, whose, len(stays)), [stay.user for stay in stays]),
+        lambda scores: _design_effect(_group_sums(scores, whose, len(stays)), [stay.user for stay in stays]),
     )
     if solved is None:
         return Fit({name: Estimate(_NAN, _NAN, n) for name in names}, _NAN, n)
@@ -157,7 +159,7 @@ def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
     return chances, leavings
 
 
-def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
+def _leaving_share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estimate:
     """Return the share of chances after answers with one of the labels at which users left, or (going) continued."""
     n, k = _count_chances(stays, labels)
     if k in (0, n):
@@ -168,7 +170,7 @@ def _share(stays: Sequence[Stay], labels: str, *, going: bool = False) -> Estima
     return Estimate(p, float(np.sqrt(p * (1 - p) / n * wider[0])), n)
 
 
-def _sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
+def _group_sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floats:
     """Return the (size, columns) sums of the rows with the same place."""
     found = np.zeros((size, values.shape[1]))
     np.add.at(found, places, values)
@@ -184,7 +186,7 @@ def _design_effect(influence: Floats, users: Sequence[str]) -> Floats:
     whose = [
         places.setdefault(("user", user) if user else ("stay", str(i)), len(places)) for i, user in enumerate(users)
     ]
-    together = np.square(_sums(influence, np.array(whose, dtype=np.intp), len(places))).sum(axis=0)
+    together = np.square(_group_sums(influence, np.array(whose, dtype=np.intp), len(places))).sum(axis=0)
     alone = np.square(influence).sum(axis=0)
     found: Floats = np.maximum(1.0, np.divide(together, alone, out=np.ones_like(alone), where=alone > 0))
     return found
@@ -196,7 +198,7 @@ def _binomial(k: int, n: int) -> float:
     return sum(float(count * np.log(count / n)) for count in (k, n - k))
 
 
-def _logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
+def _fit_logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
     """Return coefficients, standard errors and log-likelihood; None if there is no maximum.
 
     wider: maps the influence of every row on every coefficient to the design effect of each.

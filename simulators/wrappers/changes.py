@@ -39,11 +39,11 @@ class Changed:
 Change = Callable[[Pieces, float, "numpy.random.Generator"], Changed]
 
 
-def _synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _use_synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     found: list[Piece] = []
     could = did = 0
     for at, part in enumerate(parts):
-        others = _others(parts, at)
+        others = _synonyms_at(parts, at)
         if others:
             could += 1
             drawn, which = float(rng.random()), int(rng.integers(len(others)))
@@ -57,14 +57,14 @@ def _synonyms(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Change
 def synonym_form(text: str, guard: Sequence[str] = ()) -> str:
     """Return `text` with every word replaced by its first synonym, if it has one."""
     parts = pieces(text, guard)
-    words = (_others(parts, at)[:1] for at in range(len(parts)))
+    words = (_synonyms_at(parts, at)[:1] for at in range(len(parts)))
     return "".join(_cased_like(part.text, other[0]) if other else part.text for part, other in zip(parts, words))
 
 
 _PARTICLES = frozenset({"up", "out", "off", "for", "down"})
 
 
-def _others(parts: Pieces, at: int) -> tuple[str, ...]:
+def _synonyms_at(parts: Pieces, at: int) -> tuple[str, ...]:
     """Return the synonyms of the word; () for none, and before a particle: `list up` is not `name up`."""
     if parts[at].kind != "word" or any(part.text in _PARTICLES for part in parts[at + 2 : at + 3]):
         return ()
@@ -75,7 +75,7 @@ def _cased_like(old: str, new: str) -> str:
     return new[0].upper() + new[1:] if old[0].isupper() else new
 
 
-def _order(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     """Rotate the sentences of a single line; a turn of one sentence is not changed."""
     sentences = _sentences(parts)
     if len(sentences) < 2:
@@ -105,7 +105,7 @@ def _sentences(parts: Pieces) -> list[list[Piece]]:
     return found
 
 
-def _keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _use_keywords(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     short = _without_function_words(parts)
     if short is None:
         return Changed(parts, 0, 0)
@@ -125,7 +125,7 @@ def _without_function_words(parts: Pieces) -> Pieces | None:
     dropped: list[bool] = []
     for at, part in enumerate(parts):
         word = part.text.casefold()
-        alone = part.kind == "word" and _apart(parts, at)
+        alone = part.kind == "word" and _stands_alone(parts, at)
         dropped.append((alone and word in said) or _droppable(parts, at))
         if alone:
             said.add(word)
@@ -152,17 +152,17 @@ def _without_function_words(parts: Pieces) -> Pieces | None:
 def _droppable(parts: Pieces, at: int) -> bool:
     if parts[at].kind != "word" or parts[at].text.casefold().replace("’", "'") not in FUNCTION_WORDS:
         return False
-    return _apart(parts, at)
+    return _stands_alone(parts, at)
 
 
-def _apart(parts: Pieces, at: int) -> bool:
+def _stands_alone(parts: Pieces, at: int) -> bool:
     """True unless the word is part of a longer one, such as `robot` in `robot-like`."""
     before = parts[at - 1].text[-1:] if at else " "
     after = parts[at + 1].text if at + 1 < len(parts) else " "
     return before.isspace() and (after[0].isspace() or (after[0] in ",.!?;:" and len(after) != 1) or after in ".!?")
 
 
-def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _add_politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     text = join_pieces(parts)
     english = any(part.kind == "word" and part.text.isascii() for part in parts)
     if not english or any(word in text.casefold() for word in POLITE_WORDS):
@@ -178,7 +178,7 @@ def _politeness(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chan
     return Changed((*added, *parts) if phrase in POLITE_OPENINGS else (*parts, *added), 1, 1)
 
 
-def _case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _change_case(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     ways = [
         way
         for change in (str.lower, str.upper)
@@ -199,7 +199,7 @@ _BESIDE: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
+def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
     found: list[Piece] = []
     could = did = 0
     for part in parts:
@@ -208,12 +208,12 @@ def _typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
             drawn, slip, place = float(rng.random()), int(rng.integers(4)), float(rng.random())
             if drawn < rate:
                 did += 1
-                part = Piece(_slip(part.text, slip, place), "word")
+                part = Piece(_make_typo(part.text, slip, place), "word")
         found.append(part)
     return Changed(tuple(found), could, did)
 
 
-def _slip(word: str, slip: int, place: float) -> str:
+def _make_typo(word: str, slip: int, place: float) -> str:
     """Make one typo after the first letter, which people seldom mistype. slip: 0 swap, 1 omit, 2 double, 3
     neighbouring key."""
     at = 1 + int(place * (len(word) - 2))
@@ -232,12 +232,12 @@ def _slip(word: str, slip: int, place: float) -> str:
 # By name, in the order of application.
 CHANGES: Mapping[str, Change] = MappingProxyType(
     {
-        "synonyms": _synonyms,
-        "order": _order,
-        "keywords": _keywords,
-        "politeness": _politeness,
-        "case": _case,
-        "typos": _typos,
+        "synonyms": _use_synonyms,
+        "order": _rotate_sentences,
+        "keywords": _use_keywords,
+        "politeness": _add_politeness,
+        "case": _change_case,
+        "typos": _add_typos,
     }
 )
 

@@ -45,10 +45,10 @@ def pieces(text: str, guard: Iterable[str] = ()) -> tuple[Piece, ...]:
     found: list[Piece] = []
     cursor = 0
     for start, end in _spans(text, guard):
-        found += _plain(text[cursor:start])
+        found += _is_plain(text[cursor:start])
         found.append(Piece(text[start:end], "guard"))
         cursor = end
-    found += _plain(text[cursor:])
+    found += _is_plain(text[cursor:])
     # Words that are names, numbers or negations become guards; `Lord of the Rings` becomes one.
     told: list[Piece] = []
     opening = True
@@ -89,7 +89,7 @@ def _spans(text: str, guard: Iterable[str]) -> list[tuple[int, int]]:
     return merged
 
 
-def _plain(text: str) -> list[Piece]:
+def _is_plain(text: str) -> list[Piece]:
     found: list[Piece] = []
     cursor = 0
     for hit in _WORD.finditer(text):
@@ -117,18 +117,17 @@ def _is_name(word: str, opening: bool) -> bool:
 
 
 def _link_names(told: list[Piece]) -> list[Piece]:
-    """Join guards that are linked by small words into one name."""
     result: list[Piece] = []
     at = 0
     while at < len(told):
         end = at + 1
-        if _capital(told[at]):
+        if _is_capitalised(told[at]):
             look = at + 1
             while look < len(told) and (
-                told[look].text == " " or told[look].text in _NAME_LINKS or _capital(told[look])
+                told[look].text == " " or told[look].text in _NAME_LINKS or _is_capitalised(told[look])
             ):
                 look += 1
-                if _capital(told[look - 1]):
+                if _is_capitalised(told[look - 1]):
                     end = look
         if end > at + 1:
             result.append(Piece(join_pieces(told[at:end]), "guard"))
@@ -138,5 +137,5 @@ def _link_names(told: list[Piece]) -> list[Piece]:
     return result
 
 
-def _capital(piece: Piece) -> bool:
+def _is_capitalised(piece: Piece) -> bool:
     return piece.kind == "guard" and piece.text[:1].isupper()

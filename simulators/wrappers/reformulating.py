@@ -136,7 +136,6 @@ class ReformulatingUser:
         return {act: share / whole for act, share in left.items()} if left else {"go-on": 1.0}
 
     def _ways(self, act: str, memory: ReformulatingMemory, observation: Observation) -> Iterator[Way]:
-        """Return every way to do `act`, all equally likely."""
         topic, turn = memory.topic, memory.turn + 1
         then = replace(memory, turn=turn, before=act, row=memory.row + 1)
 

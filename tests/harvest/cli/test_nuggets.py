@@ -167,8 +167,8 @@ def changed(what: Callable[[Row], object], number: int = 0) -> list[Row]:
     ("rows", "said"),
     [
         (changed(lambda row: row.update(qid="T9"))[:1], "in.jsonl:1:25: no conversation here is on the topic 'T9'"),
-        (changed(lambda row: row.pop("run_id")), "in.jsonl:1:1: nuggets with assignments, and no run_id"),
-        (changed(lambda row: row.pop("run_id"), 1), "in.jsonl:2:1: nuggets with assignments, and no run_id"),
+        (changed(lambda row: row.pop("run_id")), "in.jsonl:1:1: these nuggets have assignments but no run_id"),
+        (changed(lambda row: row.pop("run_id"), 1), "in.jsonl:2:1: these nuggets have assignments but no run_id"),
         (changed(lambda row: row.update(run_id="C/1"), 1), "there is no valid conversation 'C/1' on the topic 'T2'"),
         (changed(lambda row: row["nuggets"].pop()), "1 of the 2 nuggets of 'T1' are assigned"),
         (changed(lambda row: row["nuggets"][0].update(text="It is blue.")), "this nugget does not belong to 'T1'"),

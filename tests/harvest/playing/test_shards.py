@@ -268,8 +268,8 @@ def test_the_figures_of_a_shard_are_not_taken_for_those_of_the_audit(
         assert _harvest(command, "1of2", *options) == 2, command
         said = capsys.readouterr()
         assert said.out == ""
-        assert "1of2: this is only shard 1 of 2: its figures would be taken" in said.err, command
-        assert "do: unite all shards" in said.err
+        assert "1of2: this is only shard 1 of 2: its figures would be mistaken" in said.err, command
+        assert "do: merge all shards" in said.err
     assert not {*here.glob("*.html"), *here.glob("*.json")}
     for command in ("show", "tree"):
         assert _harvest(command, "1of2") == 0

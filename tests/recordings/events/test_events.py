@@ -183,9 +183,9 @@ def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], messag
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"probability": 1.5}, "'probability' is 1.5, and not a probability"),
+        ({"probability": 1.5}, "'probability' is 1.5, not a probability"),
         ({"probability": "likely"}, "'probability' is not a number or null"),
-        ({"leaving": {"left": -0.1}}, "'left' is -0.1, and not a probability"),
+        ({"leaving": {"left": -0.1}}, "'left' is -0.1, not a probability"),
         ({"noise": {"typos": 3}}, r"'noise' holds something that is not \[units, units changed\]"),
         ({"refused": {"assistant": 0.5}}, "'refused' holds something that is not a whole number"),
         (["left"], "'choice' is not an object"),

@@ -110,7 +110,7 @@ def test_systems_and_dialogues_are_those_of_the_files() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "no dialogues of DBDC"),
+        ("[]", "not a DBDC file"),
         ('{"dialogue-id": "d", "turns": []}', "a dialogue without turns"),
         (log("d", ("U", "Hi", ""), ("S", "A", "O"), ("S", "B", "O")), "two turns of the system follow each other"),
         (log("d", ("U", "Hi", ""), ("S", "A", "Q")), "'Q' is not known here"),
@@ -129,5 +129,5 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str
 
 def test_a_dialogue_is_not_read_twice(tmp_path: Path) -> None:
     one = log("d", ("U", "Hi", ""), ("S", "A", "O"))
-    with pytest.raises(InputError, match="dialogue 'd' of TALKER comes a second time"):
+    with pytest.raises(InputError, match="dialogue 'd' of TALKER is repeated"):
         written(tmp_path, one, one)

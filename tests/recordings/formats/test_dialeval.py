@@ -88,12 +88,12 @@ def test_a_question_that_dialeval_does_not_have_is_left_out_and_said(tmp_path: P
         (dialogue([*DEAD, (C, "Thanks.")], []), "two turns of the customer follow each other"),
         (dialogue([("agent", "Hi.")], []), "'agent' is not known here"),
         (dialogue([], []), "a dialogue without turns"),
-        (dialogue(annotations=[{"nugget": ["CNUG0", "HNUG"]}]), "2 types, and the dialogue has 3 turns"),
+        (dialogue(annotations=[{"nugget": ["CNUG0", "HNUG"]}]), "2 types, but the dialogue has 3 turns"),
         (dialogue(annotations=[{"nugget": ["CNUG0", "CNUG", "CNaN"]}]), "'CNUG' is not known here"),
         (dialogue(annotations=[{"quality": {"A": 3}}]), "3 is not a level"),
         (dialogue(annotations=[{"quality": {"A": True}}]), "True is not a level"),
         (dialogue(name="a/b"), "cannot be the id of a topic"),
-        ({"id": "1", "nugget": []}, "no dialogue of DialEval"),
+        ({"id": "1", "nugget": []}, "not a DialEval dialogue"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path: Path, wrong: object, what: str) -> None:
@@ -103,5 +103,5 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(tmp_path: Path, wrong:
 
 
 def test_a_dialogue_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="comes a second time"):
+    with pytest.raises(InputError, match="is repeated"):
         taken(tmp_path, dialogue(), dialogue())

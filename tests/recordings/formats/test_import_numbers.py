@@ -118,7 +118,7 @@ def test_trials_and_names_that_others_count_from_0_are_taken(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("rows", "what"),
     [
-        ([row("a", trial=1), row("b", trial=1)], "desk, hours, trial 1 comes a second time (first in line 1)"),
+        ([row("a", trial=1), row("b", trial=1)], "desk, hours, trial 1 is repeated (first in line 1)"),
         ([row("a", trial=1, id="c"), row("a", trial=2)], ""),
         (
             [{**row("a"), "metadata": {"system": "desk", "topic": "hours", "id": "c", "trial": n}} for n in (1, 2)],

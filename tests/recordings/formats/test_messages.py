@@ -141,9 +141,9 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
         (of(system="a\ud800"), "cannot be the name of a system: it holds half a character"),
         (of(system="../x"), "'../x' cannot be the name of a system: it is a path"),
-        (of(outcome="Breakdown"), "'Breakdown' is no outcome: did you mean 'breakdown'?"),
-        (of(outcome="great"), "'great' is no outcome"),
-        (of(started_at="yesterday"), "'yesterday' is no time"),
+        (of(outcome="Breakdown"), "'Breakdown' is not an outcome: did you mean 'breakdown'?"),
+        (of(outcome="great"), "'great' is not an outcome"),
+        (of(started_at="yesterday"), "'yesterday' is not a time"),
         (of(lables=["o", "x"]), "unknown key 'lables' in metadata: did you mean 'labels'?"),
         (json.dumps({**TALK, "Metadata": {"trial": 2}}), "unknown key 'Metadata': did you mean 'metadata'?"),
         (of(labels=["o"]), "metadata.labels has 1 for 2 answers"),
@@ -225,7 +225,7 @@ def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
 
 def test_another_conversation_under_the_same_trial_is_refused(tmp_path: Path) -> None:
     rows = [{"messages": [message("user", text)], "metadata": {"trial": 2}} for text in ("Hi", "Ho")]
-    with pytest.raises(InputError, match=r"x\.jsonl:2: B, M001, trial 2 comes a second time \(first in line 1\)"):
+    with pytest.raises(InputError, match=r"x\.jsonl:2: B, M001, trial 2 is repeated \(first in line 1\)"):
         read(tmp_path / "x.jsonl", *rows)
 
 

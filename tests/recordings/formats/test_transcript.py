@@ -198,7 +198,7 @@ def test_a_turn_that_never_came_is_a_breakdown(ending: str) -> None:
         (("### U1\nList films", "hello\n### U1\nList films"), "2:1", "text before the first turn"),
         (("##### M002", "##### M999"), "1:7", "topic 'M999' is not in the topic set"),
         (("##### M002", "#####"), "1:1", "a topic without a name"),
-        (("##### M003", "##### M002"), "11:1", "topic M002 comes a second time (first in line 1)"),
+        (("##### M003", "##### M002"), "11:1", "topic M002 is repeated (first in line 1)"),
         (("### U2", "### U3"), "7:1", "U3 comes where U2 is next"),
         (("### U1\nList films.\n", ""), "2:1", "S1 comes where U1 is next"),
         (("### S2 x", "### S2 y"), "9:1", "'y' is not a label"),
@@ -462,9 +462,9 @@ def test_a_label_is_one_of_ours_in_our_own_lines_too() -> None:
     ("words", "said"),
     [
         ("system=a@b", "cannot be the name of a system"),
-        ("system=B outcome=Invalid", "'Invalid' is no outcome: did you mean 'invalid'?"),
+        ("system=B outcome=Invalid", "'Invalid' is not an outcome: did you mean 'invalid'?"),
         ("system=B outcome=breakdown missing=999999", "missing=999999 is not a number from 0 to 10000"),
-        ("system=B started_at=yesterday", "'yesterday' is no time"),
+        ("system=B started_at=yesterday", "'yesterday' is not a time"),
     ],
 )
 def test_what_no_conversation_can_have_is_refused_with_its_line(words: str, said: str) -> None:

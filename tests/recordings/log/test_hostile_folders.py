@@ -200,7 +200,7 @@ def test_seconds_no_clock_can_measure_are_named_with_their_line(run: Path, chang
     at = next(i for i, line in enumerate(lines) if '"event":"turn"' in line)
     lines[at] = f"{lines[at][:-1]},{change}}}"
     file.write_text("\n".join(lines) + "\n")
-    with pytest.raises(RunError, match=rf"trials-000001\.jsonl:{at + 1}: .*not a number of seconds"):
+    with pytest.raises(RunError, match=rf"trials-000001\.jsonl:{at + 1}: .*not a valid number of seconds"):
         read(run)
 
 

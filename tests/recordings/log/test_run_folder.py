@@ -129,14 +129,14 @@ def route(number: int) -> bytes:
         (lambda r: [r[0], *r[2:]], 2, "was not started in this file"),
         (lambda r: [*r, r[1]], 10, "begins again"),
         (lambda r: [*r, asked(2)], 10, "an event after its trial-ended"),
-        (lambda r: [*r[:2], asked(2), *r[2:]], 3, "turn 2 is asked where turn 1 is next"),
+        (lambda r: [*r[:2], asked(2), *r[2:]], 3, "turn 2 is asked, but turn 1 is next"),
         (lambda r: [*r[:3], asked(2), *r[3:]], 4, "turn 2 is asked before turn 1 was answered"),
-        (lambda r: [*r[:4], asked(3), *r[4:]], 5, "turn 3 is asked where turn 2 is next"),
-        (lambda r: [*r[:2], turn(1), *r[2:]], 3, "answer for turn 1, where 0 turns were asked"),
+        (lambda r: [*r[:4], asked(3), *r[4:]], 5, "turn 3 is asked, but turn 2 is next"),
+        (lambda r: [*r[:2], turn(1), *r[2:]], 3, "answer for turn 1, but only 0 turns were asked"),
         (lambda r: [*r[:4], turn(1), *r[4:]], 5, "a second answer to turn 1"),
         (lambda r: [*r[:3], route(1), *r[3:]], 4, "a route for turn 1, which has no answer"),
         (lambda r: [*r[:4], route(1), route(1), *r[4:]], 6, "a second route for turn 1"),
-        (lambda r: [*r[:4], route(2), *r[4:]], 5, "route for turn 2, where 1 turns were asked"),
+        (lambda r: [*r[:4], route(2), *r[4:]], 5, "route for turn 2, but only 1 turns were asked"),
         (lambda r: [*r[:2], row(event="failed", id="trial-1", attempt=1, reason="x", turn=1)], 3, "was not asked"),
     ],
 )
@@ -215,9 +215,9 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
     assert [tuple(one.spoken) for one in spoken] == [tuple(one.spoken) for one in whole]
     assert [(one.started, one.outcome) for one in spoken] == [(one.started, one.outcome) for one in whole]
     for one in spoken[:2]:
-        with pytest.raises(ValueError, match="no more was kept"):
+        with pytest.raises(ValueError, match="only what was said was kept"):
             one.conversation()
-        with pytest.raises(ValueError, match="no more was kept"):
+        with pytest.raises(ValueError, match="only what was said was kept"):
             _ = one.last_turn
     assert spoken[2].conversation() == whole[2].conversation()
 

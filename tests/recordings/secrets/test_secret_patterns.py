@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 
 from recordings.secrets.redaction import Redactor
 from recordings.secrets.searched_text import SearchedText
-from recordings.secrets.secret_patterns import _AS_WRITTEN, _BEGINNINGS, _IN_LOWER_CASE, _holds_any, _values, cookies
+from recordings.secrets.secret_patterns import (
+    _AS_WRITTEN,
+    _BEGINNINGS,
+    _IN_LOWER_CASE,
+    _cookie_values,
+    _holds_any,
+    cookies,
+)
 from topics.lower_case import to_lower
 
 PARTS = (
@@ -31,7 +38,7 @@ PARTS = (
 @example('cookie:"a=b\\cookie:c=d')
 @example("cookie: a=b" + "_set-cookie: c=d" + "set-cookie: c=d" + "-set-cookie: c=d")
 def test_cookies_are_found_as_in_one_look_at_all_headers(text: str) -> None:
-    assert [(start, end) for start, end, _ in cookies(SearchedText(text))] == list(_values(text, to_lower(text)))
+    assert [(start, end) for start, end, _ in cookies(SearchedText(text))] == list(_cookie_values(text, to_lower(text)))
 
 
 @pytest.mark.parametrize("header", ["set-cookie: a=b; ", "Cookie: a=b; c=d\n", 'set-cookie: ["a=b", "c=d; Path=/"] '])

@@ -161,7 +161,7 @@ def test_a_million_trials_need_no_names() -> None:
         builder.add_path(path[:length])
     tree = builder.tree()
     assert (tree.trials, tree.visits.tolist(), tree.stops.tolist()) == ((), [4, 3, 2], [1, 1, 2])
-    with pytest.raises(ValueError, match="either all trials of a tree have names, or none has"):
+    with pytest.raises(ValueError, match="either all trials of a tree have names, or none"):
         builder.add_path(path, FoldedTrial(TrialKey("B1", "M002", 1)))
 
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_merged_is_refused() -> None:
         merge_trees([])
     with pytest.raises(ValueError, match="trees merged by 'exact' and by 'label' cannot be combined"):
         merge_trees([one, tree_of([conversation([("a", "b")], 2)], LABEL)])
-    with pytest.raises(ValueError, match="B1, M002, trial 1, attempt 1 comes twice"):
+    with pytest.raises(ValueError, match="B1, M002, trial 1, attempt 1 occurs twice"):
         merge_trees([one, one])
     unnamed = TreeBuilder(EXACT)
     unnamed.add_path([("user", "a", None)])
@@ -242,7 +242,7 @@ def test_a_trial_in_which_nothing_was_said_ends_at_the_root() -> None:
     tree = tree_of([conversation([])])
     assert (len(tree), tree.n, tree.stops.tolist()) == (1, 1, [1])
     assert tree.path(0) == ()
-    with pytest.raises(ValueError, match="nothing stands at the root"):
+    with pytest.raises(ValueError, match="the root has no turn"):
         tree.symbol_at(0)
 
 
