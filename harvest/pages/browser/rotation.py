@@ -47,8 +47,8 @@ class BrowserRotation:
         self._closed = False
 
     async def open_window(self) -> Window:
-        """Open a fresh window. Raises DriverError as `Browser.launch` and `Browser.sitting` do, or if the rotation is
-        closed."""
+        """Open a fresh window. Raises DriverError as `Browser.launch` and `Browser.open_window` do, or if the rotation
+        is closed."""
         async with self._changing:
             runner = await self._current_runner()
             runner.taken += 1

@@ -67,8 +67,8 @@ class _Look:
     source: str
     page: Page
     turn: ReadTurn
-    mutations: int
-    picture: bytes | None
+    mutations: int = -1
+    picture: bytes | None = None
 
 
 class Waiting:
@@ -130,11 +130,10 @@ class Waiting:
             since = self._since
             if verdict or silent or filled or late:
                 if verdict and ahead is not None and not late:
-                    source, page, turn, now = ahead.source, ahead.page, ahead.turn, seen
-                    picture = ahead.picture
+                    look, now = ahead, seen
                 else:
-                    source, page, turn = await self._look()
-                    now, picture = await self._glance(), None
+                    look, now = await self._look(), await self._glance()
+                turn = look.turn
                 went_on = now.changes != seen.changes
                 if (silent or filled) and not failed and turn.doubtful is not None:
                     # Nothing else will come.
@@ -149,7 +148,8 @@ class Waiting:
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
                 if done and self._stands_in(turn, sample):
                     # The answer is still to come. Until something stirs, what was read holds.
-                    done, self._ahead = False, _Look(source, page, turn, now.mutations, None)
+                    done = False
+                    self._ahead = replace(look, turn=turn, mutations=now.mutations, picture=None)
                 if late or done or (silent and not turn.text):
                     silence = "page-reloaded" if self._shift or self._lost else "no-reply"
                     nothing = not turn.text and self._completion.is_silent(sample, failed=failed)
@@ -157,31 +157,30 @@ class Waiting:
                     trouble = None if turn.text else self._trouble
                     sample = self._date_sample(self._sample(seen), turn)
                     changed_at = self._clock.monotonic() - (now.asked or 0.0) + self._shift + sample.last_change
-                    verdict = verdict if done else None
                     return Awaited(
-                        source,
-                        page,
+                        look.source,
+                        look.page,
                         turn,
-                        verdict,
+                        verdict if done else None,
                         why,
                         sample,
                         trouble,
                         self._heard,
                         changed_at,
                         now.mutations,
-                        picture,
+                        look.picture,
                     )
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
                 # Some pages show an error, and then for ever that they are at work.
                 self._asked_after = sample.at
-                source, page, turn = await self._look()
-                found = self._find_trouble(page, turn)
+                look = await self._look()
+                found = self._find_trouble(look.page, look.turn)
                 if found is not None:
-                    return Awaited(source, page, turn, None, "fault", sample, found, self._heard)
+                    return Awaited(look.source, look.page, look.turn, None, "fault", sample, found, self._heard)
             elif left is not None and left <= _AHEAD and ahead is None:
                 # Reading takes its time, and the quiet goes on meanwhile.
                 look, picture = await asyncio.gather(self._look(), self._picture())
-                self._ahead = _Look(*look, seen.mutations, picture)
+                self._ahead = replace(look, mutations=seen.mutations, picture=picture)
             rest = _STEP if left is None else left - (self._clock.monotonic() - seen_at)
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 
@@ -238,7 +237,7 @@ class Waiting:
             self._bubbles, self._since, self._ahead = frozenset(), None, None
         raise Unanswered("page-reloaded", "the page kept reloading while Harvest waited for the answer")
 
-    async def _look(self) -> tuple[str, Page, ReadTurn]:
+    async def _look(self) -> _Look:
         source = await self._place.frame.source(self._selectors)
         page = parse_page(source)
         turn = read_turn(page, self._said, habits=self._habits, before=self.before, heard=self._heard)
@@ -260,7 +259,7 @@ class Waiting:
         if container and container != self._container:
             self._container = container
             await self._place.frame.watch([container])
-        return source, page, turn
+        return _Look(source, page, turn)
 
     def _is_premature(self, turn: ReadTurn) -> bool:
         """True for figures and numbers that came before the user's own words did: a progress bar with its seconds, or
