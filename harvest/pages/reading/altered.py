@@ -88,9 +88,7 @@ def early_lines(ground: PageText, heard: float | None) -> set[Node]:
 
 def _last_change(ground: PageText, block: Node) -> float | None:
     """Return when the last of the block's text came; None if some of it was there before the send."""
-    holders = [
-        node for node in block.walk() if any(isinstance(child, str) and child.strip() for child in node.children)
-    ]
+    holders = [node for node in block.walk() if node.has_text]
     times = [ground.came(node) for node in holders if node in ground.spans]
     return None if not times or None in times else max(time for time in times if time is not None)
 

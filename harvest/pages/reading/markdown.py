@@ -140,7 +140,7 @@ class _Writer:
             yield Block(finish_line(shown_text(node.get("h-value"), "pre")), True, node)
         elif is_listing(node):
             yield from self._listing(node)
-        elif tag in _LISTS and not _has_stray(node):
+        elif tag in _LISTS and not node.has_text:
             yield from self._list(node, depth)
         elif tag == "li":
             yield from self._items([node], lambda _: "- ", depth)
@@ -361,15 +361,10 @@ def _space_style(node: Node) -> str:
         node = node.parent
 
 
-def _has_stray(node: Node) -> bool:
-    """True if there is text between the items of a list."""
-    return any(isinstance(child, str) and child.strip() for child in node.children)
-
-
 def _defines(node: Node) -> bool:
     """True if a `dl` holds only terms and definitions."""
     frames = [child for child in node.elements if child.tag == "div"]
-    if any(_has_stray(around) for around in (node, *frames)):
+    if any(around.has_text for around in (node, *frames)):
         return False
     parts = [part for part in node.elements if part.tag != "div"] + [part for one in frames for part in one.elements]
     return all(part.tag in ("dd", "dt") for part in parts)

@@ -138,6 +138,11 @@ class Node:
     def elements(self) -> list[Node]:
         return [child for child in self.children if isinstance(child, Node)]
 
+    @property
+    def has_text(self) -> bool:
+        """True if there is text directly in it, hidden or not."""
+        return any(isinstance(child, str) and child.strip() for child in self.children)
+
     def walk(self) -> Iterator[Node]:
         """Yield this element and everything in it, in the order of the page."""
         stack = [self]

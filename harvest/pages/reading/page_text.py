@@ -115,11 +115,7 @@ class PageText:
             if not known and "h-first" in node.attributes:
                 known, since = True, float(node.get("h-first"))
                 since = since if born is None or begins_without_words(node) else born
-            if (
-                is_figure(node)
-                or node in self.words
-                or any(isinstance(child, str) and child.strip() for child in node.children)
-            ):
+            if is_figure(node) or node in self.words or node.has_text:
                 yield node, since if known else born
             stack.extend((inner, known, since) for inner in node.elements)
 

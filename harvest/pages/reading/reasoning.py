@@ -103,7 +103,7 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
         if len(blocks) > 1 and (found := _titled_reasoning(blocks) or _set_apart(blocks)) is not None:
             return found
         inner = blocks[-1].node
-        if inner.tag in _ANSWERS or any(isinstance(child, str) and child.strip() for child in inner.children):
+        if inner.tag in _ANSWERS or inner.has_text:
             return None
         nodes = inner.elements
     return None

@@ -201,7 +201,7 @@ class Reasons:
             around = around.elements[0]
         while frame.parent is not None and frame.parent is not around and _only_frames(frame.parent):
             frame = frame.parent
-        bare = any(isinstance(child, str) and child.strip() for child in around.children)
+        bare = around.has_text
         said = bare or around.tag == "p" or frame.tag in PROSE
         return frame.parent is around and not said and len(leaves_of(around, ())) > 1
 
@@ -244,7 +244,7 @@ class Reasons:
 
 
 def _only_frames(node: Node) -> bool:
-    return len(node.elements) == 1 and not any(isinstance(child, str) and child.strip() for child in node.children)
+    return len(node.elements) == 1 and not node.has_text
 
 
 def _time_of(leaf: Leaf) -> float | None:

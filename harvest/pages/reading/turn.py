@@ -13,6 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
+from harvest.pages.reading import parts
 from harvest.pages.reading.asides import is_announcement, lines_between, quotes_in
 from harvest.pages.reading.bubble import Edge, edges_of, leaves_of
 from harvest.pages.reading.decoration import Decorations, find_decorations
@@ -24,15 +25,6 @@ from harvest.pages.reading.names import may_name, names_on, pressed_on
 from harvest.pages.reading.page import Node, Page, collapse_spaces
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.panels import sources_beside
-from harvest.pages.reading.parts import (
-    attachments_in,
-    calls_in,
-    folded_in,
-    offers_in,
-    rest_offered,
-    sources_in,
-    thoughts_in,
-)
 from harvest.pages.reading.phrases import is_label, is_placeholder, without_cursor
 from harvest.pages.reading.silence import is_waiting, is_wordless, offered_choices
 from harvest.pages.reading.slot import slots_before, slots_of
@@ -187,13 +179,13 @@ def read_turn(
         if decorations.nodes.isdisjoint(quote.self_and_ancestors()):
             decorations.nodes.add(quote)
             decorations.texts.append(quote.text)
-    left_out = [*decorations.texts, *folded_in(decorations.folds, page.url)]
+    left_out = [*decorations.texts, *parts.folded_in(decorations.folds, page.url)]
     text = _write_bubbles(spot.bubbles, decorations, page.url, left_out)
     name = _speaker_prefix(text, spot.echo, said, names)
     if name:
         left_out.append(name)
         text = text[len(name) :].lstrip()
-    rest = rest_offered(page, spot.bubbles, decorations.folds, text)
+    rest = parts.rest_offered(page, spot.bubbles, decorations.folds, text)
     began, ended = _answer_times(ground, spot.bubbles, decorations) if text else (None, None)
     # An answer that is only choices has no words of its own.
     offered = offered_choices(ground, spot, heard) if not text and not decorations.doubtful else ()
@@ -255,11 +247,11 @@ def _as_said(
 def _other_parts(page: Page, bubbles: Sequence[Node], container: Node | None, decorations: Decorations) -> Answer:
     return Answer(
         "",
-        sources=tuple(sources_in(decorations.folds, page.url)),
-        thoughts=thoughts_in(decorations.thoughts, decorations.folds, page.url),
-        calls=tuple(calls_in(decorations.thoughts, decorations.folds, page.url)),
-        attachments=tuple(attachments_in(bubbles, decorations.nodes)),
-        offers=tuple(offers_in(bubbles, container, decorations.folds)),
+        sources=tuple(parts.sources_in(decorations.folds, page.url)),
+        thoughts=parts.thoughts_in(decorations.thoughts, decorations.folds, page.url),
+        calls=tuple(parts.calls_in(decorations.thoughts, decorations.folds, page.url)),
+        attachments=tuple(parts.attachments_in(bubbles, decorations.nodes)),
+        offers=tuple(parts.offers_in(bubbles, container, decorations.folds)),
     )
 
 
@@ -305,7 +297,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
                     continue  # an answer may say what a button beside it says
                 nodes.add(node)
                 decorations.texts.append(node.text)
-    told = [*decorations.texts, *folded_in(decorations.folds, page.url)]
+    told = [*decorations.texts, *parts.folded_in(decorations.folds, page.url)]
     text = _write_bubbles(bubbles, decorations, page.url, told)
     name = next((one for one in said if one.endswith((":", "：")) and text.startswith(one)), "")
     text = text[len(name) :].lstrip() if name else text

@@ -9,23 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from harvest.pages.reading import telling
 from harvest.pages.reading.altered import early_lines, find_altered
 from harvest.pages.reading.echo import Echo, find_echoes, trail
 from harvest.pages.reading.elements import akin, begins_without_words, signature
 from harvest.pages.reading.page import AT_ONCE, Node, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.phrases import is_delivery, is_status, is_time
-from harvest.pages.reading.telling import (
-    at_once,
-    beside_the_user,
-    is_made_inside_like,
-    kept_for_words,
-    lists_earlier_turns,
-    may_tell,
-    only_pressed,
-    says,
-    says_something,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +117,7 @@ class _Climb:
                     found = replace(spot, doubtful=doubtful)
             elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
                 found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
-            if around.get("role") in ("log", "feed") or lists_earlier_turns(ground, around, branch):
+            if around.get("role") in ("log", "feed") or telling.lists_earlier_turns(ground, around, branch):
                 break  # what is outside of the conversation is no answer
             branch = around
         found = found or self._rest_of_text() or self._state_spot()
@@ -172,13 +162,13 @@ class _Climb:
     def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
         """The children that say something: bubbles, or one part made of all if there is bare text between them."""
         ground = self.ground
-        bare = any(isinstance(child, str) and says(child) for child in children)
+        bare = any(isinstance(child, str) and telling.says(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
             return [_copied_part(around, children)]
         return [
             child
             for child in children
-            if isinstance(child, Node) and says_something(ground, child, branch, self.echo.node)
+            if isinstance(child, Node) and telling.says_something(ground, child, branch, self.echo.node)
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
@@ -188,9 +178,9 @@ class _Climb:
         before their words.
         """
         ground, echo = self.ground, self.echo.node
-        if not all(at_once(ground, bubble, echo) for bubble in bubbles):
+        if not all(telling.at_once(ground, bubble, echo) for bubble in bubbles):
             return False
-        if any(is_made_inside_like(bubble, user, echo) for bubble in bubbles):
+        if any(telling.is_made_inside_like(bubble, user, echo) for bubble in bubbles):
             return False
         return container in ground.births or not any(
             akin(bubble, user) or any(map(begins_without_words, bubble.walk())) for bubble in bubbles
@@ -205,7 +195,7 @@ class _Climb:
             if isinstance(text, str) and at >= 0:
                 rest = [re.sub(r"^[^\w\n]*", "", text[at:]), *rest]  # what closes the user's sentence is the user's
             tail = _copied_part(node, rest)
-            if says(tail.text):
+            if telling.says(tail.text):
                 return Spot((tail,), self.echo.node, None, node, "echo")
             if node is self.echo.node or node.parent is None:
                 return None
@@ -222,15 +212,15 @@ class _Climb:
                 node
                 for node in (around.children[:at] if self.rising else around.children[at + 1 :])
                 if isinstance(node, Node)
-                and may_tell(ground, node)
+                and telling.may_tell(ground, node)
                 and (is_time(node.text) or (is_status(node.text) and not is_delivery(node.text)))
-                and not only_pressed(ground, node)
-                and (not at_once(ground, node, echo) or kept_for_words(node))
-                and not beside_the_user(ground, node, branch)
+                and not telling.only_pressed(ground, node)
+                and (not telling.at_once(ground, node, echo) or telling.kept_for_words(node))
+                and not telling.beside_the_user(ground, node, branch)
             ]
-            if bubbles and (around not in ground.births or all(map(kept_for_words, bubbles))):
+            if bubbles and (around not in ground.births or all(map(telling.kept_for_words, bubbles))):
                 return Spot(tuple(bubbles), echo, branch, around, "echo", self.rising, doubtful=True)
-            if around.get("role") in ("log", "feed") or lists_earlier_turns(ground, around, branch):
+            if around.get("role") in ("log", "feed") or telling.lists_earlier_turns(ground, around, branch):
                 break
             branch = around
         return None
@@ -293,7 +283,7 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
             else:
                 stack.extend(reversed(node.elements))
     wanted = letters(said)
-    tops = [node for node in tops if says_something(ground, node) and letters(node.text) != wanted]
+    tops = [node for node in tops if telling.says_something(ground, node) and letters(node.text) != wanted]
     echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
     if echo is None and len(tops) == 1 and heard is not None and stood:
         # A page that shows its newest answer alone may have said the same again. It has to have come after a byte did:
