@@ -42,8 +42,7 @@ class PooledRun:
 class Occurrence:
     """A place in a run.
 
-    run: the index of the run, from 0.
-    start, end: the characters of the system's text; both -1 for a link outside it.
+    run: the index of the run, from 0. start, end: the characters of the system's text; both -1 for a link outside it.
     """
 
     run: int
@@ -67,9 +66,8 @@ class Occurrence:
 class Entity:
     """An entity that systems named on a topic.
 
-    key: its canonical key.
-    url: the first form in which it was written.
-    judged: whether the gold of a run, or of a table, has a grade for it.
+    key: its canonical key. url: the first form in which it was written. judged: whether the gold of a run, or of a
+    table, has a grade for it.
     """
 
     topic: str
@@ -83,8 +81,7 @@ class Entity:
 class Said:
     """A person's judgment at one place.
 
-    version: the version of the guideline.
-    adjudicates: whether the person decided between other people's judgments.
+    version: the version of the guideline. adjudicates: whether the person decided between other people's judgments.
     """
 
     value: Json

@@ -41,9 +41,8 @@ _PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 class Transcripts:
     """The conversations of a report.
 
-    index: columns over all attempts, in the order of the runs.
-    chunks: JSON texts of lists of conversations, in that order.
-    places: the position in the index of the attempt that counts, by system, topic and trial.
+    index: columns over all attempts, in the order of the runs. chunks: JSON texts of lists of conversations, in that
+    order. places: the position in the index of the attempt that counts, by system, topic and trial.
     """
 
     index: Mapping[str, Any]

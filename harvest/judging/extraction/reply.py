@@ -56,9 +56,8 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 class Reading:
     """The content of a reply.
 
-    found: the accepted nuggets.
-    refused: the number of refused nuggets, by the names in `NUGGET_FAULTS`.
-    fault: one of `REPLY_FAULTS`, or "" if the reply was readable.
+    found: the accepted nuggets. refused: the number of refused nuggets, by the names in `NUGGET_FAULTS`. fault: one of
+    `REPLY_FAULTS`, or "" if the reply was readable.
     """
 
     found: tuple[Candidate, ...] = ()

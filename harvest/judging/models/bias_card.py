@@ -26,8 +26,7 @@ _MOST = 1000
 class Item:
     """A thing that was judged.
 
-    words: its number of words.
-    people: the mean of people's scores; None if nobody judged it.
+    words: its number of words. people: the mean of people's scores; None if nobody judged it.
     """
 
     judgment: Judgment

@@ -25,8 +25,7 @@ _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie"
 class Asked:
     """One question.
 
-    key: a hash of the messages and the number of the sample.
-    swapped: whether the right conversation was shown first.
+    key: a hash of the messages and the number of the sample. swapped: whether the right conversation was shown first.
     """
 
     key: str

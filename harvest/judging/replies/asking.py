@@ -20,8 +20,7 @@ _GIVE_UP = 10
 class Question(Protocol):
     """A question to a model.
 
-    key: a hash of its messages.
-    about: the first place that it is about.
+    key: a hash of its messages. about: the first place that it is about.
     """
 
     @property
@@ -72,9 +71,8 @@ class Asking(Generic[AskedT, ReadT]):
 class Answers(Generic[ReadT]):
     """The answers, by the key of the question.
 
-    readings: the last reply to each question, readable or not.
-    failures: why a question has no reply.
-    requests: the number of requests sent and answered.
+    readings: the last reply to each question, readable or not. failures: why a question has no reply. requests: the
+    number of requests sent and answered.
     """
 
     readings: Mapping[str, ReadT]

@@ -15,9 +15,7 @@ _ABSENT = "n/a – it does not apply here"
 class Choice:
     """One possible decision.
 
-    key: a digit, or U.
-    value: the value of the judgment.
-    words: the text on the page.
+    key: a digit, or U. value: the value of the judgment. words: the text on the page.
     """
 
     key: str

@@ -27,9 +27,8 @@ _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 class FilledSheet:
     """The content of a filled-in sheet.
 
-    judgments: the rows with a value, in the order of the file.
-    empty: the number of rows without a value.
-    notes: the number of those that have a note.
+    judgments: the rows with a value, in the order of the file. empty: the number of rows without a value. notes: the
+    number of those that have a note.
     """
 
     judgments: tuple[Judgment, ...]

@@ -93,9 +93,8 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 class Given:
     """One row as read.
 
-    cells: the cells by column, without surrounding white space.
-    place: the beginning of the row.
-    where: a function that returns the place of a column's cell, or of the row if there is no such cell.
+    cells: the cells by column, without surrounding white space. place: the beginning of the row. where: a function
+    that returns the place of a column's cell, or of the row if there is no such cell.
     """
 
     cells: Row
