@@ -46,10 +46,6 @@ Counts = npt.NDArray[np.unsignedinteger]
 # Draws so many columns of weights.
 _Draw = Callable[[np.random.Generator, int], Floats | Counts]
 
-_AT_ONCE = 64 * 2**20  # bytes of weights drawn at a time
-_KEPT = 128 * 2**20  # bytes of weights kept for the next call
-_MOST = 512 * 2**20  # bytes of replicates: more is a slip in the settings
-
 
 class Resampler:
     """Draws weights once for each set of topics, and computes intervals from them.
@@ -59,6 +55,10 @@ class Resampler:
     In all methods, `bottom` and `top` are the least and the largest possible value of a topic, one for all columns or
     one for each; infinite if unknown, as for R. `unit` is the name of a row if rows are trials of one topic.
     """
+
+    bytes_at_once = 64 * 2**20  # of weights drawn at a time
+    bytes_kept = 128 * 2**20  # of weights kept for the next call
+    most_bytes = 512 * 2**20  # of replicates: more is a slip in the settings
 
     def __init__(
         self, rng: np.random.Generator, *, replications: int = 2000, level: float = 0.95, resample: Resample = "topics"
@@ -111,8 +111,7 @@ class Resampler:
         top: npt.ArrayLike = 1.0,
         unit: str = "topic",
     ) -> list[Interval]:
-        """Return an interval for each ratio of sums over topics and trials, such as recoveries over first-turn
-        failures.
+        """Return an interval for each ratio of sums over topics and trials, such as recoveries over failures.
 
         topics: (topics,) names. above, below: (topics, trials, columns), NaN for missing values; below >= 0.
 
@@ -335,17 +334,18 @@ class Resampler:
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
         """Return (columns, B) products of values (rows, columns) and drawn weights.
 
-        Uses at most `_AT_ONCE` bytes of weights at a time, and keeps them for the next call if they fit.
+        Uses at most `bytes_at_once` bytes of weights at a time, and keeps them for the next call if they fit.
         """
         wanted = self._replications * values.shape[1] * values.itemsize
-        if wanted > _MOST:
+        if wanted > self.most_bytes:
             raise InputError(
-                f"{self._replications} replications of {values.shape[1]} measures take over {_MOST >> 20} MiB",
+                f"{self._replications} replications of {values.shape[1]} measures take over "
+                f"{self.most_bytes >> 20} MiB",
                 advice="ask for fewer replications",
             )
         found = np.empty((values.shape[1], self._replications))
         kept = self._kept.get(key)
-        size = max(1, _AT_ONCE // (values.shape[0] * values.itemsize))
+        size = max(1, self.bytes_at_once // (values.shape[0] * values.itemsize))
         parts = [slice(start, start + size) for start in range(0, self._replications, size)]
         if kept is not None:
             for part in parts:
@@ -354,7 +354,7 @@ class Resampler:
         rng = self._generator(str(key[0]), names)
         counted = key[0] == "topics+trials"  # counts below 256 take a byte each
         each = 1 if counted else values.itemsize
-        keep = self._replications * values.shape[0] * each <= _KEPT
+        keep = self._replications * values.shape[0] * each <= self.bytes_kept
         drawn = np.empty((values.shape[0], self._replications) if keep else (0, 0), np.uint8 if counted else np.float64)
         for part in parts:
             weights = draw(rng, found[:, part].shape[1])
@@ -363,7 +363,7 @@ class Resampler:
             if keep:
                 drawn[:, part] = weights
         if keep:
-            if sum(one.nbytes for one in self._kept.values()) + drawn.nbytes > _KEPT:
+            if sum(one.nbytes for one in self._kept.values()) + drawn.nbytes > self.bytes_kept:
                 self._kept.clear()
             self._kept[key] = drawn
         return found

@@ -53,12 +53,18 @@ class StratifiedTest:
 
 
 def compare_within(
-    both: npt.ArrayLike, exposed: npt.ArrayLike, outcomes: npt.ArrayLike, cases: npt.ArrayLike
+    both: npt.ArrayLike,
+    exposed: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    cases: npt.ArrayLike,
+    *,
+    most: float = _MOST,
 ) -> StratifiedTest:
     """Return the test and estimates from the counts of S strata.
 
     `both` is (S,) exposed cases with the outcome; `exposed`, `outcomes` and `cases` are (S,) totals. Estimates are
-    over all strata with both exposed and unexposed cases. Raises ValueError for counts that cannot be a 2×2 table.
+    over all strata with both exposed and unexposed cases. The test is exact up to `most` multiplications. Raises
+    ValueError for counts that cannot be a 2×2 table.
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
     if not k.shape == a.shape == m.shape == n.shape or k.ndim != 1:
@@ -73,7 +79,7 @@ def compare_within(
         return StratifiedTest(*nothing, difference, odds_ratio, 0, 0, "")
     low, high = np.maximum(0, a + m - n), np.minimum(a, m)
     sizes = high - low + 1
-    if float((np.cumsum(sizes) * sizes).sum()) <= _MOST:
+    if float((np.cumsum(sizes) * sizes).sum()) <= most:
         chances = _exact(k, a, m, n, low, high)
         method = "exact conditional"
     else:

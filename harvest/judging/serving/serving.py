@@ -27,7 +27,7 @@ _MOST_CONNECTIONS = 200  # people have a few each; half-open ones must not use a
 _MOST_WAITING = 64
 
 
-class _Connection(H11Protocol):
+class TimedConnection(H11Protocol):
     """A connection that is closed if no complete request arrives in time.
 
     Uvicorn would wait forever, and a few hundred such connections would block everybody else. If there are too many at
@@ -41,7 +41,7 @@ class _Connection(H11Protocol):
         self._since = self.loop.time()
         self._deadline: asyncio.TimerHandle | None = None
         self._watch()
-        waiting = [one for one in self.connections if isinstance(one, _Connection) and one.waits()]
+        waiting = [one for one in self.connections if isinstance(one, TimedConnection) and one.waits()]
         if len(waiting) > _MOST_WAITING:
             min(waiting, key=lambda one: one._since).transport.close()
 
@@ -130,7 +130,7 @@ async def serve(
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
         Guard(application(desk, troubled), Addresses(port), tokens),
-        http=_Connection,
+        http=TimedConnection,
         ws="none",
         lifespan="off",
         access_log=False,

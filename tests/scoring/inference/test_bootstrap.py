@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from scoring.inference import bootstrap
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval
 from scoring.settings import Resample
@@ -230,7 +229,7 @@ def test_intervals_of_means_hold_the_truth_at_least_as_often_as_they_say(topics:
 
 
 def test_weights_that_are_kept_stay_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scoring.inference.bootstrap._KEPT", 2**20)
+    monkeypatch.setattr(Resampler, "bytes_kept", 2**20)
     kept = resampler(replications=1000)
     for size in range(20, 100, 10):
         kept.means([f"{size}-{number}" for number in range(size)], np.random.default_rng(size).random((size, 1, 1)))
@@ -249,9 +248,9 @@ def test_weights_are_drawn_a_part_at_a_time_where_they_are_many(
         return [(one.low, one.high) for one in resampler.means(names, values)]
 
     whole = intervals()
-    monkeypatch.setattr("scoring.inference.bootstrap._KEPT", 100_000)
+    monkeypatch.setattr(Resampler, "bytes_kept", 100_000)
     np.testing.assert_allclose(intervals(), whole, atol=0.02)
-    monkeypatch.setattr("scoring.inference.bootstrap._MOST", 100_000)
+    monkeypatch.setattr(Resampler, "most_bytes", 100_000)
     with pytest.raises(InputError, match="fewer replications"):
         intervals()
 
@@ -278,7 +277,7 @@ def test_weights_that_were_kept_give_what_they_gave_before_and_so_do_those_that_
     drawing = resampler(replications=500)
     first, second = drawing.means(names(30), values), drawing.means(names(30), values)
     assert first == second
-    monkeypatch.setattr(bootstrap, "_AT_ONCE", 30 * 8 * 7)  # seven rows of weights at a time
-    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+    monkeypatch.setattr(Resampler, "bytes_at_once", 30 * 8 * 7)  # seven rows of weights at a time
+    monkeypatch.setattr(Resampler, "bytes_kept", 0)
     anew = resampler(replications=500).means(names(30), values)
     assert ends(anew) == pytest.approx(ends(first), rel=1e-12)

@@ -274,7 +274,7 @@ async def test_half_requests_keep_nobody_out(page: ServedPage) -> None:
 
 
 async def test_half_a_request_is_not_waited_for_for_ever(page: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving._Connection, "head_seconds", 0.3)
+    monkeypatch.setattr(serving.TimedConnection, "head_seconds", 0.3)
     whole = request(page, "GET", "/api/work", b"", without=("Content-Length",))
     for before in (b"", whole):  # also after a whole one
         reader, writer = await asyncio.open_connection("127.0.0.1", page.port)
