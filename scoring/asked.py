@@ -11,6 +11,7 @@ from scoring.figure import Figure
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.material import Judged, Material
 from scoring.measure import Measure
+from scoring.summaries import interval_fields
 from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check
 from scoring.swan.item import Source
@@ -18,11 +19,11 @@ from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
 from scoring.swan.votes import Opinion
 from scoring.swan.wan import Swan
-from scoring.table import ScoreRow, interval_fields
+from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
-# What is said in `Asked.coverage` of SWANs that are of different things.
+# Marks the notes in `Asked.coverage` about SWANs that do not compare.
 NO_COMPARISON = "do not compare"
 
 
@@ -333,7 +334,7 @@ class Asked:
             if measure.declaration.swan is not None:
                 of_all = measure.declaration.swan(under, measure)
                 self._keep_scorers(under, "", of_all.covered)
-                if not told:  # with two weightings of SWAN the criteria are the same
+                if not told:  # two weightings of SWAN have the same criteria
                     covered = self.covered.setdefault(material.conversation.key.system, _Covered())
                     covered.add(material.assessment, of_all)
                     told = True

@@ -20,7 +20,7 @@ from scoring.figure import Figure
 from scoring.named_entities import named_entities
 from topics.gold import GoldEntry
 
-if TYPE_CHECKING:  # which stands on measures
+if TYPE_CHECKING:  # it imports measures
     from scoring.material import Material
 
 
@@ -83,7 +83,7 @@ class Conversations:
         assert gold is not None, "it is known what a good answer contains"
         named = named_entities(told, gold, grounds[0].attributes, grounds[0].settings)
         for ground, unjudged in zip(grounds, named.unjudged, strict=True):
-            ground.once("unjudged", partial(int, unjudged))  # nothing else needs its nuggets then
+            ground.once("unjudged", partial(int, unjudged))  # then nothing else needs its nuggets
         return cls(
             grounds,
             np.array(at, dtype=np.int64),
@@ -135,7 +135,7 @@ class Conversations:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)  # without slots, so that what is derived is kept
+@dataclass(frozen=True)  # without slots, so that derived values are cached
 class Columns:
     """The conversations of one system and their figures.
 

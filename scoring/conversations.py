@@ -15,7 +15,7 @@ from scoring.table import ScoreRow
 from topics.errors import HarvestError, InputError
 from topics.topic import Topic
 
-# A column, by the first conversation that has it and its place among the figures of that.
+# A column, with the first conversation that has it and its place among that conversation's figures.
 Ranked = tuple[tuple[int, int, int], Column]
 
 
@@ -62,7 +62,7 @@ def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Col
     good answer contains are left out.
     """
     names: dict[str, list[str]] = {}
-    wanted = [one for one in wanted if one.declaration not in plug_ins()]  # of those each value is checked
+    wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
     for one in wanted:
         of = one.declaration
         names.setdefault(of.column(one) if of.column is not None else one.base_name, []).append(one.base_name)

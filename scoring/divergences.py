@@ -24,10 +24,10 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Divergence = Callable[[npt.ArrayLike, npt.ArrayLike], Floats]
 
-_TOLERANCE = 1e-6 * (1 + 1e-6)  # 0.333333 three times is a gold file people have; it is off by 1e-6 and a rounding
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # real gold files have 0.333333 three times, which is off by 1e-6 and a rounding error
 
 
-_MANY = 4096  # numbers from which it pays to look at whole columns
+_MANY = 4096  # array size from which whole columns are faster
 _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 
@@ -202,7 +202,7 @@ def _pair(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Floats, Floats]:
 
 def _check(name: str, rows: Floats) -> None:
     sums = _row_sums(rows)
-    if rows.size and rows.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE:  # neither holds where anything is NaN
+    if rows.size and rows.min() >= 0 and np.abs(sums - 1).max() <= _TOLERANCE:  # both are false if anything is NaN
         return
     faults = (
         ("holds a value that is not a finite number", ~np.isfinite(rows).all(axis=-1)),

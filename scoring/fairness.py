@@ -17,7 +17,7 @@ from scoring.settings import Settings
 from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
-# (C,) of the groups of a set.
+# (C,) shares of the groups of a set.
 Shares = tuple[float, ...]
 
 
@@ -35,7 +35,7 @@ class TurnFairness:
     nuggets: int
 
 
-# A turn, and the least and the most that its similarity could be.
+# A turn, and the least and the greatest possible value of its similarity.
 _Turn = tuple[TurnFairness, float, float]
 
 
@@ -122,7 +122,7 @@ def group_fairness(
     return tuple(found)
 
 
-# A turn has few relevant entities and few groups, so the same distributions come again in many conversations.
+# A turn has few relevant entities and few groups, so the same distributions recur in many conversations.
 @lru_cache(maxsize=2**14)
 def _turn(
     number: int,

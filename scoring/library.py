@@ -57,7 +57,7 @@ from topics.topic import TopicSet
 # The group of entry points by which other distributions add measures of conversations.
 GROUP = "harvest.measures"
 
-# Those of conversations, and of trials of them, that come with Harvest.
+# Harvest's own measures of conversations and of trials.
 OF_CONVERSATIONS = (
     USEFUL,
     MEAN_USEFUL,
@@ -184,7 +184,7 @@ def list_forms(declarations: Iterable[Declaration]) -> str:
     return ", ".join(form for one in declarations for form in one.forms)
 
 
-# What a figure is of that has no value over conversations, so that nothing could be asked for.
+# Measures of these have no value over conversations, so they cannot be asked for.
 _PARTS = {"turn": "system turn", "nugget": "nugget"}
 
 

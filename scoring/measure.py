@@ -23,7 +23,7 @@ from topics.counting import pluralize
 from topics.errors import InputError
 from topics.topic import Topic, TopicSet
 
-if TYPE_CHECKING:  # each of these stands on measures
+if TYPE_CHECKING:  # each of these imports measures
     from recordings.conversations.conversation import Conversation
     from scoring.columns import Answers, Column, Conversations, Tally
     from scoring.material import Material
@@ -35,15 +35,15 @@ if TYPE_CHECKING:  # each of these stands on measures
 
 __all__ = ["Asking", "Declaration", "Measure", "Of", "Parameter", "a_number"]
 
-# What has a value: one conversation; one turn or nugget of it, which has rows only; trials together; a measure
-# of conversations, over all of them; a ranked list; whoever predicts what annotators say.
+# The thing that has a value: one conversation; one turn or nugget of it, which has rows only; trials together; a
+# measure of conversations, over all of them; a ranked list; a predictor of annotations.
 Of = Literal["conversation", "turn", "nugget", "trials", "measure", "list", "predictor"]
 
-# What must be known besides what was said: a gold table; scores of nuggets by people, models or rules; labels of
+# Data needed besides the conversation: a gold table; scores of nuggets by people, models or rules; labels of
 # answers; grades of documents; groups of documents; annotations of each dialogue by several people.
 Need = Literal["gold", "judgments", "labels", "qrels", "memberships", "annotations"]
 
-# Where its rows are: wherever a run is scored; there too, but in tables only with --all; where it is asked for.
+# When its rows are made: for every run; for every run, but in tables only with --all; only if it is asked for.
 Shown = Literal["always", "all", "asked"]
 
 

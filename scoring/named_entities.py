@@ -19,7 +19,7 @@ from topics.kinds import UrlKind
 from topics.links import url_ends
 from topics.topic import Topic
 
-_UNJUDGED = -1  # the grade of an entity that nobody judged, among grades from 0
+_UNJUDGED = -1  # in place of the grade, for an unjudged entity
 
 
 @dataclass(slots=True)
@@ -162,9 +162,9 @@ def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -
     None if the answer needs more care. keys: the entity of each address seen so far; new ones are added.
     """
     if "![" in answer.text:
-        return None  # the address of a picture names nothing
+        return None  # the address of a picture is no entity
     if any(source.start >= 0 for source in answer.sources):
-        return None  # an address beside the text has a place in it
+        return None  # an address outside the text has a place in it
     mentions = url_ends(answer.text)
     if mentions is None:
         return None
@@ -177,7 +177,7 @@ def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -
         if entity is None:
             continue
         if entity == last:
-            return None  # may be the two addresses of one link
+            return None  # these may be the two addresses of one link
         last = entity
         written.add(href)
         found.append((end, entity))

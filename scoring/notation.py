@@ -71,7 +71,7 @@ class Term:
         return int(turn) if isinstance(turn, float) and turn.is_integer() and 1 <= turn < 1e9 else None
 
 
-# A number, or a term; a bare word such as RATINGS is a term without anything in it.
+# A number or a term; a bare word such as RATINGS is a term without arguments.
 Value: TypeAlias = float | Term
 
 

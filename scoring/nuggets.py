@@ -26,7 +26,7 @@ from topics.kinds import UrlKind
 from topics.links import find_urls
 from topics.topic import Topic
 
-# What stands between the two addresses of one link: `[https://a.org](https://a.org)`, `<a href="…">https://a.org</a>`.
+# The text between the two addresses of one link: `[https://a.org](https://a.org)`, `<a href="…">https://a.org</a>`.
 _SAME_LINK = re.compile(r"[^\[\]\n]{0,999}\]\(\s{0,9}<?|[\"'][^<>\n]{0,999}>[^<\n]{0,999}")
 # A picture's address names no entity.
 _IMAGE = re.compile(r"!\[[^\[\]\n]{0,999}\]\(\s{0,9}<?(?=https?://)", re.IGNORECASE)

@@ -22,13 +22,13 @@ from scoring.measure import Measure
 from scoring.notation import Term
 from scoring.pool import Pool
 from scoring.settings import Settings, check_weights
-from scoring.summaries import SystemScores
+from scoring.summaries import SystemScores, interval_fields
 from scoring.swan.assessment import PageText
 from scoring.swan.judged import Judgments
 from scoring.swan.ruled_sets import judge_sets
 from scoring.swan.rules.rule import Sight
 from scoring.swan.schema import load_schema
-from scoring.table import Late, ScoreRow, ScoreTable, Single, interval_fields
+from scoring.table import Late, ScoreRow, ScoreTable, Single
 from scoring.words import Unit, conversation_unit, passages
 from topics.counting import pluralize
 from topics.errors import InputError
@@ -299,7 +299,7 @@ def _turns(
     most = {
         topic.id: turns.get((system, topic.id), 0) if isinstance(turns, Mapping) else turns for topic in topics.topics
     }
-    for key, conversation in found.items():  # a turn that took place is scored, whatever the protocol foresaw
+    for key, conversation in found.items():  # turns that took place are scored, even beyond the protocol's last
         most[key.topic] = max(most[key.topic], *(turn.number for turn in conversation.turns), 0)
     return most
 

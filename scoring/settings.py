@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to write out the longest ones
+    if isinstance(value, int) and abs(value) >= 10**20:  # Python refuses to print the longest ones
         return "a number of more than 20 digits"
     text = value if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

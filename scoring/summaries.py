@@ -7,7 +7,7 @@ much as the others. The unit of every interval is the topic, except within a sin
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,15 +34,15 @@ from scoring.measures.usefulness import (
 )
 from scoring.settings import Settings
 from scoring.stochastic.failures import rate_of
-from scoring.table import ScoreRow, has_top, interval_fields
+from scoring.table import ScoreRow, has_top
 from topics.counting import pluralize
 from topics.topic import Topic
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-_IN_TIME = 3  # measures that are asked whether trials hang together in time
-_ALIKE = 0.05  # p at which they do
+_IN_TIME = 3  # measures that are tested for trials that are alike in time
+_ALIKE = 0.05  # largest p that counts as alike
 
 
 # Indices that give (parts, topics, trials) of an array of topics and trials.
@@ -373,6 +373,18 @@ class SystemScores:
     def _is_event(self, measure: str) -> bool:
         found = declared(measure)
         return found is not None and found.event
+
+
+def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
+    """The fields of a row that describe an interval. level: its confidence, left out if there is no interval."""
+    known = bool(interval.method)
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "level": level if known else None,
+        "interval": interval.method or None,
+        "resampled": interval.resampled or None,
+    }
 
 
 def means_over_topics(values: Floats) -> Floats:

@@ -10,7 +10,6 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from scoring.columns import Columns
-from scoring.inference.interval import Interval
 from scoring.library import declared
 from scoring.notation import Term, parse
 from scoring.settings import Settings
@@ -86,18 +85,6 @@ class ScoreRow:
         return value
 
 
-def interval_fields(interval: Interval, level: float) -> dict[str, Any]:
-    """The fields of a row that describe an interval. level: its confidence, left out if there is no interval."""
-    known = bool(interval.method)
-    return {
-        "low": interval.low,
-        "high": interval.high,
-        "level": level if known else None,
-        "interval": interval.method or None,
-        "resampled": interval.resampled or None,
-    }
-
-
 def shown_value(measure: str, value: float) -> str:
     """A value as people read the measure: percent for %-measures, four decimals otherwise, `n/a` if undefined."""
     if math.isnan(value):
@@ -138,12 +125,12 @@ _FLOATS = tuple(entry.name for entry in fields(ScoreRow) if "float" in str(entry
 _values = attrgetter(*_NAMES)
 
 
-# What a row is of that is not over all topics (of a type) and all trials: one conversation, turn or nugget; one topic
-# over its trials; one trial over its topics.
+# Rows that are not over all topics (of a type) and all trials: of one conversation, turn or nugget; of one topic over
+# its trials; of one trial over its topics.
 Single = Literal["conversation", "topic", "trial"]
 
 
-@dataclass(frozen=True)  # without slots, so that the rows are made once
+@dataclass(frozen=True)  # without slots, so that the rows are cached
 class Late:
     """Rows that are made when they are first needed. of: what each row is of. make: makes them, with intervals if its
     argument is True.
@@ -167,7 +154,7 @@ class Late:
         return self.rows if self.of == "conversation" else tuple(self.make(False))
 
 
-@dataclass(frozen=True)  # without slots, so that what is derived is kept
+@dataclass(frozen=True)  # without slots, so that derived values are cached
 class ScoreTable:
     """All rows of one scoring run, in a fixed order: by system; conversations, then topics, trials, types, all.
 

@@ -33,7 +33,7 @@ def similarity_bounds(known: npt.ArrayLike, gold: npt.ArrayLike, divergence: str
     spread = np.maximum(nearest - least, 0.0)
     sums = spread.sum(axis=1, keepdims=True)
     moved = least + spread * np.divide(free, sums, out=np.zeros_like(free), where=sums > 0)
-    nearest = np.where(sums > 0, moved, nearest)  # rounding of the search must not move what is known
+    nearest = np.where(sums > 0, moved, nearest)  # rounding in the search must not change known shares
     worst = distr_sim(corners, wanted, DIVERGENCES[divergence]).min(axis=1)
     best = distr_sim(nearest / nearest.sum(axis=1, keepdims=True), wanted, DIVERGENCES[divergence])
     return worst.reshape(rows.shape[:-1]), np.maximum(worst, best).reshape(rows.shape[:-1])
@@ -75,7 +75,7 @@ def _level_rows(filled: Callable[[Floats], Floats], low: Floats, high: Floats) -
     """Return `filled(level)` for the level in [low, high] at which each row sums to 1; the sums grow with the level."""
     for _ in range(100):
         middle = (low + high) / 2
-        between = middle != high  # else no number lies between the two
+        between = middle != high  # else there is no number between the two
         if not between.any():
             break
         less = filled(middle).sum(axis=1, keepdims=True) < 1

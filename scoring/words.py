@@ -35,7 +35,7 @@ from topics.links import find_urls
 Unit = Literal["words", "characters"]
 UnitChoice = Literal["by-script", "words", "characters"]
 
-# What is read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute.
+# Characters read in the time of a word: [GFRC] has 500 characters (§2.2) and 250 words (§3.2) a minute.
 CHARACTERS_A_WORD = 2
 
 _WITHOUT_BLANKS = {
@@ -139,7 +139,7 @@ class Passage:
         for end in sorted(set(ends)):
             words += len(self.text[at:end].split())
             if 0 < at < min(end, len(self.text)) and not (self.text[at - 1].isspace() or self.text[at].isspace()):
-                words -= 1  # a word that goes on beyond the last end was counted there
+                words -= 1  # the word that continues beyond the last end is already counted
             touched[end], at = max(1, words), end
         return [touched[end] for end in ends]
 

@@ -30,7 +30,7 @@ _KINDS = (
     'or lines {"dialogue": …, "turn": …} with "counts" or "probabilities"'
 )
 _OURS = ("dialogue", "turn", "system", "counts", "probabilities", "label")
-_TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class _Collected:
             index = turn["turn-index"].index()
             if turn.has("annotations"):
                 said = [entry["breakdown"].text(LABELS) for entry in turn["annotations"].elements()]
-                if said:  # the user's turns hold an empty list
+                if said:  # user turns have an empty list
                     counts = tuple(said.count(label) for label in LABELS)
                     self.annotate(turn, dialogue, index, file.resolve().parent.name, counts)
             if turn.has("labels"):

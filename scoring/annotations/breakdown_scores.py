@@ -26,12 +26,12 @@ from topics.identity import generator
 Floats = npt.NDArray[np.float64]
 HeldOut = Literal["dialogue", "system"]
 
-# The name under which the gold's own rates stand.
+# The name of the rows with the gold's own rates.
 GOLD = "annotators"
 
-_DEALS = 20  # chance moves the distance of one deal by 2% on 4,150 turns, the mean of twenty by 0.4%
+_DEALS = 20  # on 4,150 turns the distance of one deal varies by 2%, the mean of twenty by 0.4%
 
-# The predictors a submission is compared with, and what each of them is.
+# The predictors that a submission is compared with, each with its description.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         "baseline: uniform": "one third each; its label is O, because of the order in ties",
@@ -96,7 +96,7 @@ def breakdown_rows(
     """
     if not 0 < level < 1:
         raise InputError(f"level {level} is not a confidence level", allowed="a number between 0 and 1")
-    turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # the order of files changes nothing
+    turns = sorted(material.gold, key=lambda turn: (turn.dialogue, turn.turn))  # independent of the order of files
     counts = np.array([turn.counts for turn in turns], dtype=np.int64)
     gold = shares(counts)
     taken = {submission.name for submission in material.submissions} & {GOLD, *BASELINES}

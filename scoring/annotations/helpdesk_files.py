@@ -26,7 +26,7 @@ LEVELS = ("2", "1", "0", "-1", "-2")
 _KINDS = (
     '{"dialogues": […]}, objects with "id", "turns" and "annotations", or objects with "id" and "nugget" or "quality"'
 )
-_TOLERANCE = 1e-6 * (1 + 1e-6)  # as scoring.divergences has it
+_TOLERANCE = 1e-6 * (1 + 1e-6)  # as in `scoring.divergences`
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def helpdesk_rows(
     taken = {submission.name for submission in material.submissions} & set(BASELINES)
     if taken:
         raise InputError(f"a submission cannot be called {min(taken)!r}", advice="rename its file")
-    gold = sorted(material.gold, key=lambda dialogue: dialogue.name)  # the order of files changes nothing
+    gold = sorted(material.gold, key=lambda dialogue: dialogue.name)  # independent of the order of files
     predictors: list[tuple[str, Mapping[str, Estimate], str]] = [
         (submission.name, submission.estimates, "") for submission in material.submissions
     ]
@@ -111,7 +111,7 @@ def _others(rows: Sequence[tuple[str, tuple[float, ...]]]) -> dict[str, tuple[fl
 
 def _values(gold: Sequence[AnnotatedDialogue], estimates: Mapping[str, Estimate], alpha: float) -> dict[str, Floats]:
     """measure -> (dialogues,) values, NaN for a dialogue without data; quality first, then nuggets."""
-    asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues: rows of one shape together
+    asked: dict[str, dict[int, list[int]]] = {}  # question -> number of levels -> dialogues, to group rows of one shape
     found: dict[str, Floats] = {}
     for number, dialogue in enumerate(gold):
         estimate = estimates[dialogue.name]
@@ -151,8 +151,8 @@ def _nugget_scores(
 def _rows(
     name: str, names: Sequence[str], values: Mapping[str, Floats], resampler: Resampler, level: float, note: str
 ) -> Iterator[ScoreRow]:
-    # Divergences are at most 1, which is their top, though most lie far below: with a top taken from the worst dialogue
-    # seen, intervals of 8 dialogues cover .76 if one in ten is foretold quite wrongly.
+    # The top is 1, the greatest divergence, though most are far below: with the worst dialogue seen as the top,
+    # intervals of 8 dialogues cover .76 if one in ten is predicted quite wrongly.
     intervals = resampler.means(names, np.stack(list(values.values()), axis=-1)[:, None, :], top=1.0)
     extras: list[ScoreRow] = []
     for (measure, column), interval in zip(values.items(), intervals, strict=True):

@@ -25,7 +25,7 @@ from scoring.inference.paired import Estimand
 
 Cells = Mapping[Trial, Cell]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by rounding must rank as equal on every machine
 _NOTHING = Lost({}, {}), Lost({}, {})
 
 
@@ -61,7 +61,7 @@ class ByUser:
     def ahead(self, alpha: float) -> str:
         """The system that is higher in every arm, for topics like these; "" if neither is."""
         each = self.apart.values()
-        if any(_p(one) > alpha + _SAME for one in each):  # all are wanted, so each may take the whole chance of error
+        if any(_p(one) > alpha + _SAME for one in each):  # all must hold, so each may use the whole alpha
             return ""
         signs = {one.value > 0 for one in each}
         return "" if len(signs) != 1 else self.first if signs == {True} else self.second

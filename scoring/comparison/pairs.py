@@ -24,14 +24,14 @@ from scoring.statistics.tukey import letters, tukey_p, undistinguished
 
 Floats = npt.NDArray[np.float64]
 
-# The systems aligned with all that one lost at the low end of the measure, and all that the other lost at the high.
+# Aligns the systems with all losses of one at the low end of the measure, and those of the other at the high end.
 Extreme = Callable[[str, str], Aligned]
 
-# How a reason ends for which no winner is named, whatever the figures are.
+# The end of a reason why no winner is named, whatever the figures are.
 SEE_BOUNDS = ": see the bounds"
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
-# p at most which what trials of all topics share in time leaves no comparison.
+_SAME = 1e-12  # values that differ only by rounding must rank as equal on every machine
+# At or below this p, trials of all topics are too alike in time for a comparison.
 _SHARED = 0.01
 
 
@@ -74,7 +74,7 @@ def compare_pairs(
         for place, p in zip(pairs, holm([one.p for one in found]), strict=True):
             corrected[place] = p
     elif known:
-        # What is permuted: the values of topics, or their sums over clusters, which are permuted whole. (U, m)
+        # The permuted values, (U, m): of topics, or sums over clusters, which are permuted whole.
         own = values
         if aligned.clusters is not None:
             own = np.asarray((np.arange(_units(aligned))[:, None] == aligned.clusters) @ values)
@@ -210,7 +210,7 @@ def _pair(
         verdict = "cannot tell"
         why = f"{dependent}{SEE_BOUNDS}"
     enough = _find_needed(aligned, each, found, place, bounds, (alpha + _SAME) / pairs, estimand, reach, guard)
-    if verdict in ("cannot tell", "too few"):  # what was played already has not settled it
+    if verdict in ("cannot tell", "too few"):  # the trials played so far have not settled it
         enough = enough.beyond(len(each), int(aligned.trials[:, list(place)].max(initial=0)))
     return Pair(
         first=aligned.systems[first],

@@ -18,7 +18,7 @@ from topics.decimals import decimal
 from topics.errors import InputError
 from topics.identity import generator
 
-# How `-` is written within a measure: the conversation has ended.
+# The notation for `-` in a measure: the conversation has ended.
 _END = "end"
 
 
@@ -85,7 +85,7 @@ def _excess(measure: Measure, pool: Pool) -> Iterator[Reading]:
     scores = pool.scores
     grid = _labels(pool)
     cells = np.where(grid == STATES.index(NOT_USEFUL), 1, np.where(grid == STATES.index(USEFUL), 0, MISSING))
-    known: dict[tuple[int, ...], Dependence] = {}  # the only type of topics is all of them
+    known: dict[tuple[int, ...], Dependence] = {}  # with one topic type, its part equals that of all topics
     for part in parts(scores.topics):
         rows = list(part.rows)
         here = cells[rows].reshape(-1, cells.shape[2])

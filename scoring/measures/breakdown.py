@@ -35,10 +35,10 @@ from scoring.measure import Declaration
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# In the order in which ties are broken.
+# In the order that breaks ties.
 LABELS = ("O", "T", "X")
 
-# What counts as one bin, by the name the measures print.
+# Labels that form one bin, by the printed name.
 GROUPINGS: Mapping[str, tuple[tuple[int, ...], ...]] = MappingProxyType(
     {"O,T,X": ((0,), (1,), (2,)), "O,T+X": ((0,), (1, 2)), "O+T,X": ((0, 1), (2,))}
 )
@@ -77,7 +77,7 @@ def shares(counts: npt.ArrayLike) -> Floats:
 
 def labels_of(weights: npt.ArrayLike) -> Indices:
     """(...) indices of the largest weight, with ties O before T before X. weights: (..., 3) counts or probabilities."""
-    found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax takes the first of equals
+    found: Indices = np.argmax(np.asarray(weights, dtype=np.float64), axis=-1)  # argmax returns the first of equals
     return found
 
 

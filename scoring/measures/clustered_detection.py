@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 METHOD = "intervals of the rates over topics, recovered variances"
 
-# Units with several trials that an interval needs.
+# How many units with several trials an interval needs.
 FEWEST = 5
 
 
@@ -127,7 +127,7 @@ def _quantiles(interval: Interval) -> tuple[float, float]:
 def _joint_reach(one: float, other: float, r: float) -> float:
     if math.isinf(one) or math.isinf(other):
         return math.inf
-    # An end of a rate's interval can lie inside the corrected rate; then that side has no length.
+    # An end of a rate's interval can lie on the other side of the corrected rate; that side then has no length.
     one, other = max(one, 0.0), max(other, 0.0)
     return math.sqrt(max(one * one + other * other - 2 * r * one * other, 0.0))
 

@@ -10,7 +10,7 @@ from scoring.measure import Declaration, Measure
 if TYPE_CHECKING:
     from scoring.material import Material
 
-# The outcome of such a conversation.
+# The kind of outcome of a conversation that the protocol gave up.
 _GIVEN_UP = "breakdown"
 
 

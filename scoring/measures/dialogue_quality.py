@@ -54,7 +54,7 @@ _BY: Mapping[Declaration, Divergence] = MappingProxyType(
 # The official ones first.
 QUALITY = tuple(_BY)
 
-# By the names they print.
+# By printed name.
 QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
 
 

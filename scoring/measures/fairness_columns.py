@@ -23,7 +23,7 @@ from topics.attributes import AttributeSet
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-# A sum of shares this near to 1 is 1 to nine decimals, whichever way its last bits were rounded.
+# A sum of shares this close to 1 is 1 to nine decimals, however its last bits were rounded.
 _SURE = 4e-10
 
 

@@ -35,7 +35,7 @@ def attribute_of(term: Term) -> str:
 
 
 def _divergence(value: Value) -> str:
-    return "RNOD" if str(value) == "JSD" else str(value)  # nominal sets have no choice
+    return "RNOD" if str(value) == "JSD" else str(value)  # nominal sets have one divergence only
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:

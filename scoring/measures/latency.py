@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recordings.conversations.conversation import Conversation, SystemTurn
     from scoring.material import Material
 
-_MIDDLE = (0.05, 0.95)  # of the turns, so that the beginning and the end of a run do not count
+_MIDDLE = (0.05, 0.95)  # quantiles of the turns: the beginning and the end of a run are left out
 
 
 def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:

@@ -47,7 +47,7 @@ _BY: Mapping[Declaration, Divergence] = MappingProxyType(
     {_declare("RNSS", "by squared differences"): rnss, _declare("JSD", "by information, in bits"): jsd}
 )
 NUGGETS = tuple(_BY)
-# By the names they print.
+# By printed name.
 NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by for one, by in _BY.items()})
 
 

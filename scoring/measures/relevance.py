@@ -49,7 +49,7 @@ def relevances(many: Conversations) -> npt.NDArray[np.float64]:
         counts = many.counts
         starts = np.cumsum(counts) - counts
         sums = np.zeros(len(many))
-        for count in np.unique(counts[counts > 0]):  # those with as many nuggets: numpy adds them as it adds one alone
+        for count in np.unique(counts[counts > 0]):  # numpy adds equally many numbers in the same order
             rows = np.flatnonzero(counts == count)
             sums[rows] = products[starts[rows][:, None] + np.arange(count)].sum(axis=1)
         return sums / ((many.limit + 1) / 2)
@@ -112,7 +112,7 @@ def _weights(material: Material) -> Iterator[Figure]:
         return
     name, patience = POSITION_WEIGHT.name, material.patience
     for nugget in nuggets:
-        weight = max(0.0, 1.0 - (nugget.position - 1.0) / patience)  # of few numbers faster than `position_weight`
+        weight = max(0.0, 1.0 - (nugget.position - 1.0) / patience)  # for few numbers faster than `position_weight`
         unjudged, unknown = int(nugget.unjudged), len(nugget.unknown)
         yield Figure(name, weight, 1, nugget.turn, nugget, unjudged, unknown, _remark(nugget))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scoring.material import Material
 
 _IN, _OUT = "prompt", "completion"
-# Tokens that a price is for.
+# The number of tokens that a price refers to.
 _PRICED = 1_000_000
 
 

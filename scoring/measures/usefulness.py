@@ -48,7 +48,7 @@ Floats = npt.NDArray[np.float64]
 # A reply nobody classified, for example of an imported conversation: neither useful nor useless.
 UNLABELLED = "?"
 
-# A turn that was not asked, and that nothing says would have been.
+# A turn that was not asked, and need not have been.
 NOT_ASKED = "·"
 
 
@@ -116,7 +116,7 @@ def present_means(values: Floats) -> Floats:
     seen = ~np.isnan(values)
     counts = seen.sum(axis=1)
     means = np.full(len(values), math.nan)
-    for count in np.unique(counts[counts > 0]).tolist():  # numpy adds as many numbers in the same order
+    for count in np.unique(counts[counts > 0]).tolist():  # numpy adds equally many numbers in the same order
         alike = counts == count
         means[alike] = values[alike][seen[alike]].reshape(-1, count).mean(axis=1)
     return means
@@ -206,8 +206,8 @@ def with_interval(
             sides = top + nothing, bottom + nothing
             interval = resampler.ratio(topics, *sides) if pooled else resampler.means(topics, each)[0]
         if math.isnan(interval.low):
-            # That of `scoring.inference.unseen_topic`; of fewer than `FEW` answers, one a topic, the exact one. Topics
-            # are those with anything below the line: to count the others too covers .85 where 6 of 45 topics fail.
+            # That of `scoring.inference.unseen_topic`, or the exact one for fewer than `FEW` answers, one a topic. Only
+            # topics with a denominator count: with the others, coverage falls to .85 if 6 of 45 topics fail.
             sums = _by_topic(top, bottom, pooled)
             interval = _unit_interval(*sums, found.value, float(bottom.sum()), pooled, level, unit)
     return replace(found, interval=interval, units=units)
@@ -296,18 +296,18 @@ def _unit_interval(
             return Interval(*_exact_ends(useful, answers, level), "Clopper-Pearson, exact", "nothing")
         return Interval(*answer_ends(useful, answers, level), f"{METHOD} {unit}", f"{unit}s")
     above, below = above[seen], below[seen]
-    # Clusters of several topics, and sessions that not all topics have, weigh as many as they hold.
+    # Clusters of several topics, and sessions without all topics, weigh as much as the topics they contain.
     unequal = unit in ("cluster", "session") and bool(np.ptp(below) > _ROUNDING * below.max())
     pooled = pooled or unequal
     parts, weights = (above, below) if pooled else (above / below, np.ones(len(below)))
-    # Both in an order of their own: that of the topics says nothing, and the same come again in many trials.
+    # Sorted, because the order of topics has no effect and the cache then finds the same parts more often.
     order = np.lexsort((parts, weights))
     low, high = _drawn_ends(parts[order].tobytes(), weights[order].tobytes(), level, pooled)
     said = f"effective n = {_effective_answers(parts, weights, value, answers):.1f}"
     return Interval(low, high, f"{METHOD} {unit}", f"{unit}s", said)
 
 
-_ROUNDING = 1e-9  # what rounding makes of equal weights
+_ROUNDING = 1e-9  # rounding error of equal weights
 
 
 @lru_cache(maxsize=2**12)
@@ -319,7 +319,7 @@ def _drawn_ends(parts: bytes, weights: bytes, level: float, pooled: bool) -> tup
 
 @lru_cache
 def _exact_ends(useful: float, answers: float, level: float) -> tuple[float, float]:
-    low, high = clopper_pearson(useful, answers, level)  # by inversion: slow, and asked for the same few over and over
+    low, high = clopper_pearson(useful, answers, level)  # cached: slow, by inversion, and the counts recur
     return float(low), float(high)
 
 
@@ -343,7 +343,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
     return found
 
 
-# Topics in which a first turn failed (within one topic: trials) that an interval of %recovery needs.
+# How many topics (within one topic: trials) with a failed first turn an interval of %recovery needs.
 FEWEST_FAILED = 4
 
 

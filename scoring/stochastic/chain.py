@@ -32,10 +32,10 @@ Labels = npt.NDArray[np.int8]
 # By code: 0 to 4, as in a row of `scoring.measures.usefulness.labels`.
 STATES = (USEFUL, NOT_USEFUL, MISSING, UNLABELLED, NOT_ASKED)
 
-# The code of every turn of a trial that was not played, or never became valid: in no number.
+# The code of every turn of a trial that was not played, or never became valid; it enters no figure.
 ABSENT = -1
 
-# All there are, in the order in which they are printed.
+# All transitions, in the order in which they are printed.
 TRANSITIONS = (
     ("start", USEFUL),
     ("start", NOT_USEFUL),
@@ -139,7 +139,7 @@ def steps(labels: npt.ArrayLike, topics: Sequence[str]) -> npt.NDArray[np.int64]
 
 _CODES = {state: code for code, state in enumerate(STATES)}
 _ANSWERED = (_CODES[USEFUL], _CODES[NOT_USEFUL])
-# What a transition to each target is a share of.
+# The denominator of a transition, by target.
 _AMONG = {USEFUL: _ANSWERED, NOT_USEFUL: _ANSWERED, MISSING: (*_ANSWERED, _CODES[MISSING])}
 
 

@@ -117,13 +117,13 @@ def spread(
         nothing = np.full(deepest, np.nan)
         kind: Estimate = "plain" if plain else "corrected"
         return Spread(np.nan, nothing, nothing, np.nan, np.nan, nothing, n, kind)
-    off = given - (share * given).sum() / share.sum()  # around the mean, so that sums of squares lose nothing
+    off = given - (share * given).sum() / share.sum()  # centred, so that sums of squares lose no precision
     ended: Floats = np.stack(
         [np.bincount(where, weights=share * part, minlength=size) for part in (1.0, off, off * off)], -1
     )
     through = sum_below(nodes, ended)
     corrected = not known and not plain
-    # By turn: nodes of that depth with all that come through them, and shallower ones with what ended there.
+    # By turn: nodes of that depth with all paths through them, and shallower ones with the paths that ended there.
     at_depth, ended_at = (_inside(part, depth, deepest, corrected) for part in (through, ended))
     ended_before = np.concatenate([np.zeros((3, 1)), np.cumsum(ended_at, axis=1)[:, :-1]], axis=1)
     squares, weight, lonely = at_depth + ended_before

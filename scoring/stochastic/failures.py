@@ -92,8 +92,9 @@ def rate_of(
         unit="trial" if len(topics) == 1 else "topic",
         design=design,
     )
-    found = replace(found, worst=found.best, best=found.worst)  # a useful answer more is good, a failure more is not
-    # Where sessions or trials in time hang together, the number of units is not that of independent answers.
+    # One more useful answer is good, one more failure is bad.
+    found = replace(found, worst=found.best, best=found.worst)
+    # With dependent sessions, or trials alike in time, the units are not independent answers.
     one = len(topics) == 1
     exactly = design.inflation == 1 and (one or not design.continued) and found.interval.printed
     if found.value in (0, 1) and exactly:

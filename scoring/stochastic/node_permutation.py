@@ -44,11 +44,11 @@ from topics.errors import InputError
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
-WHOLE_DRAWS = 1999  # of the whole tree, each of which costs as much as all nodes
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
-_CELLS = 2**21  # of draws held at a time
-# Ways to deal up to which all are taken.
+DRAWS = 4999  # a round number together with the observed data: p in steps of .0002
+WHOLE_DRAWS = 1999  # for the whole tree; each costs as much as a draw of all nodes
+_SAME = 1e-9  # values that differ only by rounding must rank as equal on every machine
+_CELLS = 2**21  # cells of draws in memory at a time
+# Up to this many ways to deal, all are enumerated.
 ENUMERATED = 20_000
 
 
@@ -236,7 +236,7 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
         whole, side, ways = int(m[topic]), int(n[topic]), np.flatnonzero(c[topic])
         counts = c[topic, ways]
         dealt = rng.multivariate_hypergeometric(counts, side, size=draws, method="marginals")
-        for place, way in enumerate(ways.tolist()):  # row by row: several rows at once would be copied twice
+        for place, way in enumerate(ways.tolist()):  # row by row, because several rows at once would be copied twice
             beyond[way, 0] += took[1, topic, way]
             beyond[way, 1:] += dealt[:, place]
             beyond[way] -= side * counts[place] / whole

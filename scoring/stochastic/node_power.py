@@ -32,14 +32,14 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
-_GRID = np.geomspace(0.1, 1000, 81)  # concentrations: nearly all topics go one way, and all topics are alike
+_GRID = np.geomspace(0.1, 1000, 81)  # concentrations, from each topic going one way to all topics alike
 _LAWS = 20_000  # topics over which a change of odds is averaged
 _WIDEST = 60.0  # log odds
 _FEWEST_TESTED, _MOST_TESTED = 8, 300  # studies in which the test itself is run
-_FEW_DRAWS = 199  # of each of many simulated studies
-_MOST_WORK = 30_000  # nodes × topics × studies in which it is run
-_CERTAIN = 0.005  # share of z on the other side of what it must exceed
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_FEW_DRAWS = 199  # draws for each of many simulated studies
+_MOST_WORK = 30_000  # nodes × topics × studies in which the test is run
+_CERTAIN = 0.005  # share of z on the other side of the critical value
+_SAME = 1e-9  # values that differ only by rounding must rank as equal on every machine
 
 
 @dataclass(frozen=True, slots=True, eq=False)

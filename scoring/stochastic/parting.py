@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
-_ALIKE = 1e-12  # shares that differ by less are equal but for rounding
+_ALIKE = 1e-12  # shares that differ by less differ by rounding only
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +216,8 @@ def part(both: BothSides) -> Parting:
     term: Floats = np.bincount(at, weights=bits, minlength=size).astype(np.float64)
     divergence = float(jsd(*ends)) if ends.shape[1] > 1 else 0.0
     share = term / divergence if divergence > 0 else np.full(size, np.nan)
-    # (size,) the first of the largest gaps of each node; -1 where it has none. gaps: (J,), NaN counts for nothing.
-    # The first, because the two ways on from a node with two differ by the same but for rounding.
+    # (size,) the first of the largest gaps of each node; -1 without one. gaps: (J,), NaN is ignored.
+    # The first, because the gaps of a node's only two ways are equal except for rounding.
     gaps = np.abs(portion[1] - portion[0])
     found, highest = np.full(size, -1, dtype=np.intp), np.full(size, -np.inf)
     known = np.flatnonzero(~np.isnan(gaps))

@@ -14,7 +14,7 @@ from scoring.stochastic.prefixes import along, check_parents
 
 Floats = npt.NDArray[np.float64]
 
-_ROUNDING = 1e-9  # the probabilities at a node may sum to 1 but for this
+_ROUNDING = 1e-9  # tolerance for the sum of the probabilities at a node
 
 
 @dataclass(frozen=True, slots=True, eq=False)

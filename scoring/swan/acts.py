@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-# The acts the rules can give, by the taxonomy's names cut to one word or hyphenated: ACKNOWLEDGE is its backchannel
-# and response acknowledgement, AGREEMENT its agreement/accept, OFFER its offers, options and commits.
+# The acts the rules can find, by the taxonomy's names, shortened to one word or hyphenated: ACKNOWLEDGE is its
+# backchannel and response acknowledgement, AGREEMENT its agreement/accept, OFFER its offers, options and commits.
 ACTS = (
     "ACKNOWLEDGE",
     "ACTION-DIRECTIVE",
@@ -63,7 +63,7 @@ def _any_of(*patterns: str) -> str:
     return joined.replace("n't", r"n\s?'?\s?t").replace("'m", r"\s?['\s]\s?m")
 
 
-@cache  # not when the module is imported: that takes 50 ms, and few commands look for acts
+@cache  # not at import, which would take 50 ms: few commands look for acts
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
@@ -84,7 +84,7 @@ _DO = (
     r"|rephrase|clarify|elaborate|adhere|stop|search|check|add|remove|rewrite|correct|keep|sort|rank|answer|ask"
     r"|speak|talk|teach|share|expand|include|point)"
 )
-_PLAINLY = (  # verbs that begin a sentence only to ask for something
+_PLAINLY = (  # verbs that begin a sentence only in a request
     rf"(?:{_DO}|try|use|visit|click|look\s+(?:at|for|up|into)|consider|go\s+(?:to|for|ahead|on|home|back)|read|see"
     r"|contact|call|avoid|ensure|take|follow|wait|imagine|choose|pick|come|continue|mix|bake|heat|stir|select|enter"
     r"|download|install|let's|let\s+(?:us|me\s+know)|put|replace|create|bring|wear|eat|get|buy|say|please|refer"
@@ -159,7 +159,7 @@ _QUESTIONS = (
     ),
     ("YES-NO-QUESTION", _any_of(rf"{_LEAD}{_AUX}\b", rf"(?:[,:]|\band|\bbut|\bor)\s+{_AUX}\s+{_PERSON}\b")),
 )
-_UNMARKED = (  # questions whose mark was left out
+_UNMARKED = (  # questions without a question mark
     ("OPEN-QUESTION", _any_of(rf"{_LEAD}(?:how|what)\s+about\s+\w+")),
     ("CONVENTIONAL-OPENING", _any_of(r"^how\s+(?:are|r)\s+(?:you|u)(?:\s+(?:doing|today))?\W*$")),
     (

@@ -233,7 +233,7 @@ def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tup
     return tuple(note for applies, note in found if applies)
 
 
-# What the first rule that has a say gives an item, and its place in the precedence.
+# The verdict of the first rule that scores an item, and its place in the precedence.
 _Ruled = Mapping[Item, tuple[Verdict, Source, int]]
 
 

@@ -31,7 +31,7 @@ _VERB = (
     r"|should|may|might|must|isn't|aren't|wasn't|weren't|also|only|just|never|think|know|need|want|like|love|seem"
     r"|seems|apologi[sz]e|hope))\b"
 )
-_GAP = r"(?:,\s+|(?<![\s,])\s+)"  # begins where white space begins, so that long runs of it take linear time
+_GAP = r"(?:,\s+|(?<![\s,])\s+)"  # starts at the first white space, so that long runs take linear time
 _JOINT = late_pattern(
     r"(?<!\s)\s*;\s+"
     rf"|{_GAP}(?:because|although|though|whereas|but|while)\s+(?=(?:{_SUBJECT}\b|(?:the|my|your|our|their|its)\s+\w))"
@@ -97,7 +97,7 @@ def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     yield start + first, end
 
 
-# Name and version of the rule extractor: raised whenever the same text could give other nuggets.
+# Name and version of the rule extractor; the version is raised whenever the nuggets of a text could change.
 RULES = "rules/2"
 
 
@@ -129,7 +129,7 @@ class RuleExtractor:
     def candidates(self, passage: Passage, earlier: Sequence[Passage]) -> Iterator[Candidate]:
         """The nuggets of `passage`, in order."""
         other = next((one for one in reversed(earlier) if one.speaker != passage.speaker), None)
-        # What ends in a question is answered, also if quotation marks or brackets close after it.
+        # A turn that ends in a question is answered, even if quotation marks or brackets follow.
         answering = other is not None and other.text.rstrip(" \t\r\n\"'”’)*_").endswith(("?", "？"))
         english = is_english(passage.text)
         for sentence in sentences(passage.text):
@@ -208,7 +208,7 @@ _FUNCTION_WORDS = frozenset(
 )
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CODE = re.compile(r"https?://\S+|`[^`\n]*`")
-_LOOK = 4000  # characters: enough to tell a language by
+_LOOK = 4000  # characters, enough to recognise a language
 _FEW = 4
 _ONE_IN = 12
 

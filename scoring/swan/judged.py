@@ -31,9 +31,9 @@ from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-# The criterion of a judgment that says: here is a nugget, of this type.
+# The criterion of a judgment that marks a nugget and its type.
 NUGGET = "nugget"
-# The criterion of a judgment that says: this layer holds all nuggets of this conversation, even if they are none.
+# The criterion of a judgment that declares a layer complete for a conversation, even without nuggets.
 EXTRACTION = "extraction"
 
 Key = tuple[Target, str]
@@ -316,7 +316,7 @@ def _judged_value(judgment: Judgment, criterion: Criterion, place: Place) -> flo
     return float(value)
 
 
-# By kind and author, the newest of each.
+# The newest judgment of each author, by kind and author.
 _ByAuthor = dict[tuple[str, str], Given]
 
 _About = TypeVar("_About")

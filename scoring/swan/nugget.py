@@ -16,7 +16,7 @@ from scoring.words import Passage
 NuggetType = Literal["E", "F", "O"]
 TYPES: tuple[NuggetType, ...] = ("E", "F", "O")
 
-# (turn, speaker, start, end): what a judgment names a nugget by.
+# (turn, speaker, start, end): identifies a nugget in judgments.
 Span = tuple[int, str, int, int]
 
 

@@ -19,8 +19,8 @@ _PRAISE = (
 )
 _VERY = r"(?:(?:so|very|really|truly|pretty|quite|extremely|terribly|deeply|sincerely|do|just)\s+){0,3}"
 
-# What a piece can begin with before it says anything else. A comma, a full stop or its end must follow; after an
-# apology, and after yes and no, `but` may.
+# Openings before anything else is said. A comma, a full stop or the end must follow; after an apology, and after yes
+# and no, `but` may.
 _OPENINGS = (
     (
         "APOLOGY",

@@ -11,7 +11,7 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from scoring.swan.schema import Schema
 from scoring.swan.votes import Opinion
 
-# How a recording names a system that is played for a group of users, or in an arm.
+# The name of a system in recordings for a group of users, or in an arm.
 _GROUPED = re.compile(r"(?P<system>.*\S) \[(?P<group>[^\[\]]+)\]")
 
 # System, topic and criterion.

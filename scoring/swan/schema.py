@@ -28,15 +28,15 @@ from topics.yaml_values import Loc
 _STEERING = re.compile(r"[(),=*]")
 _VALUE = re.compile(r"[^\W\d][\w%-]{0,39}\*?")
 Level = Literal["nugget", "turn", "dialogue", "set"]
-# Levels of what has no position in a conversation: each thing weighs 1.
+# Levels without a position in a conversation: each thing weighs 1.
 PLACELESS = ("dialogue", "set")
 JUDGES = ("human", "model")
 _NO_VALUES = ("unsure", "na", "all")
-_MOST_VALUES = 9  # each has a digit on the page
+_MOST_VALUES = 9  # each has a key on the annotation page
 # `--criterion all`; what judgments that are no scores are called
 _RESERVED = ("all", "extraction", "gold", "held", "nugget", "wanted")
 
-# What a criterion needs of the conversations, by the word a schema file uses.
+# The conversations that a criterion needs, by the word in schema files.
 SAMPLINGS: Mapping[str, str] = MappingProxyType(
     {
         "any": "any conversations",

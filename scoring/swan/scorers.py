@@ -8,11 +8,11 @@ from itertools import product
 from types import MappingProxyType
 
 UNCHECKED = "unchecked"
-# What stands behind `models` in a measure's name: no figure of a model stands alone. Corrected by people's judgments
-# of some of the same things, or not (`scoring.swan.checking`).
+# Follows `models` in a measure's name, because no figure of a model is shown without it: corrected by people's
+# judgments of some of the same things, or not (`scoring.swan.checking`).
 CORRECTED = "corrected"
 
-# What each kind of source is called in a measure's name, in the order in which they are written.
+# The name of each kind of source in a measure's name, in the order in which they are written.
 SCORERS: Mapping[str, str] = MappingProxyType({"human": "people", "model": "models", "rule": "rules"})
 
 # System, topic, topic type and trial of a figure; None: over all of them.

@@ -125,7 +125,7 @@ _OPEN_END = re.compile(
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5,}|^[bcdfghjklmnpqrstvwxz]{4,}$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _LEAST = 6  # words of a turn that may be cut off
-_AGAIN = 4  # times that a sentence may not be said
+_AGAIN = 4  # repetitions of a sentence that are reported
 
 
 def flaws(text: str) -> Iterator[Flag]:
@@ -163,5 +163,5 @@ def _without_code(text: str) -> str:
     return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
 
 
-# By the criterion that people then score.
+# By the criterion that people score.
 TRIAGE = {"Harmlessness": harms, "Fluency": flaws}

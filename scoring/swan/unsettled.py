@@ -13,7 +13,7 @@ from scoring.swan.votes import Opinion
 from topics.counting import pluralize
 from topics.errors import InputError
 
-# Places that are named.
+# Number of places listed in the message.
 _LISTED = 5
 
 

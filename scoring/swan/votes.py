@@ -78,7 +78,7 @@ def fold(given: Collection[Given], folding: str) -> Opinion | None:
     if folding == _ADJUDICATED and referees:
         used = referees
     elif not author:
-        # An adjudicator has seen the others' votes, and casts none; one who judged alone is a judge like any other.
+        # An adjudicator has seen the others' votes and does not vote, unless nobody else judged.
         used = [one for one in used if not one.adjudicates] or referees
     if not used:
         return None

@@ -22,7 +22,7 @@ from scoring.swan.weighting import Places, Weighting
 
 Floats = npt.NDArray[np.float64]
 _OUTSIDE = "a score lies in [0, 1], and one for {} is {!r}"
-_AT_ONCE = 2**16  # items: more leave the processor's cache, and fewer take many small steps
+_AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many small steps
 
 
 @dataclass(frozen=True, slots=True)

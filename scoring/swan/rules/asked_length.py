@@ -49,7 +49,7 @@ _BRIEF = late_pattern(
 _NEGATED = late_pattern(r"\b(?:don't|do\s+not|never|not|without|if)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _BRIEF_WORDS = 60  # words
 _BARE_WORDS = 4  # words
-_OVER = 1.2  # a text of about so many words may be a fifth longer
+_OVER = 1.2  # a text of about N words may be a fifth longer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from scoring.swan.rules.normal_form import Form
 
 _T = TypeVar("_T")
 _FRONT = frozenset({"in", "on", "at", "by", "since", "until", "before", "after", "from", "during"})
-_LEAST = 3  # words of a claim: "Room 1" and "Room 2" say nothing of each other
-_MOST = 50  # claims of the same words that are kept
+_LEAST = 3  # words of a claim: "Room 1" and "Room 2" do not contradict each other
+_MOST = 50  # claims with the same words that are kept
 
 
 def compare_claims(one: Form, other: Form) -> bool | None:
@@ -26,7 +26,7 @@ def compare_claims(one: Form, other: Form) -> bool | None:
     if len(apart) > 1:
         return None
     if apart:
-        # A value in an opening phrase such as `In 1990` says when or where, not what.
+        # A value in an opening phrase such as `In 1990` is a time or place, not the claim.
         spots = [at for at, word in enumerate(one.words) if word.startswith("#")]
         if spots[apart[0]] <= 1 and one.words[0] in _FRONT and len(spots) > 1:
             return None

@@ -19,7 +19,7 @@ _LONGEST = 400  # characters of a claim that is compared
 _LEAST = 3  # words of a predicate
 
 
-# A score, why, and the nugget that stands against it or beside it.
+# A score, the reason, and the earlier nugget that contradicts or agrees.
 _Found = tuple[float, str, Nugget]
 
 

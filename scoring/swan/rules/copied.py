@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from scoring.swan.rules.rule import Rule, Sight, Verdict
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
-_RUN = 5  # words in a row that are a copy
-_LEAST = 8  # words of a nugget that are enough to tell
+_RUN = 5  # words in a row that count as a copy
+_LEAST = 8  # words of a nugget that are enough to judge
 
 
 def _words(text: str) -> list[str]:

@@ -23,9 +23,9 @@ _GIVES_WAY = late_pattern(
     r"|you\s+have\s+a\s+point)\b",
     re.IGNORECASE,
 )
-# What opens the answer to "are you sure?" does not answer the question before.
+# The opening of an answer to "are you sure?" does not answer the question before.
 _SURE = late_pattern(r"^\W*yes\b", re.IGNORECASE)
-_LONGEST = 30  # words of a claim in which a name may be another
+_LONGEST = 30  # words of a claim whose names are compared
 _NAME = late_pattern(r"(?<![\w'])[A-Z][a-z]+")
 _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 

@@ -21,10 +21,10 @@ _INVITES = frozenset(
 )
 _ENDS = frozenset({"REJECT", "HEDGE", "APOLOGY", "CONVENTIONAL-CLOSING"})
 _BARE = frozenset({"ACKNOWLEDGE", "AGREEMENT", "OTHER", "APPRECIATION"})
-# Words of a turn that says nothing of its own.
+# Words of a turn without content of its own.
 _FEW = 3
 
-# A sentence that says what the system cannot do, know or tell, and nothing else.
+# A sentence that only says what the system cannot do, know or tell.
 _CANNOT = late_pattern(
     r"\W*(?:(?:sorry|unfortunately|i'm\s+afraid|i\s+am\s+afraid|as\s+an\s+ai(?:\s+language\s+model)?|but)\W+)*"
     r"(?:(?:i|we)\s+(?:also\s+|really\s+|simply\s+|just\s+)?(?:cannot|can't|can\s+not|could\s+not|couldn't)"
@@ -63,7 +63,7 @@ def judge(sight: Sight) -> Iterator[Verdict]:
             own.setdefault(one.turn, []).append(one)
     for item in sight.items:
         here = own.get(item.turn, [])
-        # What asks the user to go on, among the last two pieces of the turn.
+        # Pieces that invite the user to go on, among the last two of the turn.
         asks = [one for one in here[-2:] if one.act == "ACTION-DIRECTIVE" and _ON.search(own_words(one.text))]
         bare = len(sight.text(item).split()) <= _FEW or all(one.act == "ACKNOWLEDGE" for one in here)
         if not sight.text(item).strip():
@@ -93,7 +93,7 @@ def _is_invitation(last: Nugget) -> bool:
     asks = last.act in _INVITES or last.rule == "question-mark"
     said = own_words(last.text)
     if last.act == "OFFER" and re.search(r":\s*\w", said):
-        return False  # what was offered follows at once
+        return False  # the thing offered follows immediately
     return asks and bool(said.strip(" ?!.")) and not _REPORTED.search(said)
 
 

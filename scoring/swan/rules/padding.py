@@ -19,8 +19,8 @@ _PLEASANTRY = late_pattern(
     r"|in\s+(?:summary|conclusion))",
     re.IGNORECASE,
 )
-_LEAST = 8  # words of padding that are worth a word
-_SHORT = 3  # words that may be said again: a refrain, "Yes."
+_LEAST = 8  # words of padding below which the rule is silent
+_SHORT = 3  # words that may be repeated: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:

@@ -31,13 +31,13 @@ _DISSATISFIED = late_pattern(
     r"|^(?:no,?\s+)?i\s+(?:said|meant|asked\s+(?:for|about)|was\s+asking)\b|\?{3,}",
     re.IGNORECASE | re.MULTILINE,
 )
-# “Loire, not Paris.”: a user who says again what was meant, and nothing else.
+# “Loire, not Paris.”: a user who only repeats what was meant.
 _REPAIR = late_pattern(
     r"\s*(?:no,?\s+)?(?:[\w'-]+\s+){0,3}[\w'-]+\s*(?:[,.;!]|[–-]\s)\s*not\s+(?:[\w'-]+\s+){0,3}[\w'-]+\s*[.!]*\s*"
     r"|that(?:'s|\s+is)\s+not\s+an?\s+[\w' -]+[.!]?",
     re.IGNORECASE,
 )
-# What a user says who goes on without hope, or contradicts; only where the system asked nothing.
+# A user who gives up hope, or contradicts; only if the system asked nothing.
 _LEAVES = late_pattern(
     r"\b(?:i\s+give\s+up|forget\s+it|never\s*mind|i'm\s+done|(?:to|with)\s+a\s+(?:human|person|real\s+person|real\s+human))\b"
     r"|^\s*no\b(?!\s*,?\s*(?:problem|worries|thanks?|thank\s+you|need|more|further)\b)",

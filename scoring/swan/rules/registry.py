@@ -28,7 +28,7 @@ from scoring.swan.rules.same_language import SAME_LANGUAGE
 from scoring.swan.rules.sourced import sourced
 from scoring.swan.rules.up_to_date import UP_TO_DATE
 
-# By name, with the value that its parameter has if none is written.
+# By name, with the default of its parameter.
 RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
     {
         one.name.partition("(")[0]: one
@@ -59,7 +59,7 @@ RULES: Mapping[str, Rule | SetRule] = MappingProxyType(
     }
 )
 
-# By name of a rule that takes one: the parameter, and what makes the rule of its value.
+# By name of a rule with a parameter: the parameter, and the function that makes the rule.
 _PARAMETERS: Mapping[str, tuple[str, Callable[[str], Rule]]] = MappingProxyType(
     {
         "brevity": ("words", lambda value: brevity(int(value))),

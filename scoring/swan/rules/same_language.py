@@ -33,7 +33,7 @@ _SCRIPTS = (
     ("Hindi", late_pattern(r"[\u0900-\u097f]")),
     ("Thai", late_pattern(r"[\u0e00-\u0e7f]")),
 )
-# What can be told apart. A script stands for its commonest language: Cyrillic for Russian, for example.
+# The languages that are recognised. A script stands for its most common language: Cyrillic for Russian, for example.
 LANGUAGES = (*_COMMON, *(name for name, _ in _SCRIPTS))
 _KNOWN = {name: frozenset(words.split()) for name, words in _COMMON.items()}
 _WORD = late_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -45,7 +45,7 @@ _ASKED = late_pattern(
 _NOT_ASKED = late_pattern(r"\b(?:don't|do\s+not|never|not|if|would)\b[^.!?\n]{0,40}\Z", re.IGNORECASE)
 _LEAST = 4  # words of a text in Latin letters
 _LETTERS = 4  # of another script
-_LOOK = 4000  # characters: more say no more of the language
+_LOOK = 4000  # characters; more do not help
 
 
 def language_of(text: str) -> str:

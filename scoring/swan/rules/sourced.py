@@ -18,7 +18,7 @@ _NOBODY = (
     r"(?:my|me|us|our|experts?|studies|research|scientists|many|some|several|most|sources?|people|reports?|you|all|legend"
     r"|tradition|data|available)\b"
 )
-# A name of two words or more, as bodies and authors have.
+# A name of at least two words, as of organisations and authors.
 _NAME = (
     r"[A-Z][\w.&'-]{0,40}(?:\s+(?:(?:of|for|and|the|de|du|des|der|die|das|von|del)\s+){0,2}[A-Z][\w.&'-]{0,40}){1,6}"
 )
