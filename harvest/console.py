@@ -16,10 +16,8 @@ _ANY_WIDTH = 10_000  # columns: wider than any table
 
 
 class LiveConsole(Console):
-    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place.
-
-    printable: makes a text safe. Most texts are safe already, but a recording from elsewhere may contain anything.
-    """
+    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. printable: makes
+    a text safe. Most texts are safe already, but a recording from elsewhere may contain anything."""
 
     def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -51,7 +49,6 @@ class PeopleConsole(LiveConsole):
             self.width = width
 
     def _split_to_fit(self, table: Table) -> list[Table]:
-        """Split the table into as few as fit, in the order of its columns."""
         if len(table.columns) < 3 or self._columns_needed(table) <= self.width:
             return [table]
         found: list[Table] = []
@@ -72,7 +69,6 @@ class PeopleConsole(LiveConsole):
 
 
 def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
-    """Return the table with only some of its columns."""
     part = copy(table)
     part.columns = [replace(column, _index=place) for place, column in enumerate(columns)]
     return part

@@ -9,7 +9,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-# The packages that are installed beside `harvest`.
+# The packages installed together with `harvest`.
 PACKAGES = ("topics", "protocols", "recordings", "simulators", "scoring")
 
 
@@ -18,16 +18,14 @@ class HiddenPackageError(ImportError):
 
 
 def refuse_hidden_packages() -> None:
-    """Raise HiddenPackageError, which names the file in the way and what to do.
-
-    In a command, print it and exit with 2, since nothing else is loaded yet that could do so.
-    """
+    """Raise HiddenPackageError, which names the file in the way and what to do. In a command, print it and exit with
+    2, since nothing else is loaded yet that could do so."""
     ours = Path(__file__).resolve().parent.parent
     for name in PACKAGES:
-        found = _found(name)
+        found = _module_file(name)
         if found is None or found.parent == ours / name:
             continue
-        what = f"{found} is in the way: Harvest has a package of its own that is called {name!r}"
+        what = f"{found} is in the way: Harvest has a package called {name!r}"
         advice = (
             "rename it (or uninstall the package it is of), or start Python in another folder; in a notebook, then "
             "restart the kernel"
@@ -39,7 +37,7 @@ def refuse_hidden_packages() -> None:
         raise HiddenPackageError(f"{what}\n  do: {advice}", name=name, path=str(found))
 
 
-def _found(name: str) -> Path | None:
+def _module_file(name: str) -> Path | None:
     """Return the file that `import name` reads, or has read; None if only a special finder knows it."""
     module = sys.modules.get(name)
     spec = PathFinder.find_spec(name) if module is None else module.__spec__

@@ -20,10 +20,7 @@ _STEERS_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\
 
 class Lasting:
     """A stream that ignores write errors after its terminal is gone, so that a failed progress message does not end a
-    run.
-
-    Everything else is delegated to `stream`.
-    """
+    run. Everything else is delegated to `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -67,7 +64,7 @@ def wrap_lines(text: str, width: int | None, hang: int = 0) -> str:
 
 
 def _fold_line(line: str, width: int, hang: int) -> list[str]:
-    if _columns(line := line.expandtabs()) <= width:
+    if _text_width(line := line.expandtabs()) <= width:
         return [line]
     indent = re.match(r"\s*", line)[0]  # type: ignore[index]  # it always matches
     if len(indent) > width // 2:
@@ -75,18 +72,18 @@ def _fold_line(line: str, width: int, hang: int) -> list[str]:
     found: list[str] = []
     for gap, word in re.findall(r"(\s*)(\S+)", line):
         longer = found[-1] + gap + word if found else indent + word
-        if found and _columns(longer) > width:
+        if found and _text_width(longer) > width:
             found.append(indent + " " * hang + word)
         else:
             found[-1:] = [longer]
     return found
 
 
-# What takes a column each: letters and marks of Latin scripts, and what stands for control characters.
+# Characters of one column: Latin scripts, and the symbols for control characters.
 _NARROW = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2400-\u2426]*")
 
 
-def _columns(text: str) -> int:
+def _text_width(text: str) -> int:
     if _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len  # late: most commands print nothing of the kind

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from topics.links import MOST_LINKS, Link, find_links
 
-# What an answer has beside its text and links, by the names of fields and of keys in a recording.
+# Parts of an answer besides text and links, by the names of fields and of keys in a recording.
 PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "refusal")
 
 # Where a source can stand: its address is in the text, or beside it, in something that unfolds, on a card of its own,
@@ -44,11 +44,8 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Something that a user could press instead of typing.
-
-    title: as shown. value: what pressing it sends or opens, or "" if unknown. kind: `reply` (a suggestion), `button`,
-    `card`, `link`, or the system's own word.
-    """
+    """Something that a user could press instead of typing. title: as shown. value: what pressing it sends or opens, or
+    "" if unknown. kind: `reply` (a suggestion), `button`, `card`, `link`, or the system's own word."""
 
     title: str
     value: str = ""
@@ -57,10 +54,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, picture or sound that came with the text.
-
-    type: a media type, or the system's own word. size: in bytes, or None if unknown.
-    """
+    """A file, picture or sound that came with the text. type: a media type, or the system's own word. size: in bytes,
+    or None if unknown."""
 
     name: str
     type: str = ""
@@ -91,11 +86,8 @@ class Answer:
 
     @classmethod
     def of(cls, text: str, more: Iterable[Link] = (), sources: Iterable[Source] = ()) -> Answer:
-        """Create the answer with `text` and its links.
-
-        more, sources: links and sources that came with the text. Links that the text contains are counted once, and
-        sources with such an address get the place `text`.
-        """
+        """Create the answer with `text` and its links. more, sources: links and sources that came with the text. Links
+        that the text contains are counted once, and sources with such an address get the place `text`."""
         found = find_links(text)
         known = {link.href for link in found.links}
         given = tuple(
@@ -111,10 +103,8 @@ class Answer:
         return cls(text, tuple(links[:MOST_LINKS]), left_out, given)
 
     def with_text(self, text: str) -> Answer:
-        """Return the answer with a text that differs in one stretch, as after redaction.
-
-        Sources keep their places before and after that stretch, and lose places within it.
-        """
+        """Return the answer with a text that differs in one stretch, as after redaction. Sources keep their places
+        before and after that stretch, and lose places within it."""
         if text == self.text:
             return self
         shift = len(text) - len(self.text)

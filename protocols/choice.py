@@ -12,7 +12,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 _LABELS = {USEFUL: "useful", NOT_USEFUL: "not-useful"}
 
 
-def _none() -> Mapping[str, Any]:
+def _empty_mapping() -> Mapping[str, Any]:
     return _NONE
 
 
@@ -32,11 +32,11 @@ class Choice:
     """
 
     probability: float | None = None
-    leaving: Mapping[str, float] = field(default_factory=_none, hash=False)
+    leaving: Mapping[str, float] = field(default_factory=_empty_mapping, hash=False)
     took: str = ""
     coverage: float | None = None
-    noise: Mapping[str, tuple[int, int]] = field(default_factory=_none, hash=False)
-    refused: Mapping[str, int] = field(default_factory=_none, hash=False)
+    noise: Mapping[str, tuple[int, int]] = field(default_factory=_empty_mapping, hash=False)
+    refused: Mapping[str, int] = field(default_factory=_empty_mapping, hash=False)
     meant: str = ""
 
     @property

@@ -10,19 +10,16 @@ _Position = tuple[str, tuple[int, ...]]
 
 def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
     """Return the states that some conversation can reach."""
-    return _reachable_states(start, {name: _targets(state) for name, state in states.items()})
+    return _reachable_states(start, {name: _all_targets(state) for name, state in states.items()})
 
 
-def reached_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
-    """Return the states that some conversation on `topic` can reach.
-
-    If the topic has turns, states behind `empty` are excluded; if not, those behind the edges of a state that goes
-    through turns.
-    """
+def reachable_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
+    """Return the states that some conversation on `topic` can reach. If the topic has turns, states behind `empty` are
+    excluded; if not, those behind the edges of a state that goes through turns."""
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
         after = state.after_last(topic) if state.each else None
-        edges = _edges(state) if topic.turns or not state.each else ()
+        edges = _edge_targets(state) if topic.turns or not state.each else ()
         ways[name] = (*edges, *((after.state,) if after and after.state else ()))
     return _reachable_states(start, ways)
 
@@ -37,14 +34,14 @@ def _reachable_states(start: str, ways: Mapping[str, tuple[str, ...]]) -> frozen
     return frozenset(found)
 
 
-def with_way_out(states: Mapping[str, State]) -> frozenset[str]:
+def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
     """Return the states from which some path of edges leads to a stop. A missing edge (no-match) is a stop too."""
     back: dict[str, list[str]] = {name: [] for name in states}
     waiting = []
     for name, state in states.items():
-        for target in _targets(state):
+        for target in _all_targets(state):
             back[target].append(name)
-        # An edge, or the lack of one that fits, may end the conversation right there.
+        # An edge, or the lack of a matching one, may end the conversation right there.
         ends = [*(edge.target for edge in state.edges), *(end for end in (state.then, state.empty) if end)]
         if any(end.outcome for end in ends) or not state.edges or state.edges[-1].rule != "":
             waiting.append(name)
@@ -69,12 +66,12 @@ def endless(start: str, states: Mapping[str, State], *, silent: bool = False) ->
         for name, state in states.items():
             used_up = state.then if topic_has_turns else state.empty or state.then
             if state.then is None or used_up is None:
-                dry[name] = _edges(state)
+                dry[name] = _edge_targets(state)
             else:
                 dry[name] = (used_up.state,) if used_up.state else ()
-        ways = {name: (*_edges(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
+        ways = {name: (*_edge_targets(state), *dry[name]) for name, state in states.items()} if topic_has_turns else dry
         looked_at = {name for name in _reachable_states(start, ways) if states[name].each or not silent}
-        loop = _loop(
+        loop = _find_loop(
             {name: tuple(way for way in dry[name] if way in looked_at) for name in states if name in looked_at}
         )
         if loop:
@@ -82,15 +79,15 @@ def endless(start: str, states: Mapping[str, State], *, silent: bool = False) ->
     return None
 
 
-def _edges(state: State) -> tuple[str, ...]:
+def _edge_targets(state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys(edge.target.state for edge in state.edges if edge.target.state))
 
 
-def _targets(state: State) -> tuple[str, ...]:
-    return (*_edges(state), *(target.state for target in (state.then, state.empty) if target and target.state))
+def _all_targets(state: State) -> tuple[str, ...]:
+    return (*_edge_targets(state), *(target.state for target in (state.then, state.empty) if target and target.state))
 
 
-def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
     """Return a cycle found by depth-first search, with the path in a list so that long protocols need no deep
     stack."""
     done: set[str] = set()
@@ -117,9 +114,7 @@ def _loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
 
 def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, topic: Topic) -> int:
     """Return the number of user turns on the longest path through the graph, or the turn limit if that is smaller.
-
-    Walks turn by turn over all positions (state, and how many of the topic's turns each state has used) at once.
-    """
+    Walks turn by turn over all positions (state, and how many of the topic's turns each state has used) at once."""
     each = tuple(name for name, state in states.items() if state.each)
     place = {name: number for number, name in enumerate(each)}
     items = len(topic.turns)
@@ -143,5 +138,5 @@ def most_turns(start: str, states: Mapping[str, State], turn_limit: int | None, 
         if turns == turn_limit:
             break
         said = [position for position in positions if position]
-        positions = {landing(way, used) for name, used in said for way in _edges(states[name])}
+        positions = {landing(way, used) for name, used in said for way in _edge_targets(states[name])}
     return turns

@@ -54,7 +54,7 @@ def decode_position(value: Mapping[str, object]) -> Position:
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
     """Return the opening turn, or a Stop if the protocol has nothing to say on this topic (`check_topics` refuses
     that)."""
-    return _enter(protocol, topic, Target(state=protocol.start), Position("", 0), None)
+    return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 
 def advance(
@@ -75,19 +75,19 @@ def advance(
     tried: list[str] = []
     for edge in state.edges:
         if not edge.rule:
-            route = _route(position, edge.label, "otherwise", tried, missed)
-            return _enter(protocol, topic, edge.target, _add_label(position, edge.label), route)
+            route = _choose_edge(position, edge.label, "otherwise", tried, missed)
+            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route)
         rule = protocol.rules[edge.rule]
         verdict = rule.judge(sight)
         if verdict.holds:
-            route = _route(position, edge.label, edge.rule, [rule.version], verdict.evidence)
-            return _enter(protocol, topic, edge.target, _add_label(position, edge.label), route)
+            route = _choose_edge(position, edge.label, edge.rule, [rule.version], verdict.evidence)
+            return _enter_state(protocol, topic, edge.target, _add_label(position, edge.label), route)
         tried.append(rule.version)
         missed.extend(replace(piece, note=f"{edge.rule}: {piece.note}") for piece in verdict.evidence)
     label = protocol.no_match
     if label is None:
         raise ValueError(f"state {state.name!r} has no edge for this answer, and the protocol has no no_match")
-    route = replace(_route(position, label, "no-match", tried, missed), target="stop:no-match")
+    route = replace(_choose_edge(position, label, "no-match", tried, missed), target="stop:no-match")
     reason = f"no edge of state {state.name!r} fits the answer"
     return Stop("no-match", reason, route), Position("", position.turn, (*position.labels, label), position.used)
 
@@ -113,8 +113,9 @@ def retrace(
     return tuple(actions)
 
 
-def _route(position: Position, label: str, rule: str, versions: Sequence[str], evidence: Sequence[Evidence]) -> Route:
-    """Decide on an edge, without resolving its target."""
+def _choose_edge(
+    position: Position, label: str, rule: str, versions: Sequence[str], evidence: Sequence[Evidence]
+) -> Route:
     return Route(position.turn, position.state, label, rule, " ".join(versions), tuple(evidence), "")
 
 
@@ -122,7 +123,7 @@ def _add_label(position: Position, label: str) -> Position:
     return replace(position, labels=(*position.labels, label))
 
 
-def _enter(
+def _enter_state(
     protocol: Protocol, topic: Topic, target: Target, position: Position, route: Route | None
 ) -> tuple[Say | Ask | Stop, Position]:
     """Go to `target`, through states whose list has run out, and return what is said there."""
@@ -135,7 +136,7 @@ def _enter(
             target = following
             continue
         if position.turn == protocol.turn_limit:
-            return _stop(
+            return _make_stop(
                 "turn-limit", f"{position.turn} user turns are the limit; {state.name!r} was next", position, route
             )
         item = ""
@@ -150,10 +151,10 @@ def _enter(
             return Ask(state.user, state.name, turn, route), then
         return Say(render(state.say, topic, turn=turn, item=item), state.name, turn, route), then
     because = f"{route.rule} in state {route.state!r}" if route else f"nothing to say on topic {topic.id!r}"
-    return _stop(target.outcome, because, position, route)
+    return _make_stop(target.outcome, because, position, route)
 
 
-def _stop(outcome: str, reason: str, position: Position, route: Route | None) -> tuple[Stop, Position]:
+def _make_stop(outcome: str, reason: str, position: Position, route: Route | None) -> tuple[Stop, Position]:
     if route is not None:
         route = replace(route, target=f"stop:{outcome}")
     return Stop(outcome, reason, route), replace(position, state="")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
 
-from protocols.graph import reached_on
+from protocols.graph import reachable_on
 from protocols.protocol import Protocol
 from protocols.reading import read_protocol
 from protocols.rules.registry import encode_rule
@@ -25,10 +25,8 @@ def shipped_protocols() -> tuple[str, ...]:
 
 
 def load_protocol(name_or_path: str | PathLike[str]) -> Protocol:
-    """Load a shipped protocol by name, or the one in a file. Raises InputError, with file:line:column.
-
-    A text with a slash, or ending in .yaml or .yml, is a path; anything else is a name.
-    """
+    """Load a shipped protocol by name, or the one in a file. Raises InputError, with file:line:column. A text with a
+    slash, or ending in .yaml or .yml, is a path; anything else is a name."""
     text = fspath(name_or_path)
     if "/" in text or "\\" in text or text.endswith((".yaml", ".yml")):
         return read_protocol(read_document(text))
@@ -62,14 +60,12 @@ def encode_protocol(protocol: Protocol) -> dict[str, object]:
 
 def decode_protocol(value: object, path: str = "recorded protocol") -> Protocol:
     """Return the protocol from the value of `encode_protocol`; `path` names it in messages. Raises InputError."""
-    return read_protocol(Document(path, _freeze(value), {}, {}))
+    return read_protocol(Document(path, _as_tuples(value), {}, {}))
 
 
 def protocol_hash(protocol: Protocol) -> str:
-    """Return the identity of the protocol: 32 hexadecimal digits over its normal form.
-
-    `about` is not included: the text that explains a protocol may be corrected while a run is under way.
-    """
+    """Return the identity of the protocol: 32 hexadecimal digits over its normal form. `about` is not included: the
+    text that explains a protocol may be corrected while a run is under way."""
     return content_hash("protocol", {**encode_protocol(protocol), "about": ""})
 
 
@@ -85,7 +81,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     for topic in topics.topics:
         has_turns = bool(topic.turns)  # nothing else of a topic decides where conversations on it can come to
         if has_turns not in said:
-            on_the_way = reached_on(protocol.start, protocol.states, topic)
+            on_the_way = reachable_on(protocol.start, protocol.states, topic)
             said[has_turns] = [state for name, state in protocol.states.items() if name in on_the_way]
             judged[has_turns] = {edge.rule: one.name for one in said[has_turns] for edge in one.edges if edge.rule}
         states, used = said[has_turns], judged[has_turns]
@@ -99,7 +95,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
                 )
         if protocol.most_turns(topic) == 0:
             raise InputError(
-                f"protocol {protocol.name!r} says nothing on topic {topic.id!r}: it has no turns",
+                f"protocol {protocol.name!r} has nothing to say on topic {topic.id!r}: it has no turns",
                 advice="give the topic turns, or the state an `empty: {go: …}`",
             )
         for state_ in states:
@@ -140,10 +136,9 @@ def _encode_target(target: Target) -> dict[str, object]:
     return {"go": target.state} if target.state else {"stop": target.outcome}
 
 
-def _freeze(value: object) -> object:
-    """Return a value with lists as tuples, as in documents."""
+def _as_tuples(value: object) -> object:
     if isinstance(value, Mapping):
-        return {str(key): _freeze(part) for key, part in value.items()}
+        return {str(key): _as_tuples(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return tuple(_freeze(part) for part in value)
+        return tuple(_as_tuples(part) for part in value)
     return value

@@ -35,7 +35,7 @@ def fewest_turns_onward(
     left = None if protocol.turn_limit is None else protocol.turn_limit - turn
     targets = [Target(state=target)] if target else [edge.target for edge in protocol.states[state].edges]
     counts = tuple(sorted(used.items()))
-    landed = [_landing(protocol, topic, one, counts) for one in targets]
+    landed = [_follow_target(protocol, topic, one, counts) for one in targets]
     positions = {one for one in landed if isinstance(one, tuple)}
     if not positions:
         return 0
@@ -50,7 +50,7 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
     while positions:
         turns += 1
         landed = {
-            _landing(protocol, topic, edge.target, used)
+            _follow_target(protocol, topic, edge.target, used)
             for state, used in positions
             for edge in protocol.states[state].edges
         }
@@ -62,7 +62,9 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
     return 0
 
 
-def _landing(protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]) -> _Position | str:
+def _follow_target(
+    protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]
+) -> _Position | str:
     """Return where `target` leads: the state that speaks, after states whose list has run out, or how the protocol
     ends."""
     while target.state:

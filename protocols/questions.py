@@ -26,7 +26,7 @@ from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
 from topics.late_pattern import late_pattern
 
-# Whoever asks what it needs to know is brief: a longer answer has delivered something.
+# A system that needs to know something is brief: a longer answer has delivered something.
 _LONGEST = 4_000
 _MOST_WORDS = 60  # an answer that is longer and ends with a question also answers
 _MOST_LETTERS = 150  # of text without blanks between words, in place of words
@@ -74,11 +74,8 @@ _MORE = late_pattern(r"\b(?:else|more|other|another|mehr|plus|más|altro|mais|me
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the system.
-
-    text: its sentence, without quotations. closed: it asks for yes or no, or offers a choice; in languages other than
-    English, only choices are recognised.
-    """
+    """A question of the system. text: its sentence, without quotations. closed: it asks for yes or no, or offers a
+    choice; in languages other than English, only choices are recognised."""
 
     text: str
     closed: bool
@@ -103,53 +100,53 @@ def _question_in(text: str) -> Question | None:
     lines = [line.strip() for line in bare.splitlines() if line.strip()]
     listed = [bool(_ITEM.match(line)) for line in lines]
     items = [_ITEM.sub("", line) for line, in_list in zip(lines, listed, strict=True) if in_list]
-    choices = [item for item in items if not _asks(item)]
+    choices = [item for item in items if not _is_question(item)]
     if len(choices) >= 2:
         before = lines[listed.index(True) - 1] if listed.index(True) else ""
-        led_up_to = next(reversed(list(_sentences([before]))), "")
+        led_up_to = next(reversed(list(_split_sentences([before]))), "")
         if not _wants_to_know(led_up_to) or any(len(item.split()) > _WORDS_OF_CHOICE for item in choices):
             return None
         lines, items = [line for line, in_list in zip(lines, listed, strict=True) if not in_list], []
-    sentences = list(_sentences([_ITEM.sub("", line) for line in lines]))
+    sentences = list(_split_sentences([_ITEM.sub("", line) for line in lines]))
     asked = next((one for one in reversed(sentences[-_LAST - max(0, len(items) - 1) :]) if _wants_to_know(one)), None)
     if asked is None:
         return None
-    beside = [one for one in sentences if not _asks(one)]
+    beside = [one for one in sentences if not _is_question(one)]
     # What may come beside a question is bounded in words, or in characters where words have no blanks.
     words = sum(len(one.split()) for one in beside)
     letters = sum(unicodedata.category(sign) == "Lo" for one in beside for sign in one)
     if any(DELIVERS.search(one) for one in beside) or words > _MOST_WORDS or letters > _MOST_LETTERS:
         return None
-    strong = any(_requests(one) or MEANT.search(one) for one in sentences if _wants_to_know(one))
+    strong = any(_is_request(one) or MEANT.search(one) for one in sentences if _wants_to_know(one))
     if not strong and not all(_leads_up(one) for one in beside):
         return None
     return Question(asked, len(choices) >= 2 or bool(_CLOSED.search(asked) or CHOICE.search(asked)))
 
 
-def _sentences(lines: Sequence[str]) -> Iterator[str]:
+def _split_sentences(lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
         yield from (one for found in _SENTENCE.findall(line) if any(map(str.isalnum, one := found.strip())))
 
 
-def _asks(sentence: str) -> bool:
+def _is_question(sentence: str) -> bool:
     """Return whether the sentence asks anything, even as an offer."""
     if sentence.rstrip(_AFTER_A_MARK).endswith(_ASKS) or "՞" in sentence:
         return True
-    return _requests(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))
+    return _is_request(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))
 
 
-def _requests(sentence: str) -> bool:
+def _is_request(sentence: str) -> bool:
     return bool(REQUESTS.search(sentence)) and not (INVITES.search(sentence) or _DICTATES.search(sentence))
 
 
 def _wants_to_know(sentence: str) -> bool:
     """Return whether it asks for something that only the user knows: not an offer, suggestion, invitation or
     rhetorical question."""
-    if not _asks(sentence) or INVITES.search(sentence):
+    if not _is_question(sentence) or INVITES.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
         return False
-    if _requests(sentence) or MEANT.search(sentence):
+    if _is_request(sentence) or MEANT.search(sentence):
         return True
     if OFFERS.search(sentence):
         # "Shall I look for comedies or for dramas?" offers, and needs to know; "… or is there anything else?" does not.

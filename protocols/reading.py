@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from protocols.graph import endless, reachable_states, with_way_out
+from protocols.graph import endless, reachable_states, states_with_way_out
 from protocols.protocol import Protocol
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
@@ -39,9 +39,9 @@ def read_protocol(document: Document) -> Protocol:
                 )
     rules = _Rules(document, entry).all()
     if entry.start not in entry.states:
-        raise _unknown(document, ("start",), "state", entry.start, entry.states)
+        raise _unknown_name(document, ("start",), "state", entry.start, entry.states)
     users = {name: _user(document, name, options) for name, options in entry.users.items()}
-    states = {name: _state(document, name, state, entry, rules) for name, state in entry.states.items()}
+    states = {name: _read_state(document, name, state, entry, rules) for name, state in entry.states.items()}
     protocol = Protocol(
         name=entry.name,
         version=entry.version,
@@ -81,7 +81,7 @@ class _Rules:
 
     def named(self, name: str, loc: Loc) -> Rule:
         if name not in self.entry.rules:
-            raise _unknown(self.document, loc, "rule", name, self.entry.rules)
+            raise _unknown_name(self.document, loc, "rule", name, self.entry.rules)
         if name in self.open:
             way = " → ".join((*self.open[self.open.index(name) :], name))
             raise self.document.error(loc, f"rule {name!r} refers to itself: {way}")
@@ -92,7 +92,7 @@ class _Rules:
         return self.read[name]
 
 
-def _unknown(document: Document, loc: Loc, what: str, name: str, known: Iterable[str]) -> InputError:
+def _unknown_name(document: Document, loc: Loc, what: str, name: str, known: Iterable[str]) -> InputError:
     hint = did_you_mean(name, known)
     return document.error(loc, f"unknown {what} {name!r}{hint}", allowed=", ".join(known) or f"no {what}s in this file")
 
@@ -104,7 +104,7 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
         meant = nearest("simulator", options)
         raise document.error(
             loc,
-            f"user {name!r} has no simulator" + (f": did you mean it by {meant!r}?" if meant else ""),
+            f"user {name!r} has no simulator" + (f": did you mean {meant!r}?" if meant else ""),
             advice="add simulator: NAME, for example simulator: markov",
             key=True,
         )
@@ -122,10 +122,12 @@ def plain(value: object) -> object:
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]) -> State:
+def _read_state(
+    document: Document, name: str, state: StateEntry, entry: ProtocolEntry, rules: dict[str, Rule]
+) -> State:
     loc: Loc = ("states", name)
     if state.user is not None and state.user not in entry.users:
-        raise _unknown(document, (*loc, "user"), "user", state.user, entry.users)
+        raise _unknown_name(document, (*loc, "user"), "user", state.user, entry.users)
     wording = None if state.say is None else Wording(state.say, each=state.each is not None)
     fault = next(iter(faults(wording)), None) if wording else None
     if fault and state.say is not None:
@@ -135,15 +137,15 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
     for number, edge in enumerate(state.edges):
         here = (*loc, "edges", number)
         if number and state.edges[number - 1].otherwise:
-            raise document.error(here, "this edge is never tried: it comes after otherwise", advice="move it up")
+            raise document.error(here, "this edge is never reached: it comes after otherwise", advice="move it up")
         if edge.if_ is not None and edge.if_ not in rules:
-            raise _unknown(document, (*here, "if"), "rule", edge.if_, rules)
+            raise _unknown_name(document, (*here, "if"), "rule", edge.if_, rules)
         if edge.go != NEXT:
-            target = _target(document, here, edge, entry)
+            target = _read_target(document, here, edge, entry)
         elif state.each is not None:
             target = Target(state=name)
         else:
-            what = "next is for states with each: this one has no list"
+            what = "next is only for states with each; this one has no list"
             raise document.error((*here, "go"), what, allowed=", ".join(entry.states))
         edges.append(Edge(edge.if_ or "", edge.label, target))
     if not state.edges[-1].otherwise and entry.no_match is None:
@@ -157,15 +159,15 @@ def _state(document: Document, name: str, state: StateEntry, entry: ProtocolEntr
         name,
         wording,
         tuple(edges),
-        then=_target(document, (*loc, "then"), state.then, entry) if state.then else None,
-        empty=_target(document, (*loc, "empty"), state.empty, entry) if state.empty else None,
+        then=_read_target(document, (*loc, "then"), state.then, entry) if state.then else None,
+        empty=_read_target(document, (*loc, "empty"), state.empty, entry) if state.empty else None,
         user=state.user or "",
     )
 
 
-def _target(document: Document, loc: Loc, target: TargetEntry, entry: ProtocolEntry) -> Target:
+def _read_target(document: Document, loc: Loc, target: TargetEntry, entry: ProtocolEntry) -> Target:
     if target.go is not None and target.go not in entry.states:
-        raise _unknown(document, (*loc, "go"), "state", target.go, entry.states)
+        raise _unknown_name(document, (*loc, "go"), "state", target.go, entry.states)
     return Target(state=target.go or "", outcome=target.stop or "")
 
 
@@ -183,13 +185,13 @@ def _check_graph(document: Document, protocol: Protocol) -> None:
     if loop:
         raise document.error(
             ("states", loop[0]),
-            f"an endless loop: {' → '.join((*loop, loop[0]))} has nothing to say once the topic's turns are used up",
+            f"an endless loop: {' → '.join((*loop, loop[0]))} says nothing once the topic's turns are used up",
             advice="lead `then` or `empty` out of the loop",
             key=True,
         )
     if protocol.turn_limit is not None:
         return
-    ending = with_way_out(protocol.states)
+    ending = states_with_way_out(protocol.states)
     for name in protocol.states:
         if name not in ending:
             raise document.error(

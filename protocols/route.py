@@ -62,10 +62,8 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The simulated user `user` of the protocol speaks next, in any words.
-
-    The caller lets that user say something or stop. route: as in Say.
-    """
+    """The simulated user `user` of the protocol speaks next, in any words. The caller lets that user say something or
+    stop. route: as in Say."""
 
     user: str
     state: str
@@ -75,11 +73,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The end of the user's side.
-
-    outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`. reason, detail: why, for people.
-    choice: as in Say. Comparisons of stops ignore `detail` and `choice`.
-    """
+    """The end of the user's side. outcome: `completed`, `breakdown`, `no-match`, `turn-limit` or `user-stopped`.
+    reason, detail: why, for people. choice: as in Say. Comparisons of stops ignore `detail` and `choice`."""
 
     outcome: str
     reason: str = ""

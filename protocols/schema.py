@@ -57,10 +57,8 @@ class EdgeEntry(TargetEntry):
 
 
 class StateEntry(StrictModel):
-    """What is said in a state, or which simulated user speaks, and the edges that depend on the answer.
-
-    each, then, empty: for states that go through a list.
-    """
+    """What is said in a state, or which simulated user speaks, and the edges that depend on the answer. each, then,
+    empty: for states that go through a list."""
 
     say: Annotated[Said, AfterValidator(_some_words)] | None = None
     user: str | None = None
@@ -77,7 +75,7 @@ class StateEntry(StrictModel):
         if self.user is not None and (self.each or self.then or self.empty):
             key = "each" if self.each else "then" if self.then else "empty"
             raise PydanticCustomError(
-                "user_list", "{key} belongs to a state that says something itself, not to one with user", {"key": key}
+                "user_list", "{key} is only for states with say, not for one with user", {"key": key}
             )
         return self
 
@@ -87,7 +85,7 @@ class StateEntry(StrictModel):
             raise PydanticCustomError("no_then", "each needs then: where to go after the last item")
         if self.each is None and (self.then or self.empty):
             key = "then" if self.then else "empty"
-            raise PydanticCustomError("no_each", "{key} belongs to a state with each", {"key": key})
+            raise PydanticCustomError("no_each", "{key} is only for states with each", {"key": key})
         return self
 
 

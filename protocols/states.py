@@ -15,10 +15,8 @@ if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where an edge leads: to a state or to the end. Exactly one field is not empty.
-
-    state: the name of a state. outcome: `completed` or `breakdown`.
-    """
+    """The target of an edge: a state or an end. Exactly one field is not empty. state: the name of a state. outcome:
+    `completed` or `breakdown`."""
 
     state: str = ""
     outcome: str = ""

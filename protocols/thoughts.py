@@ -28,13 +28,11 @@ _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
 
 def split_thoughts(text: str) -> tuple[str, int]:
-    """Return the thoughts that open a text, or "", and where the answer begins.
-
-    If the thoughts never end, the answer begins at the end of the text.
-    """
+    """Return the thoughts that open a text, or "", and where the answer begins. If the thoughts never end, the answer
+    begins at the end of the text."""
     thoughts: list[str] = []
     at = 0
-    while (span := _leading(text, at)) is not None:
+    while (span := _leading_span(text, at)) is not None:
         begin, end, after = span
         thoughts.append(text[begin:end].strip())
         at = after
@@ -53,7 +51,7 @@ def split_thoughts(text: str) -> tuple[str, int]:
     return "\n\n".join(filter(None, thoughts)), begin if own_line else at
 
 
-def _leading(text: str, at: int) -> tuple[int, int, int] | None:
+def _leading_span(text: str, at: int) -> tuple[int, int, int] | None:
     """Return [begin, end) of the thoughts that open text[at:], and where the text after them begins."""
     empty = _EMPTY.match(text, at)
     if empty is not None:
@@ -67,10 +65,8 @@ def _leading(text: str, at: int) -> tuple[int, int, int] | None:
 
 
 def _own_end(text: str, at: int, either: re.Pattern[str]) -> re.Match[str] | None:
-    """Return the mark that closes what was opened before `at`, skipping nested pairs; None if they are unbalanced.
-
-    A mark in backquotes is only mentioned, and neither opens nor closes.
-    """
+    """Return the mark that closes what was opened before `at`, skipping nested pairs; None if they are unbalanced. A
+    mark in backquotes is only mentioned, and neither opens nor closes."""
     depth = 1
     for mark in either.finditer(text, at):
         if text[mark.start() - 1] == "`" and text[mark.end() : mark.end() + 1] == "`":

@@ -35,7 +35,6 @@ FILTERS = frozenset(
     | {"round", "sort", "string", "title", "trim", "truncate", "unique", "upper", "wordcount"}
 )
 
-
 # Characters of the longest text a template may make.
 LONGEST = 100_000
 
@@ -48,7 +47,6 @@ _MOST_WORK = 10_000_000  # characters that all filters of one wording may go thr
 _LOOP_WORDS = ("first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0")
 _OF_LOOPS = ", ".join(f"loop.{word}" for word in _LOOP_WORDS)
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
-
 
 # Characters and elements that the filters of the template under way have gone through.
 _WORK: ContextVar[int] = ContextVar("work", default=0)
@@ -73,16 +71,14 @@ class Fault:
 
 
 def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
-    """Return what the state says about `topic` as user turn `turn` (from 1), without surrounding white space.
-
-    Raises InputError if a value is missing or the text is empty.
-    """
+    """Return what the state says about `topic` as user turn `turn` (from 1), without surrounding white space. Raises
+    InputError if a value is missing or the text is empty."""
     if not _SPECIAL.search(wording.template) and wording.template.strip() and len(wording.template) <= LONGEST:
-        return wording.template.strip()  # said as it stands
+        return wording.template.strip()  # said unchanged
     from jinja2 import TemplateError
 
     _WORK.set(0)
-    variables: dict[str, object] = {"topic": _view(topic), "turn": turn}
+    variables: dict[str, object] = {"topic": _topic_view(topic), "turn": turn}
     if wording.each:
         variables["item"] = item
     try:
@@ -110,7 +106,9 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
         raise InputError(f"topic {topic.id!r}: the template cannot be filled in: {fault}") from None
     text = text.strip()
     if not text:
-        raise InputError(f"topic {topic.id!r}: the template says nothing", advice="give the state words to say")
+        raise InputError(
+            f"topic {topic.id!r}: the template gives no text", advice="write a template that gives some text"
+        )
     return text
 
 
@@ -127,8 +125,8 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
         yield Fault(f"longer than {_LONGEST_TEMPLATE:,} characters", "a shorter template", 1, "")
         return
     try:
-        tree = _environment().parse(wording.template)
-        heavy = _heavy(tree, 0)
+        tree = _make_environment().parse(wording.template)
+        heavy = _find_heavy_part(tree, 0)
     except TemplateSyntaxError as fault:
         yield Fault(f"not a template: {fault.message}", _STATEMENTS, fault.lineno, "")
         return
@@ -147,10 +145,10 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
     for name in sorted(own & allowed_names):
         places = (node.lineno for node in tree.find_all(nodes.Name) if node.name == name and node.ctx != "load")
         yield Fault(f"the template sets {name!r} anew", "another name", next(places), name)
-    yield from _walk(tree, frozenset(allowed_names | own | {"loop"}), allowed)
+    yield from _find_faults(tree, frozenset(allowed_names | own | {"loop"}), allowed)
 
 
-def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | None:
+def _find_heavy_part(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | None:
     """Return the first part of a template that could take too much time or memory, or None."""
     from jinja2 import nodes
 
@@ -178,12 +176,12 @@ def _heavy(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | No
             used |= {one.node.name} if isinstance(one.node, nodes.Name) else set()
             if used & before:
                 name = min(used & before)
-                return Fault(f"what is set is made of {name!r}, which is set too", "topic, turn", one.lineno, name)
-    found = (_heavy(child, depth + 1, looping=looping) for child in node.iter_child_nodes())
+                return Fault(f"the value depends on {name!r}, which is set too", "topic, turn", one.lineno, name)
+    found = (_find_heavy_part(child, depth + 1, looping=looping) for child in node.iter_child_nodes())
     return next((fault for fault in found if fault), None)
 
 
-def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fault]:
+def _find_faults(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fault]:
     from jinja2 import nodes
 
     if isinstance(node, (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Macro, nodes.CallBlock)):
@@ -201,7 +199,7 @@ def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fau
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         yield Fault(f"unknown filter {node.name!r}", ", ".join(sorted(FILTERS)), node.lineno, node.name)
     if isinstance(node, (nodes.Getattr, nodes.Getitem)):
-        chain = _chain(node)
+        chain = _name_chain(node)
         if chain and chain[0] in ("topic", "turn", "item"):
             fault = _chain_fault(chain, names, allowed, node)
             if fault:
@@ -220,7 +218,7 @@ def _walk(node: nodes.Node, names: frozenset[str], allowed: str) -> Iterator[Fau
         elif node.name == "loop":
             yield Fault("'loop' is not text by itself", _OF_LOOPS, node.lineno, "loop")
     for child in node.iter_child_nodes():
-        yield from _walk(child, names, allowed)
+        yield from _find_faults(child, names, allowed)
 
 
 def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: str, node: nodes.Node) -> Fault | None:
@@ -263,7 +261,7 @@ def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | Non
     return Fault(f"a value has no part {node.attr!r}", allowed, node.lineno, node.attr)
 
 
-def _chain(node: nodes.Node) -> list[str | int | None]:
+def _name_chain(node: nodes.Node) -> list[str | int | None]:
     """Return `topic.fields.year` as ["topic", "fields", "year"], with None for a computed part; [] if it is not a
     chain."""
     from jinja2 import nodes
@@ -280,7 +278,7 @@ def _chain(node: nodes.Node) -> list[str | int | None]:
 
 
 def _chain_text(node: nodes.Node) -> str:
-    chain = _chain(node)
+    chain = _name_chain(node)
     if not chain:
         return str(getattr(node, "name", ""))
     return ".".join("…" if part is None else str(part) for part in chain)
@@ -290,16 +288,14 @@ def fields_used(wording: Wording) -> frozenset[str]:
     """Return the names NAME of every `topic.fields.NAME` in the template."""
     from jinja2 import nodes
 
-    tree = _environment().parse(wording.template)
-    chains = (_chain(node) for node in tree.find_all((nodes.Getattr, nodes.Getitem)))
+    tree = _make_environment().parse(wording.template)
+    chains = (_name_chain(node) for node in tree.find_all((nodes.Getattr, nodes.Getitem)))
     return frozenset(str(chain[2]) for chain in chains if chain[:2] == ["topic", "fields"] and len(chain) > 2)
 
 
-def _view(topic: Topic) -> SimpleNamespace:
-    """Return the part of a topic that templates see, without gold, URL kinds and attribute sets.
-
-    Empty texts are left out, since a template that used one would send a sentence with a hole in it.
-    """
+def _topic_view(topic: Topic) -> SimpleNamespace:
+    """Return the part of a topic that templates see, without gold, URL kinds and attribute sets. Empty texts are left
+    out, since a template that used one would send a sentence with a hole in it."""
     words = {
         "id": topic.id,
         "type": topic.type.name,
@@ -312,21 +308,21 @@ def _view(topic: Topic) -> SimpleNamespace:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_plain
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, finalize=_text_value
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in FILTERS}
     environment.filters.update(indent=_filter_indent, join=_filter_join, replace=_filter_replace)
-    environment.filters = {name: _within(name, filter_) for name, filter_ in environment.filters.items()}
+    environment.filters = {name: _bound_filter(name, filter_) for name, filter_ in environment.filters.items()}
     return environment
 
 
-def _plain(value: object) -> object:
+def _text_value(value: object) -> object:
     """Return a value to insert. Raises TypeError for a value that is not text by itself, such as a list or an
     object."""
     from jinja2 import Undefined
@@ -336,10 +332,10 @@ def _plain(value: object) -> object:
     raise TypeError(f"a value of the type {type(value).__name__} is not text: use `join`, `first` or `last`")
 
 
-def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
+def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a filter to limit its work and the length of its result."""
 
-    @wraps(filter_)  # with Jinja's mark of what it is given besides
+    @wraps(filter_)  # keeps Jinja's mark for extra arguments
     def bounded(*arguments: Any, **options: Any) -> Any:
         made = filter_(*arguments, **options)
         if isinstance(made, Iterator):  # which would be said with its address in memory
@@ -348,7 +344,7 @@ def _within(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
             raise ValueError(f"{name} makes more than {LONGEST:,} characters")
         _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))
         if _WORK.get() > _MOST_WORK:
-            raise ValueError(f"its filters work through more than {_MOST_WORK:,} characters")
+            raise ValueError(f"its filters process more than {_MOST_WORK:,} characters")
         return made
 
     return bounded
@@ -358,7 +354,7 @@ def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: 
     from jinja2.filters import do_indent
 
     if len(width if isinstance(width, str) else range(width)) > 100:
-        raise ValueError("indent takes at most 100")
+        raise ValueError("indent allows at most 100")
     return do_indent(text, width, first, blank)
 
 
@@ -379,7 +375,7 @@ def _filter_replace(text: object, old: str, new: str, count: int = -1) -> str:
 
 @lru_cache(maxsize=512)
 def _compile_template(template: str) -> Template:
-    return _environment().from_string(template)
+    return _make_environment().from_string(template)
 
 
 def occurrence(fault: Fault, template: str) -> tuple[str, int]:

@@ -16,7 +16,7 @@ TRACKING = frozenset(
     }
 )
 
-# What stands between `//` and the path.
+# The part between `//` and the path.
 AUTHORITY = re.compile(
     r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # who; the host is what follows the last @
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)"
@@ -64,10 +64,10 @@ def canonical_url(url: str) -> str:
 
 def address(url: str) -> Address | None:
     """Return the parts of `url` as a browser would read them, or None if it is not an absolute http(s) URL."""
-    return _address(url) if len(url) > _LONG else _cached_address(url)
+    return _parse_address(url) if len(url) > _LONG else _cached_address(url)
 
 
-def _address(url: str) -> Address | None:
+def _parse_address(url: str) -> Address | None:
     cleaned = re.sub(r"[\t\r\n]", "", url.strip().strip(_AROUND))
     mark = cleaned.find("?")
     head, rest = (cleaned, "") if mark < 0 else (cleaned[:mark], cleaned[mark:])
@@ -89,18 +89,18 @@ def _address(url: str) -> Address | None:
     named = [(item.partition("=")[0], item) for item in items]
     kept = [(name, item) for name, item in named if not (name.startswith("utm_") or name in TRACKING)]
     kept.sort(key=lambda pair: pair[0])
-    return Address(scheme, host, port, _path(parts[3]), "&".join(item for _, item in kept))
+    return Address(scheme, host, port, _resolve_path(parts[3]), "&".join(item for _, item in kept))
 
 
-_cached_address = lru_cache(maxsize=4096)(_address)
+_cached_address = lru_cache(maxsize=4096)(_parse_address)
 
 
 def canonical_host(text: str) -> str | None:
     """Return the host in lower case and ASCII, an IPv6 address in its short form, or None for an invalid host."""
-    return _host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
+    return _encode_host(text) if len(text) > _LONGEST_HOST else _cached_host(text)
 
 
-def _host(text: str) -> str | None:
+def _encode_host(text: str) -> str | None:
     if text.startswith("["):
         from ipaddress import IPv6Address  # late: rarely needed, and not quick to import
 
@@ -123,7 +123,7 @@ def _host(text: str) -> str | None:
     return host
 
 
-_cached_host = lru_cache(maxsize=4096)(_host)
+_cached_host = lru_cache(maxsize=4096)(_encode_host)
 
 
 def looks_public(host: str) -> bool:
@@ -140,7 +140,7 @@ def looks_public(host: str) -> bool:
     return "." in host and named and len(end) > 1 and end not in _PRIVATE
 
 
-def _path(path: str) -> str:
+def _resolve_path(path: str) -> str:
     path = _shortest_encoding(path, safe="/!$&'()*+,;=:@")
     if "/." in path:
         kept: list[str] = []

@@ -46,7 +46,7 @@ class AttributeSet:
 
     def __post_init__(self) -> None:
         if self.scale not in ("ordinal", "nominal"):
-            raise ValueError(f"scale is ordinal or nominal, not {self.scale!r}")
+            raise ValueError(f"scale must be ordinal or nominal, not {self.scale!r}")
         if len(self.groups) < 2:
             raise ValueError(f"a set needs at least two groups, and has {len(self.groups)}")
         if len({_fold_name(group) for group in self.groups}) < len(self.groups) or not all(
@@ -73,7 +73,7 @@ class AttributeSet:
                 raise ValueError("bounds must be finite and rise from one to the next")
         if self.mapping:
             if self.mapping not in MAPPINGS:
-                raise ValueError(f"there is no mapping {self.mapping!r}; there is {', '.join(MAPPINGS)}")
+                raise ValueError(f"unknown mapping {self.mapping!r}; allowed: {', '.join(MAPPINGS)}")
             if self.scale != "nominal":
                 raise ValueError("only a nominal set has a mapping")
             missing = [region for region in REGIONS if _fold_name(region) not in self._group_places]
@@ -94,22 +94,22 @@ class AttributeSet:
         if _fold_name(text) in self._group_places:
             return self._shares({text: Fraction(1)})
         if self.bounds:
-            return self._unit(self._group_of(text))
-        lookup = self._regions if self.mapping else self._group
-        return self._shares(_equal_shares(text, lookup, self._advice))
+            return self._unit_vector(self._group_of(text))
+        lookup = self._find_regions if self.mapping else self._find_group
+        return self._shares(_equal_shares(text, lookup, self._unknown_name))
 
     @property
     def _group_places(self) -> dict[str, int]:
         return {_fold_name(group): i for i, group in enumerate(self.groups)}
 
-    def _group(self, name: str) -> tuple[str, Shares] | None:
+    def _find_group(self, name: str) -> tuple[str, Shares] | None:
         return (_fold_name(name), {name: Fraction(1)}) if _fold_name(name) in self._group_places else None
 
-    def _regions(self, name: str) -> tuple[str, Shares] | None:
+    def _find_regions(self, name: str) -> tuple[str, Shares] | None:
         found = country(name)
-        return (found.name, found.shares) if found else self._group(name)
+        return (found.name, found.shares) if found else self._find_group(name)
 
-    def _advice(self, name: str) -> str:
+    def _unknown_name(self, name: str) -> str:
         if not self.mapping:
             return f"{name!r} is not a group of {self.name}: {', '.join(self.groups)}"
         near = nearest_names(name)
@@ -123,7 +123,7 @@ class AttributeSet:
             found[self._group_places[_fold_name(name)]] += share
         return tuple(float(share) for share in found)
 
-    def _unit(self, group: int) -> tuple[float, ...]:
+    def _unit_vector(self, group: int) -> tuple[float, ...]:
         return tuple(float(i == group) for i in range(len(self.groups)))
 
     def _group_of(self, text: str) -> int:
@@ -131,13 +131,13 @@ class AttributeSet:
             ranges = quantity(text)
         except ValueError as fault:
             raise ValueError(f"{fault}; or one of the groups {', '.join(self.groups)}") from None
-        reached = {group for part in ranges for group in self._reach(part)}
+        reached = {group for part in ranges for group in self._groups_reached(part)}
         if len(reached) > 1:
             names = " or ".join(repr(self.groups[i]) for i in sorted(reached))
             raise ValueError(f"{text!r} could mean {names}: write the number in full")
         return reached.pop()
 
-    def _reach(self, part: Range) -> range:
+    def _groups_reached(self, part: Range) -> range:
         bounds = [Fraction(bound) for bound in self.bounds]
         first = 0 if part.low is None else bisect_right(bounds, part.low)
         if part.high is None:
@@ -146,7 +146,7 @@ class AttributeSet:
 
     def _vector(self, text: str) -> tuple[float, ...]:
         if not text.endswith(")"):
-            raise ValueError(f"{text!r} begins with ( and does not end with )")
+            raise ValueError(f"{text!r} begins with ( but does not end with )")
         cells = [cell.strip() for cell in text[1:-1].split(",")]
         if len(cells) != len(self.groups):
             raise ValueError(f"{text!r} has {len(cells)} shares, {self.name} has {len(self.groups)} groups")
@@ -171,10 +171,8 @@ def uniform(groups: int) -> tuple[float, ...]:
 
 
 def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
-    """Return shares from counts or probabilities by group; groups without a count get 0.
-
-    Raises ValueError for names that are not groups, for negative or infinite numbers, and if all are 0.
-    """
+    """Return shares from counts or probabilities by group; groups without a count get 0. Raises ValueError for names
+    that are not groups, for negative or infinite numbers, and if all are 0."""
     by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)
     for name, count in counts.items():

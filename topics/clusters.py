@@ -29,10 +29,8 @@ _MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
-    """Return the cluster number of each topic, from 0 in order of first occurrence.
-
-    A topic that names no cluster is a cluster of its own.
-    """
+    """Return the cluster number of each topic, from 0 in order of first occurrence. A topic that names no cluster is a
+    cluster of its own."""
     numbers: dict[tuple[str, str], int] = {}
     return tuple(
         numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
@@ -50,13 +48,13 @@ def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
     for topics in sets:
         for topic in topics.topics:
             if topic.cluster:
-                _join(root, ("cluster", topic.cluster), ("topic", topic.id))
+                _join_roots(root, ("cluster", topic.cluster), ("topic", topic.id))
     names: dict[tuple[str, str], str] = {}
     for kind, name in root:
         if kind == "cluster":
-            top = _root(root, (kind, name))
+            top = _find_root(root, (kind, name))
             names[top] = min(name, names.get(top, name))
-    return {name: names[_root(root, (kind, name))] for kind, name in root if kind == "topic"}
+    return {name: names[_find_root(root, (kind, name))] for kind, name in root if kind == "topic"}
 
 
 def with_clusters(topics: Iterable[Topic], clusters: Mapping[str, str]) -> tuple[Topic, ...]:
@@ -90,10 +88,10 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     for members in kinds.values():
         for one, other in (*_one_more(members, said), *_mostly_shared(members, said)):
             if numbers[one] != numbers[other]:
-                _join(root, one, other)
+                _join_roots(root, one, other)
     groups: defaultdict[int, list[str]] = defaultdict(list)
     for at in sorted(root):
-        groups[_root(root, at)].append(topics[at].id)
+        groups[_find_root(root, at)].append(topics[at].id)
     return [tuple(group) for group in groups.values()]
 
 
@@ -149,12 +147,12 @@ def _mostly_shared(members: Sequence[int], said: Sequence[frozenset[str]]) -> It
                 yield other, at
 
 
-def _root(root: dict[_Item, _Item], one: _Item) -> _Item:
+def _find_root(root: dict[_Item, _Item], one: _Item) -> _Item:
     while root.setdefault(one, one) != one:
         root[one] = root[root[one]]
         one = root[one]
     return one
 
 
-def _join(root: dict[_Item, _Item], one: _Item, other: _Item) -> None:
-    root[_root(root, one)] = _root(root, other)
+def _join_roots(root: dict[_Item, _Item], one: _Item, other: _Item) -> None:
+    root[_find_root(root, one)] = _find_root(root, other)

@@ -4,12 +4,9 @@ import re
 
 
 def pluralize(n: int, one: str, many: str | None = None) -> str:
-    """Return `n` with its noun.
-
-    one: the noun for exactly 1. many: the noun for any other number, including 0 (by default as in `plural`). Numbers
-    from 10,000 on have commas.
-    """
-    return f"{n:,} {_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_noun(n, one, many)}"
+    """Return `n` with its noun. one: the noun for exactly 1. many: the noun for any other number, including 0 (by
+    default as in `plural`). Numbers from 10,000 on have commas."""
+    return f"{n:,} {_choose_noun(n, one, many)}" if abs(n) >= 10_000 else f"{n} {_choose_noun(n, one, many)}"
 
 
 def plural(one: str) -> str:
@@ -19,7 +16,7 @@ def plural(one: str) -> str:
     return f"{one}es" if one.endswith(("s", "x", "z", "ch", "sh")) else f"{one}s"
 
 
-def _noun(n: int, one: str, many: str | None) -> str:
+def _choose_noun(n: int, one: str, many: str | None) -> str:
     if n == 1:
         return one
     return plural(one) if many is None else many

@@ -13,7 +13,7 @@ from topics.errors import InputError, Place
 from topics.text_file import decode, place_in
 
 _PLAIN = {separator: re.compile(rf"[^{separator}\r\n]*") for separator in ",;\t"}
-_BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space that may stand around a quoted cell
+_BLANK = {",": r"[ \t]*", ";": r"[ \t]*", "\t": " *"}  # white space allowed around a quoted cell
 _QUOTED = {separator: re.compile(rf'{blank}"([^"]*+(?:""[^"]*+)*+)"{blank}') for separator, blank in _BLANK.items()}
 _OPENING = {separator: re.compile(rf'{blank}"') for separator, blank in _BLANK.items()}
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -32,10 +32,8 @@ class Cell:
 
 
 def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab.
-
-    Raises InputError for unbalanced quotation marks.
-    """
+    """Yield the rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab. Raises InputError
+    for unbalanced quotation marks."""
     unquoted, quotes, opening, ends = _PLAIN[separator], _QUOTED[separator], _OPENING[separator], f"{separator}\r\n"
     position, line, line_start = 0, 1, 0
     row: list[Cell] = []
@@ -104,7 +102,7 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
         try:
             return data.decode("utf-16")
         except UnicodeDecodeError as fault:
-            raise InputError(f"not whole as UTF-16: {fault.reason}", place=Place(path), advice=advice) from None
+            raise InputError(f"incomplete UTF-16: {fault.reason}", place=Place(path), advice=advice) from None
     try:
         return decode(data, path, kind)
     except InputError as fault:
@@ -112,20 +110,17 @@ def decode_table(data: bytes, path: str, kind: str, advice: str = "save it as UT
 
 
 def read_table(text: str, path: str, known: Container[str]) -> Table:
-    """Read a table row by row.
-
-    known: names of its columns in lower case, by which the separator is found if the text does not declare it. Raises
-    InputError as `csv_rows` does, also while iterating over the rows.
-    """
+    """Read a table row by row. known: names of its columns in lower case, by which the separator is found if the text
+    does not declare it. Raises InputError as `csv_rows` does, also while iterating over the rows."""
     declared = _DECLARED.match(text)
     if declared:  # blanked, so that lines and columns stay those of the file
         text = text[declared.end() :].rjust(len(text))
-    separator = declared[1] if declared else _separator(text, path, known)
+    separator = declared[1] if declared else _find_separator(text, path, known)
     rows = (row for row in csv_rows(text, path, separator) if any(cell.text for cell in row))
     return Table(next(rows, ()), rows, separator)
 
 
-def _separator(text: str, path: str, known: Container[str]) -> str:
+def _find_separator(text: str, path: str, known: Container[str]) -> str:
     """Return the separator that gives the first row most of the known columns; a comma by default."""
 
     def columns(separator: str) -> int:

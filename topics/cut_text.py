@@ -38,10 +38,10 @@ _HEADER = re.compile("[|>][-+0-9]*[ \t]+(?=#)")
 # A blank after the #, or no word at all, as in a line of ###.
 _HONEST = re.compile(r"#+(?:[ \t]|\Z)|#\W*\Z")
 
-# A key or an item that somebody has switched off.
+# A key or an item that was commented out.
 _LEFT_OUT = re.compile(r"#[ \t]*(?:[A-Za-z_]+:(?:[ \t]|\Z)|-[ \t])|#[\"']")
 
-_ELSEWHERE = "a comment goes on a line of its own above the key or the item, with a blank after its #"
+_ELSEWHERE = "a comment goes on a separate line above the key or the item, with a blank after its #"
 _ADVICE = {
     "": f"put the text in quotation marks; {_ELSEWHERE}",
     '"': f"put all of the text inside the quotation marks; {_ELSEWHERE}",
@@ -59,10 +59,8 @@ class Mark(Protocol):
 
 
 class Commented(str):
-    """A text with a comment that could belong to it.
-
-    what: the error message if the text is said to a system. behind: whether it is clearly a comment behind the text.
-    """
+    """A text with a comment that could belong to it. what: the error message if the text is said to a system. behind:
+    whether it is clearly a comment behind the text."""
 
     what: str
     advice: str
@@ -107,26 +105,24 @@ class _Comment(NamedTuple):
 
 
 def commented(value: object, path: str, around: Surroundings) -> object:
-    """Return the value, or a `Commented` if it is a text and a comment beside it could belong to it.
-
-    Raises InputError for a comment behind it that does not have the form of one.
-    """
+    """Return the value, or a `Commented` if it is a text and a comment beside it could belong to it. Raises InputError
+    for a comment behind it that does not have the form of one."""
     if not isinstance(value, str):
-        comments = _after(around)[0] if value is None else []
+        comments = _comments_after(around)[0] if value is None else []
         comment = comments[0] if comments else None
         if comment is None or comment.alone or not comment.blank or _HONEST.match(comment.text):
             return value
         raise InputError(
-            f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the value",
+            f"{shorten(comment.text, 40)!r} is read as a comment, so the value is empty",
             place=Place(path, around.end.line + 1, around.end.column + 1 + len(comment.blank)),
             advice=_ADVICE[""],
         )
-    cut = list(_cut(around))
+    cut = list(_cut_comments(around))
     if not cut:
         return value
     found = next((one for one in cut if one.alone or not one.behind), cut[0])
     style = '"' if around.style in ("'", '"') else "|" if around.style else ""
-    what = f"{shorten(found.text, 40)!r} is taken for a comment, and only {shorten(value, 40)!r} is left of the text"
+    what = f"{shorten(found.text, 40)!r} is read as a comment, so only {shorten(value, 40)!r} is left of the text"
     if not found.alone and found.at >= around.end.index and not found.apart:
         sentence = " " in value and found.blank == " "
         if sentence or not found.blank or not _HONEST.match(found.text):
@@ -142,7 +138,7 @@ def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
     for found in _COMMENT.finditer(source, start.index, end.index):
         comment = _comment_at(source, found.start())
         if not (comment.plausible if comment.alone else comment.behind):
-            what = f"{shorten(comment.text, 40)!r} is taken for a comment, and nothing is left of the list"
+            what = f"{shorten(comment.text, 40)!r} is read as a comment, so the list is empty"
             raise InputError(what, place=place_in(source, path, comment.at), advice=_ADVICE[""])
 
 
@@ -153,8 +149,7 @@ def comment_after(line: str, column: int) -> str:
     return found[1] if found else ""
 
 
-def _cut(around: Surroundings) -> Iterator[_Comment]:
-    """Yield the comments beside a text that could belong to it."""
+def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
     quoted, block = around.style in ("'", '"'), around.style in ("|", ">")
     # The comments between a key, a dash, a bracket or a comma and the text.
     source, start = around.source, around.start.index
@@ -175,7 +170,7 @@ def _cut(around: Surroundings) -> Iterator[_Comment]:
     header = _HEADER.match(around.source, around.start.index) if block else None
     if header and not (comment := _comment_at(around.source, header.end())).behind:
         yield comment
-    comments, follows = _after(around)
+    comments, follows = _comments_after(around)
     for comment in comments:
         if comment.apart:
             could_be = not (comment.plausible or around.brackets == "{") if comment.alone else not comment.behind
@@ -200,7 +195,7 @@ def _goes_on_with_a_number(around: Surroundings, comment: _Comment) -> bool:
     return between in ("", "\n", "\r", "\r\n")  # the end of a block text is that of its last line
 
 
-def _after(around: Surroundings) -> tuple[list[_Comment], int]:
+def _comments_after(around: Surroundings) -> tuple[list[_Comment], int]:
     """Return the comments between a text and the next token except a comma, and that token's column."""
     source, apart = around.source, False
     found: list[_Comment] = []
@@ -236,14 +231,14 @@ def _skip_source(what: re.Pattern[str], source: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _uncut(value: Any) -> Any:
+def _refuse_cut(value: Any) -> Any:
     if isinstance(value, Commented):
         raise PydanticCustomError("refused", "{what}", {"what": f"{value.what}: {value.advice}", "expected": ""})
     return value
 
 
 # A text that is said word for word: what YAML would take for a comment beside it is refused.
-Said = Annotated[str, BeforeValidator(_uncut)]
+Said = Annotated[str, BeforeValidator(_refuse_cut)]
 
 # A text that is said as a part of others, with a comment behind it on its line at most.
-Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _uncut(value))]
+Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _refuse_cut(value))]

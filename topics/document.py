@@ -59,7 +59,6 @@ _NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a mes
     "tuple_type": "a list",
 }
 
-
 _BOUNDS: Mapping[str, str] = {
     "greater_than": "must be above {gt}",
     "greater_than_equal": "must be at least {ge}",
@@ -67,7 +66,7 @@ _BOUNDS: Mapping[str, str] = {
     "less_than_equal": "must be at most {le}",
     "finite_number": "must be a finite number",
 }
-_LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the bound, what is counted
+_LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the bound, the unit
     "string_too_long": ("at most", "max_length", "character"),
     "string_too_short": ("at least", "min_length", "character"),
     "too_long": ("at most", "max_length", "entry"),
@@ -76,18 +75,14 @@ _LENGTHS: Mapping[str, tuple[str, str, str]] = {  # by kind: the words, the boun
 
 
 def refusal(what: str, *, allowed: str = "", advice: str = "", at: Loc = ()) -> PydanticCustomError:
-    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret.
-
-    at: the path from the validated value to the wrong one.
-    """
+    """Return a validator's error that is shown unchanged, at its place, without the value, which may be secret. at:
+    the path from the validated value to the wrong one."""
     return PydanticCustomError("refused", "{what}", {"what": what, "expected": allowed, "advice": advice, "at": at})
 
 
 class StrictModel(BaseModel):
-    """A mapping in one of our files. Unknown keys are refused by name, and no type is converted silently.
-
-    Sequences arrive as tuples, so fields are declared `tuple[...]`.
-    """
+    """A mapping in one of our files. Unknown keys are refused by name, and no type is converted silently. Sequences
+    arrive as tuples, so fields are declared `tuple[...]`."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", populate_by_name=True)
 
@@ -110,11 +105,8 @@ class StrictModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed YAML file.
-
-    value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. source: the parsed text, for faults
-    inside a value (a word in a template), or "".
-    """
+    """A parsed YAML file. value: dicts (text keys, in file order), tuples, text, numbers, booleans, None. source: the
+    parsed text, for faults inside a value (a word in a template), or ""."""
 
     path: str
     value: object
@@ -154,16 +146,14 @@ class Document:
         return Document(self.path, value, inside, keys, self.source)
 
     def validated(self, model: type[_MODEL]) -> _MODEL:
-        """Return the document as `model`. Raises InputError for the first fault in file order.
-
-        An unknown key of a mapping is reported before its other faults, since a misspelt key is often their cause.
-        """
+        """Return the document as `model`. Raises InputError for the first fault in file order. An unknown key of a
+        mapping is reported before its other faults, since a misspelt key is often their cause."""
         try:
             return model.model_validate(self.value)
         except ValidationError as fault:
             if other := self._of_another_kind(model):
                 raise other from None
-            errors = self._meant(fault.errors())
+            errors = self._intended_errors(fault.errors())
             details = []
             for error, words in errors:
                 # The example of the field at the top that the value is in, where it declares one.
@@ -189,14 +179,14 @@ class Document:
         here = " or ".join(_FILES.get(one, f"a file of the format {one}") for one in sorted(needed))
         return self.error(("format",), f"this is {_FILES[name]} ({given}), not {here} ({', '.join(allowed)})")
 
-    def _meant(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
+    def _intended_errors(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
         """Return the errors worth reporting, each with what would be right.
 
         For a value of several possible kinds, pydantic reports an error for each: a deeper error belongs to the
         intended kind, and errors at one place are merged.
         """
-        inside = ("missing", "unknown_key")  # faults of keys lie one step deeper than the mapping they are told at
-        ways = [self._known(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
+        inside = ("missing", "unknown_key")  # errors of keys are reported one step above
+        ways = [self._known_part(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
         for error, way in zip(errors, ways):
             words = _NEEDED.get(error["type"], "")
@@ -218,16 +208,16 @@ class Document:
         if kind == "unknown_key":
             key, close = str(context["key"]), str(context["close"])
             return self.error(
-                (*self._known(loc), key),
+                (*self._known_part(loc), key),
                 f"unknown key {key!r}" + (f": did you mean {close!r}?" if close else ""),
                 allowed=str(context["known"]),
                 key=True,
             )
         if kind == "missing":
-            where = self._known(loc[:-1])
+            where = self._known_part(loc[:-1])
             inside = f" in {'.'.join(map(str, where))}" if where else ""
             return self.error(where, f"missing key {str(loc[-1])!r}{inside}", advice="add it")
-        name = next((str(part) for part in reversed(self._known(loc)) if isinstance(part, str)), "")
+        name = next((str(part) for part in reversed(self._known_part(loc)) if isinstance(part, str)), "")
         given = error["input"]
         shown = written or _as_written(given)
         if "url" not in error and kind != MISWRITTEN:  # our checks say what they must of what may be a password
@@ -256,24 +246,23 @@ class Document:
             advice = number_advice(given)
         if needed == "text" and isinstance(given, (bool, int, float)):
             advice = f'put it in quotation marks, as it should read: "{written or str(given).lower()}"'
-        if given is None and needed == "text" and (comment := self._comment(loc)):
-            advice = f"{comment!r} is taken for a comment: put the text in quotation marks"
+        if given is None and needed == "text" and (comment := self._comment_at(loc)):
+            advice = f"{comment!r} is read as a comment: put the text in quotation marks"
         allowed = str(context.get("expected") or context.get("pattern") or "") or (form if needed else None)
         return self.error(
-            self._known(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
+            self._known_part(loc), f"{what} (here: {shown}){meant}" if shown else what, allowed=allowed, advice=advice
         )
 
     def _source_form(self, loc: Loc) -> str:
         """Return a number or truth value as written in the file, where 1.10 is not 1.1; "" if unknown."""
-        line, column = self.marks.get(self._known(loc), (0, 0))
-        lines = _lines(self.source) if line else ()
+        line, column = self.marks.get(self._known_part(loc), (0, 0))
+        lines = _split_lines(self.source) if line else ()
         found = re.match(r"[^\s,\[\]{}#]+", lines[line - 1][column - 1 :]) if line <= len(lines) and line else None
-        return found[0] if found and plain_scalar(found[0]) == self._value(self._known(loc)) else ""
+        return found[0] if found and plain_scalar(found[0]) == self._value(self._known_part(loc)) else ""
 
-    def _comment(self, loc: Loc) -> str:
-        """Return the comment in the place of a value, or ""."""
-        line, column = self.marks.get(self._known(loc), (0, 0))
-        lines = _lines(self.source) if line else ()
+    def _comment_at(self, loc: Loc) -> str:
+        line, column = self.marks.get(self._known_part(loc), (0, 0))
+        lines = _split_lines(self.source) if line else ()
         return comment_after(lines[line - 1], column) if 0 < line <= len(lines) else ""
 
     def _value(self, loc: Loc) -> object:
@@ -282,7 +271,7 @@ class Document:
             value = value[step]
         return value
 
-    def _known(self, loc: Loc) -> Loc:
+    def _known_part(self, loc: Loc) -> Loc:
         """Return `loc` without the parts that pydantic adds for union members, as far as it exists in the document."""
         found: Loc = ()
         for part in loc:
@@ -292,12 +281,11 @@ class Document:
 
 
 @lru_cache(maxsize=1)  # every fault of a file asks
-def _lines(source: str) -> Sequence[str]:
+def _split_lines(source: str) -> Sequence[str]:
     return re.split("\r\n|[\n\r]", source)
 
 
 def _as_written(given: object) -> str:
-    """Return a value as written in a file; "" for a list or a mapping."""
     if isinstance(given, bool):
         return "true" if given else "false"
     return repr(given) if isinstance(given, (str, int, float)) else "nothing" if given is None else ""
@@ -319,10 +307,8 @@ def read_document(path: str | PathLike[str]) -> Document:
 
 
 def read_json_document(path: str | PathLike[str], model: type[_MODEL], what: str, made_by: str) -> _MODEL:
-    """Read one of our JSON files as its model. what: the kind of file. made_by: the command that writes it.
-
-    Raises InputError, with its place, for any other file.
-    """
+    """Read one of our JSON files as its model. what: the kind of file. made_by: the command that writes it. Raises
+    InputError, with its place, for any other file."""
     write = f"write one with `{made_by}`"
     try:
         value = read_json_value(path)

@@ -41,11 +41,8 @@ class Place:
 
 
 class InputError(HarvestError):
-    """A user's mistake in a file or an argument.
-
-    what: the fault in one clause. place: the file, line and column, if known. allowed: what would be accepted there.
-    advice: what to do.
-    """
+    """A user's mistake in a file or an argument. what: the fault in one clause. place: the file, line and column, if
+    known. allowed: what would be accepted there. advice: what to do."""
 
     def __init__(
         self,

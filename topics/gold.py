@@ -39,7 +39,7 @@ _LARGEST = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class GoldEntry:
-    """What is known about one entity for one topic.
+    """The judgment of one entity for one topic.
 
     entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
     attribute set, without unknown ones. raw: the original values of the vectors, for writing. place: that of its
@@ -68,7 +68,7 @@ class GoldTable:
         self.skipped = skipped
         self.waiting: frozenset[tuple[str, str]] = frozenset()
         for entry in entries:
-            self._add(entry)
+            self._merge_entry(entry)
 
     def get(self, topic_id: str, entity_key: str) -> GoldEntry | None:
         """Return the entry for an entity by its canonical key, or None if it is not judged for this topic."""
@@ -99,18 +99,18 @@ class GoldTable:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _add(self, entry: GoldEntry) -> None:
+    def _merge_entry(self, entry: GoldEntry) -> None:
         entries = self._topics.setdefault(entry.topic, {})
         known = entries.get(entry.entity)
         if known is None:
             entries[entry.entity] = entry
             return
         if known.grade != entry.grade:
-            raise ValueError(f"{entry.entity} has grade L{known.grade} already, and L{entry.grade} here")
+            raise ValueError(f"{entry.entity} already has grade L{known.grade}, but L{entry.grade} here")
         for name, vector in entry.groups.items():
             if known.groups.get(name, vector) != vector:
                 before = written_vector(known.groups[name])
-                raise ValueError(f"{entry.entity} has {name} {before} already, and another here")
+                raise ValueError(f"{entry.entity} already has {name} {before}, but a different one here")
         entries[entry.entity] = replace(
             known,
             title=known.title or entry.title,
@@ -131,34 +131,32 @@ def gold_table(text: str, topics: TopicSet, path: str) -> Table:
 
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
-    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError.
-
-    A header alone is a table without judgments, as written by `harvest pool --gold` if nothing waits to be judged.
-    """
+    """Read the gold table in a CSV text; `path` names it in messages. Raises InputError. A header alone is a table
+    without judgments, as written by `harvest pool --gold` if nothing waits to be judged."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:
         raise InputError("the file is empty", place=Place(path, 1, 1), allowed=f"a header: {','.join(_COLUMNS)},…")
-    reader = _Reader(path, topics, _columns(header, topics, path))
+    reader = _Reader(path, topics, _read_columns(header, topics, path))
     table = GoldTable()
     for row in found.rows:
         entry = reader.entry(row)
         if entry is None:
             continue
         try:
-            table._add(entry)
+            table._merge_entry(entry)
         except ValueError as fault:
-            raise reader.error(row[0], str(fault), advice="keep the row that is right") from None
+            raise reader.error(row[0], str(fault), advice="keep only the correct row") from None
     table.skipped, table.waiting = reader.skipped, frozenset(reader.waiting)
     return table
 
 
-def _columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str, ...]:
+def _read_columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tuple[str, ...]:
     known = (*_COLUMNS, *topics.attributes)
     names: list[str] = []
     for cell in header:
         place = Place(path, cell.line, cell.column)
-        if not cell.text:  # a data frame writes its index so, a spreadsheet what it has added
+        if not cell.text:  # a data frame's index, or a column that a spreadsheet added
             names.append("")
             continue
         if cell.text not in known:
@@ -199,7 +197,7 @@ class _Reader:
             raise self.error(
                 last,
                 f"the row has {len(row)} cells, the header has {len(self.columns)}",
-                advice="put cells that hold commas in quotation marks",
+                advice="put cells that contain commas in quotation marks",
             )
         cells = dict(zip(self.columns, row))
         topic = self.by_id.get(cells["topic"].text)

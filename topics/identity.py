@@ -29,10 +29,8 @@ def content_hash(tag: str, value: object, *, size: int = 16) -> str:
 
 
 def derived_seed(seed: int, *names: str | int) -> int:
-    """Return a 128-bit seed for one purpose: the same (seed, names) give the same stream, whatever else ran.
-
-    Names are separated by their JSON form, so ("a", "bc") and ("ab", "c") differ.
-    """
+    """Return a 128-bit seed for one purpose: the same (seed, names) give the same stream, whatever else ran. Names are
+    separated by their JSON form, so ("a", "bc") and ("ab", "c") differ."""
     digest = hashlib.blake2b(digest_size=16, person=b"harvest-seed")
     digest.update(canonical_json([seed, *names]).encode("utf-8", "surrogatepass"))
     return int.from_bytes(digest.digest(), "big")

@@ -23,7 +23,7 @@ from topics.text_file import place_in, read_text
 # Bytes. A file takes some ten times as much memory while it is read.
 _LARGEST = 256 * 2**20
 
-_BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # no text of JSON holds a line end, so it is in none
+_BOM_FIRST = re.compile("^\ufeff", re.MULTILINE)  # texts of JSON contain no line ends, so it is outside of them
 _BOM_BETWEEN = re.compile("(?<=[}\\]])\ufeff(?=[ \t\r]*[{\\[])")
 _COMMA_LAST = re.compile(r"(?<=[}\]])[ \t]*,\s*\Z")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -38,7 +38,6 @@ class _Source:
     line: int
 
     def place(self, at: int) -> Place:
-        """Return the place in the file of a position in the text."""
         place = place_in(self.text, self.path, at)
         return Place(self.path, place.line + self.line - 1, place.column)
 
@@ -87,9 +86,8 @@ class JsonValue:
         return isinstance(self.value, dict) and key in self.value
 
     def __getitem__(self, key: str) -> JsonValue:
-        """Return a required member of an object."""
         if not isinstance(self.value, dict):
-            raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
+            raise self.error(f"{_kind(self.value)} instead of an object", allowed="{…}")
         if key not in self.value:
             shown = ", ".join(map(repr, list(self.value)[:8]))
             more = ", …" if len(self.value) > 8 else ""
@@ -98,18 +96,18 @@ class JsonValue:
 
     def keys(self) -> tuple[str, ...]:
         if not isinstance(self.value, dict):
-            raise self.error(f"{_kind(self.value)} where an object is needed", allowed="{…}")
+            raise self.error(f"{_kind(self.value)} instead of an object", allowed="{…}")
         return tuple(self.value)
 
     def elements(self) -> list[JsonValue]:
         if not isinstance(self.value, list):
-            raise self.error(f"{_kind(self.value)} where a list is needed", allowed="[…]")
+            raise self.error(f"{_kind(self.value)} instead of a list", allowed="[…]")
         return [JsonValue(value, (*self.loc, index), self._source) for index, value in enumerate(self.value)]
 
     def text(self, allowed: tuple[str, ...] = ()) -> str:
         """Return a non-empty text, one of `allowed` if that is given."""
         if not isinstance(self.value, str) or not self.value:
-            raise self.error(f"{_kind(self.value)} where text is needed", allowed=", ".join(allowed) or None)
+            raise self.error(f"{_kind(self.value)} instead of text", allowed=", ".join(allowed) or None)
         if allowed and self.value not in allowed:
             raise self.error(f"{self.value!r} is not known here", allowed=", ".join(allowed))
         return self.value
@@ -117,13 +115,13 @@ class JsonValue:
     def index(self) -> int:
         """Return a whole number of at least 0, below 10^9."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value < 10**9:
-            raise self.error(f"{_kind(self.value)} where a count is needed", allowed="0, 1, 2, …")
+            raise self.error(f"{_kind(self.value)} instead of a count", allowed="0, 1, 2, …")
         return self.value
 
     def weight(self) -> float:
         """Return a finite number of at least 0."""
         if not isinstance(self.value, int | float) or isinstance(self.value, bool):
-            raise self.error(f"{_kind(self.value)} where a number is needed", allowed="a number from 0")
+            raise self.error(f"{_kind(self.value)} instead of a number", allowed="a number from 0")
         try:
             found = float(self.value)
         except OverflowError:
@@ -157,7 +155,7 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         empty = False
         yield value
     if empty:
-        raise InputError("the file holds no line", place=Place(path))
+        raise InputError("the file is empty", place=Place(path))
 
 
 # Makes valid JSON of a text that holds records and others that are not JSON, and gives the faults of these; see
@@ -181,7 +179,7 @@ def json_lines(
     """
     start, number, first = 0, 0, True
     while start < len(text):
-        end = text.find("\n", start)  # not splitlines: U+2028 may stand inside a JSON string
+        end = text.find("\n", start)  # not splitlines: a JSON string may contain U+2028
         line, start, number = text[start : end if end >= 0 else None], end + 1 if end >= 0 else len(text), number + 1
         if not line.strip():
             continue
@@ -197,7 +195,7 @@ def json_lines(
                     continue
             if first and start < len(text) and _is_json(text):
                 raise NotJsonError(
-                    "one JSON value over several lines, where each line is to be a value of its own",
+                    "a JSON value spans several lines, but each line must be a separate value",
                     place=Place(path, number, 1),
                     advice="write each value on one line (JSON Lines)",
                 ) from None
@@ -243,10 +241,8 @@ def _mend_value(source: _Source, bad: Callable[[InputError], object], mend: Mend
 def json_values(
     text: str, path: str, bad: Callable[[InputError], object], mend: Mend | None = None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line.
-
-    bad, mend: as in `json_lines`. Raises InputError if nothing in the text is JSON.
-    """
+    """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line. bad,
+    mend: as in `json_lines`. Raises InputError if nothing in the text is JSON."""
     text = _BOM_FIRST.sub(" ", text)  # of a file that was put after another one
     opening, _, rest = text.lstrip().partition("\n")
     if not opening:
@@ -256,7 +252,7 @@ def json_values(
         return
     source = _Source(path, text, 1)
     try:
-        whole = _parse_text(source, "put each value on a line of its own (jq -c . FILE), or all in a list")
+        whole = _parse_text(source, "put each value on a separate line (jq -c . FILE), or all in a list")
     except InputError as fault:
         if found := _mend_value(source, bad, mend):
             yield found
@@ -283,10 +279,8 @@ def _is_json(text: str) -> bool:
 
 
 def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int, InputError | None]:
-    """Return the value at a position, its end, and its error; the end is -1 if it is unknown.
-
-    line: the line of the file on which the text begins.
-    """
+    """Return the value at a position, its end, and its error; the end is -1 if it is unknown. line: the line of the
+    file on which the text begins."""
     end = -1
     try:
         value, end = _STRICT.raw_decode(text, at)
@@ -312,18 +306,26 @@ def value_at(text: str, at: int, path: str, line: int = 1) -> tuple[object, int,
 def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
     """Parse a text. of_more: advice if it has more than one value."""
     try:
-        value = json.loads(source.text, object_pairs_hook=_object, parse_constant=_no_constant)
+        value = json.loads(source.text, object_pairs_hook=_unique_object, parse_constant=_no_constant)
     except json.JSONDecodeError as fault:
         place = Place(source.path, source.line + fault.lineno - 1, fault.colno)
         if fault.msg == "Extra data":
             advice = of_more
         elif fault.pos == len(source.text) - len(source.text.lstrip()):
-            advice = "this does not begin as JSON does ({ or [): check which file is meant"
+            advice = "this does not begin like JSON ({ or [): check the file name"
         else:
             advice = _mending_advice(source.text, fault)
         raise NotJsonError(f"not valid JSON: {fault.msg}", place=place, advice=advice) from None
     except _RepeatedKeyError:
-        raise _repeated_key_error(source) from None
+        seen: set[Loc] = set()
+        for loc, key, start in walk(source.text):
+            if key and loc in seen:
+                what = f"the key {loc[-1]!r} appears twice in one object"
+                raise InputError(what, place=source.place(start), advice="keep one of them") from None
+            if key:
+                seen.add(loc)
+        place = Place(source.path, source.line)
+        raise InputError("a key appears twice in one object", place=place) from None
     except _ConstantError as fault:
         # The text before it is valid JSON, and the walk reads what Python does.
         starts = (at for _, key, at in walk(source.text) if not key and source.text.startswith(fault.name, at))
@@ -331,7 +333,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
     except ValueError:  # Python reads no whole number of more digits than it could write
         raise InputError(
-            "not valid JSON: a number of thousands of digits", place=Place(source.path, source.line)
+            "not valid JSON: a number with thousands of digits", place=Place(source.path, source.line)
         ) from None
     except RecursionError:
         raise InputError(
@@ -346,8 +348,8 @@ class NotJsonError(InputError):
 
 def _mending_advice(text: str, fault: json.JSONDecodeError) -> str:
     if _END.match(text, fault.pos) or fault.msg.startswith("Unterminated string"):
-        return "the text breaks off before it is complete: write the file again, or take it from a copy"
-    return "correct it there, or write the file again with the program that made it"
+        return "the text is truncated: write the file again, or use a copy"
+    return "correct it, or write the file again with the program that made it"
 
 
 _END = re.compile(r"\s*\Z")
@@ -367,25 +369,14 @@ def _no_constant(name: str) -> float:
     raise _ConstantError(name)
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise _RepeatedKeyError
     return found
 
 
-_STRICT = JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
-
-
-def _repeated_key_error(source: _Source) -> InputError:
-    seen: set[Loc] = set()
-    for loc, key, start in walk(source.text):
-        if key and loc in seen:
-            what = f"the key {loc[-1]!r} appears twice in one object"
-            return InputError(what, place=source.place(start), advice="keep one of them")
-        if key:
-            seen.add(loc)
-    return InputError("a key appears twice in one object", place=Place(source.path, source.line))
+_STRICT = JSONDecoder(object_pairs_hook=_unique_object, parse_constant=_no_constant)
 
 
 def _kind(value: object) -> str:

@@ -11,15 +11,13 @@ _SPACE = " \t\r\n"
 
 
 def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
-    """Yield (path, "key" or "value", position) for everything in a valid JSON text, in file order.
-
-    Uses its own stack, so that no text the parser could read is too deep here.
-    """
+    """Yield (path, "key" or "value", position) for everything in a valid JSON text, in file order. Uses its own stack,
+    so that no text the parser could read is too deep here."""
     decoder, at = JSONDecoder(), 0
     open_: list[tuple[Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
     loc: Loc = ()
     while True:
-        at = _skip(text, at)
+        at = _skip_space(text, at)
         yield loc, False, at
         if text[at] in "[{":
             open_.append((loc, 0 if text[at] == "[" else -1))
@@ -29,20 +27,20 @@ def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
         while True:
             if not open_:
                 return
-            at = _skip(text, at)
+            at = _skip_space(text, at)
             if text[at] in "]}":
                 open_.pop()
                 at += 1
                 continue
             if text[at] == ",":
-                at = _skip(text, at + 1)
+                at = _skip_space(text, at + 1)
             break
         way, index = open_[-1]
         if index < 0:
             key, after = decoder.raw_decode(text, at)
             loc = (*way, key)
             yield loc, True, at
-            at = _skip(text, after) + 1
+            at = _skip_space(text, after) + 1
         else:
             loc = (*way, index)
             open_[-1] = (way, index + 1)
@@ -57,16 +55,16 @@ def start_of(text: str, loc: Loc) -> int:
 def element_starts(text: str, loc: Loc) -> Sequence[int]:
     """Return where the elements of the list at `loc` begin."""
     decoder, starts = JSONDecoder(), []
-    at = _skip(text, start_of(text, loc) + 1)
+    at = _skip_space(text, start_of(text, loc) + 1)
     while text[at] != "]":
         starts.append(at)
-        at = _skip(text, decoder.raw_decode(text, at)[1])
+        at = _skip_space(text, decoder.raw_decode(text, at)[1])
         if text[at] == ",":
-            at = _skip(text, at + 1)
+            at = _skip_space(text, at + 1)
     return starts
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     while text[at] in _SPACE:
         at += 1
     return at

@@ -35,7 +35,7 @@ class UrlKind:
 
     def __post_init__(self) -> None:
         if not self.hosts or not all(host == "*" or canonical_host(host) == host for host in self.hosts):
-            raise ValueError("hosts are names like imdb.com (lower case, no scheme, no path), or *")
+            raise ValueError("hosts must be names like imdb.com (lower case, no scheme, no path), or *")
         named: set[str] = set()
         for pattern in (self.path, self.query):
             try:
@@ -43,16 +43,14 @@ class UrlKind:
             except ValueError as fault:
                 raise ValueError(f"{shorten(pattern, 80)!r} {fault}") from None
         if "{id}" in self.identity and "id" not in named:
-            raise ValueError("the identity holds {id}, so path or query must hold a group (?P<id>…)")
+            raise ValueError("the identity contains {id}, so path or query must contain a group (?P<id>…)")
 
     def __hash__(self) -> int:
         return hash((self.name, self.path))  # asked for with every URL: that of all fields takes longer than the answer
 
     def key(self, url: str) -> str | None:
-        """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind.
-
-        URLs longer than 2,048 characters carry data and are not names, so they give None too.
-        """
+        """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind. URLs
+        longer than 2,048 characters carry data and are not names, so they give None too."""
         return _key_of(self, url) if len(url) <= LONGEST_MATCHED else None
 
     def _key(self, parts: Address) -> str | None:

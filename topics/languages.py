@@ -19,7 +19,7 @@ LEAST_CONFIDENCE = 0.7
 # Characters that are looked at: more do not make it surer.
 _LOOKED_AT = 1_000
 
-_LEAST_LETTERS = 8  # of fewer, the languages of Latin letters cannot be told apart
+_LEAST_LETTERS = 8  # with fewer, languages in Latin letters cannot be distinguished
 # Code, addresses and marks.
 _NO_WORDS = late_pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|(?:https?://|www\.)[!-~]+|<[^<>\n]{1,200}>", re.DOTALL | re.IGNORECASE
@@ -33,10 +33,8 @@ class _Identifier(Protocol):
 
 
 def language_of(text: str) -> str:
-    """Return the language of most of the text as a code of ISO 639-1, such as `de`.
-
-    Returns "" if the text has too few words or could be in several languages. Code and addresses do not count.
-    """
+    """Return the language of most of the text as a code of ISO 639-1, such as `de`. Returns "" if the text has too few
+    words or could be in several languages. Code and addresses do not count."""
     return _language(text[: 4 * _LOOKED_AT])
 
 

@@ -34,11 +34,9 @@ def shipped_gold() -> tuple[str, ...]:
 
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
-    """Load a topic set: a shipped one by name (see `shipped_topics`), or your own by path.
-
-    Raises InputError for an unknown name and, with file, line and column, for a missing or invalid file.
-    """
-    file = _find(name_or_path, _TOPICS_END, "topic set")
+    """Load a topic set: a shipped one by name (see `shipped_topics`), or your own by path. Raises InputError for an
+    unknown name and, with file, line and column, for a missing or invalid file."""
+    file = _find_shipped(name_or_path, _TOPICS_END, "topic set")
     if file is None:
         return read_topics(read_document(name_or_path))
     place = f"topics/{file.name}"
@@ -51,7 +49,7 @@ def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
     topics: the set that it judges; rows for topics that the set leaves out are counted in `skipped`. Raises InputError
     for an unknown name and, with file, line and column, for a missing or invalid file.
     """
-    file = _find(name_or_path, _GOLD_END, "gold table")
+    file = _find_shipped(name_or_path, _GOLD_END, "gold table")
     if file is None:
         return read_gold(name_or_path, topics)
     place = f"topics/{file.name}"
@@ -63,7 +61,7 @@ def _shipped_names(end: str) -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(end) for name in names if name.endswith(end)))
 
 
-def _find(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
+def _find_shipped(name_or_path: str | PathLike[str], end: str, what: str) -> Traversable | None:
     """Return the shipped file of that name, or None for a path. A name never depends on the current folder."""
     name = fspath(name_or_path)
     if name in _shipped_names(end):

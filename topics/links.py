@@ -80,11 +80,8 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """The links of a reply.
-
-    links: the first `MOST_LINKS`. left_out: the number of times `http://` or `https://` occurs in the rest of the
-    text, which was not searched; 0 if all of it was searched.
-    """
+    """The links of a reply. links: the first `MOST_LINKS`. left_out: the number of times `http://` or `https://`
+    occurs in the rest of the text, which was not searched; 0 if all of it was searched."""
 
     links: tuple[Link, ...]
     left_out: int = 0
@@ -100,20 +97,18 @@ def find_urls(text: str, *, www: bool = False, most: int | None = None) -> tuple
     """
     if most is None and not www and (plain := _plain_urls(text)) is not None:
         return plain
-    tried = _candidates(text, www)
+    tried = _url_candidates(text, www)
     mentions = (mention for _, mention in islice(tried, most and 2 * most) if mention is not None)
     return tuple(islice(mentions, most))
 
 
 def url_ends(text: str) -> list[tuple[int, str]] | None:
     """Return the end and href of each URL of `find_urls(text)`, much faster if many texts contain the same addresses.
-
-    Returns None if a URL depends on the text before it.
-    """
+    Returns None if a URL depends on the text before it."""
     found = []
     for run in _RUN.finditer(text):
         mark, stop = run.span()
-        begin = _scheme(text, mark)
+        begin = _scheme_start(text, mark)
         urls = _urls_alone(text[begin:stop]) if stop - begin <= _LONGEST_ALONE else None
         if urls is None:
             return None
@@ -153,7 +148,7 @@ def find_links(text: str, *, www: bool = False) -> FoundLinks:
     covered.sort()
     starts = sorted(start for start, _ in found)
     bare, reached = 0, len(text)
-    for number, (start, mention) in enumerate(_candidates(text, www, covered)):
+    for number, (start, mention) in enumerate(_url_candidates(text, www, covered)):
         if number == _MOST_TRIED or bare + bisect_left(starts, start) >= MOST_LINKS:
             reached = start
             break
@@ -172,27 +167,27 @@ def _plain_urls(text: str) -> tuple[Mention, ...] | None:
     """Return the URLs of a text in which every run is exactly one URL, or None for other texts."""
     found = []
     for run in _RUN.finditer(text):
-        begin, stop = _scheme(text, run.start()), run.end()
+        begin, stop = _scheme_start(text, run.start()), run.end()
         if stop - begin > _LONGEST_PLAIN or _PLAIN.fullmatch(text, begin, stop) is None:
             return None
         found.append(Mention(begin, stop, text[begin:stop]))
     return tuple(found)
 
 
-def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -> Iterator[tuple[int, Mention | None]]:
-    """Yield the positions where a URL may begin, in order, with the URL or None.
-
-    covered: spans [start, end) in which no URL may begin, sorted by start.
-    """
+def _url_candidates(
+    text: str, www: bool, covered: Sequence[tuple[int, int]] = ()
+) -> Iterator[tuple[int, Mention | None]]:
+    """Yield the positions where a URL may begin, in order, with the URL or None. covered: spans [start, end) in which
+    no URL may begin, sorted by start."""
     i = reach = 0
     # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
     if www:
         runs = (run.span() for run in _RUN_OR_WWW.finditer(to_lower(text)))
     else:
-        runs = ((_scheme(text, run.start()), run.end()) for run in _RUN.finditer(text))
+        runs = ((_scheme_start(text, run.start()), run.end()) for run in _RUN.finditer(text))
     for begin, stop in runs:
         plain = stop - begin <= _LONGEST_PLAIN and _PLAIN.fullmatch(text, begin, stop) is not None
-        for start, limit in ((begin, stop),) if plain else _pieces(text, begin, stop):
+        for start, limit in ((begin, stop),) if plain else _split_run(text, begin, stop):
             while start < limit:
                 while i < len(covered) and covered[i][0] <= start:
                     reach = max(reach, covered[i][1])
@@ -205,7 +200,7 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
                 if start >= reach:
                     end = _url_end(text, start, limit)
                     mention = None
-                    if end - start <= _LONGEST_URL:  # else what stands inside it is passed over as well
+                    if end - start <= _LONGEST_URL:  # else everything inside it is skipped too
                         href = text[start:end]
                         if "\\" in href:
                             href = re.sub(r"\\(.)", r"\1", href)
@@ -220,19 +215,17 @@ def _candidates(text: str, www: bool, covered: Sequence[tuple[int, int]] = ()) -
 
 
 def _starts(text: str, begin: int, end: int) -> Iterator[int]:
-    """Yield the positions of `http://` and `https://` in text[begin:end]."""
     for mark in _START.finditer(text, begin, end):
-        start = _scheme(text, mark.start())
+        start = _scheme_start(text, mark.start())
         if start >= begin:
             yield start
 
 
-def _scheme(text: str, mark: int) -> int:
-    """Return where the scheme before the `://` at `mark` begins."""
+def _scheme_start(text: str, mark: int) -> int:
     return mark - (5 if text[mark - 1] in "sS" else 4)
 
 
-def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_run(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Split a run without spaces, which may contain several URLs: `https://a.org,https://b.org`."""
     for entity in _ENTITY.finditer(text, start, end):  # the rest is text that was escaped for HTML
         yield from _pieces_between(text, start, entity.start())
@@ -269,7 +262,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
                 depth[bracket[0]] += 1
             elif depth[opening]:
                 depth[opening] -= 1
-            else:  # closes what was opened before the URL
+            else:  # closes a bracket from before the URL
                 end = bracket.start()
                 break
     trailing = _TRAILING + "_" if text[end - 1] in "_.,;:!?*" and _in_emphasis(text, start) else _TRAILING
@@ -297,7 +290,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
             opened.append((token.end(), token[0] == "!["))
         elif token[0] == "]" and opened:
             inside, image = opened.pop()
-            end, href = _destination(text, token.end(), www)
+            end, href = _link_destination(text, token.end(), www)
             if not href:
                 continue
             words = text[inside : token.start()].strip()
@@ -313,7 +306,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
             opened.clear()  # an anchor does not reach over a blank line
 
 
-def _destination(text: str, start: int, www: bool) -> tuple[int, str]:
+def _link_destination(text: str, start: int, www: bool) -> tuple[int, str]:
     """Return (end, href) of the `(url "title")` at `start`; href is "" if there is none."""
     if not text.startswith("(", start):
         return -1, ""

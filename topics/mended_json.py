@@ -17,7 +17,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _FIRST_KEY = re.compile(r'\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:')
 _NEXT_INLINE = re.compile(r"[}\]][ \t\r\n]*,[ \t\r\n]*(?=[{\[])")
 _NEXT_ANYWHERE = re.compile(r"[,\n][ \t\r\n]*(?=[{\[])")
-_CUT = "the text breaks off before it is complete: write the file again, or take it from a copy"
+_CUT = "the text is truncated: write the file again, or use a copy"
 
 
 def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
@@ -74,7 +74,6 @@ class _Mending:
         raise _LostError
 
     def members(self, at: int) -> int:
-        """Read the rest of an object."""
         keys: set[object] = set()
         while True:
             at = self.skip(at)
@@ -109,7 +108,7 @@ class _Mending:
                 if following < 0:
                     following, cut_in_record = len(self.text), True
                     if self.text[at:].partition("\n")[2].strip("]} \t\r\n"):
-                        told = "what follows it in the list cannot be told apart from it, and is left out with it"
+                        told = "the rest of the list cannot be separated from it and is left out too"
                         fault = InputError(f"{fault.what} ({told})", place=fault.place, advice=fault.advice)
                 self.faults.append(fault)
                 self.edits.append((at, following, ""))

@@ -17,7 +17,7 @@ LONGEST_MATCHED = 2048
 _LONGEST_SEARCHABLE = 200  # times as many places in a text: what a search may cost
 _LONGEST_MATCHABLE = 500  # a match begins at one place, and may cost more there
 _MOST_WAYS_SEARCHED = 300  # from one place; nested repeats have exponentially many
-_LONGEST_FOUND = 300  # characters; what is found stands in evidence
+_LONGEST_FOUND = 300  # characters; matches are quoted in evidence
 _MOST_WAYS_MATCHED = 10_000_000  # some tenths of a second, at worst
 
 _ATOM = re.compile(
@@ -52,7 +52,7 @@ def matchable(pattern: str) -> str:
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(
-            "can be tried in too many ways on one text; write {0,40} or the like for all but one or two of * and +"
+            "can be tried in too many ways on one text; write {0,40} or similar for all but one or two of * and +"
         )
     return pattern
 
@@ -77,20 +77,19 @@ class _Measure:
         self.pattern, self.unbounded = pattern, unbounded
 
     def alternatives(self, at: int) -> tuple[int, int, int]:
-        """Measure the alternatives that start at `at`, up to `)` or the end."""
         ways, longest = 0, 0
         while True:
-            branch_ways, branch_longest, at = self._sequence(at)
+            branch_ways, branch_longest, at = self._measure_sequence(at)
             ways, longest = ways + branch_ways, max(longest, branch_longest)
             if not self.pattern.startswith("|", at):
                 return ways, longest, at
             at += 1
 
-    def _sequence(self, at: int) -> tuple[int, int, int]:
+    def _measure_sequence(self, at: int) -> tuple[int, int, int]:
         pattern, ways, longest = self.pattern, 1, 0
         while at < len(pattern) and pattern[at] not in "|)":
             if pattern[at] == "(":
-                atom_ways, atom_longest, at = self._group(at)
+                atom_ways, atom_longest, at = self._measure_group(at)
             else:
                 atom = _ATOM.match(pattern, at)
                 if atom is None:
@@ -99,10 +98,10 @@ class _Measure:
                 at = atom.end()
             repeat = _REPEAT.match(pattern, at)
             if repeat:
-                least, most = self._bounds(repeat)
+                least, most = self._repeat_bounds(repeat)
                 if most > 1 and atom_ways > 1:
                     raise ValueError(
-                        "holds a repeated group with a choice or a repeat of its own: matching it may never end"
+                        "contains a repeated group with a choice or repeat inside: matching it may never end"
                     )
                 atom_ways = atom_ways + 1 if most <= 1 else max(1, most - least + 1)
                 atom_longest *= most
@@ -110,7 +109,7 @@ class _Measure:
             ways, longest = ways * atom_ways, longest + atom_longest
         return ways, longest, at
 
-    def _group(self, at: int) -> tuple[int, int, int]:
+    def _measure_group(self, at: int) -> tuple[int, int, int]:
         start = 1
         if self.pattern.startswith("(?", at):
             opening = self.pattern[at : at + 3]
@@ -120,25 +119,25 @@ class _Measure:
             elif opening == "(?:" or (self.unbounded and opening in ("(?=", "(?!")):
                 start = 3
             else:
-                raise ValueError(f"holds {opening!r}, which is not allowed; groups are ( ) or (?: )")
+                raise ValueError(f"contains {opening!r}, which is not allowed; groups are ( ) or (?: )")
         ways, longest, end = self.alternatives(at + start)
         return ways, longest, end + 1
 
-    def _bounds(self, repeat: re.Match[str]) -> tuple[int, int]:
+    def _repeat_bounds(self, repeat: re.Match[str]) -> tuple[int, int]:
         if repeat[1]:
             return 0, 1
         if repeat[2]:
             if not self.unbounded:
-                raise ValueError(f"holds {repeat[2]!r}, which repeats without a bound; write {{0,80}} or the like")
+                raise ValueError(f"contains {repeat[2]!r}, which repeats without a limit; write {{0,80}} or similar")
             return 0, self.unbounded
         least = int(repeat[3] or 0)
         if repeat[4] and not repeat[5]:
             if not self.unbounded:
-                raise ValueError(f"holds {repeat[0]!r}, which repeats without a bound; write an upper one")
+                raise ValueError(f"contains {repeat[0]!r}, which repeats without a limit; write an upper one")
             return 0, max(least, self.unbounded)
         return least, int(repeat[5] or least)
 
     def _not_allowed(self, at: int) -> str:
         pattern = self.pattern
         shown = pattern[at : at + 2] if pattern[at] == "\\" else pattern[at]
-        return f"holds {shown!r}, which is not allowed; characters, classes, groups, |, ? and {{m,n}} are"
+        return f"contains {shown!r}, which is not allowed; characters, classes, groups, |, ? and {{m,n}} are"

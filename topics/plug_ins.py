@@ -14,26 +14,22 @@ _LOADED: dict[str, None] = {}
 
 
 def found_in(group: str, what: str, taken: Collection[str]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name. what: their kind, in the plural. taken: Harvest's own names.
-
-    Raises InputError for a name that is taken or that two distributions define.
-    """
+    """Return the entry points of a group by name. what: their kind, in the plural. taken: Harvest's own names. Raises
+    InputError for a name that is taken or that two distributions define."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         if entry.name in taken or entry.name in found:
             raise InputError(
-                f"two {what} are called {entry.name!r}; one is of {source(entry)}",
-                advice="rename it there, or uninstall that distribution",
+                f"two {what} are called {entry.name!r}; one is from {source(entry)}",
+                advice="rename it, or uninstall that distribution",
             )
         found[entry.name] = entry
     return MappingProxyType(found)
 
 
 def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any], T]) -> T:
-    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one.
-
-    what: its kind for messages, such as `the driver`. Raises InputError for any failure, because the code is not ours.
-    """
+    """Load an entry point's object and pass it to `made`, which raises TypeError for an unsuitable one. what: its kind
+    for messages, such as `the driver`. Raises InputError for any failure, because the code is not ours."""
     try:
         found = made(entry.load())
         _LOADED[f"{what} {entry.name!r} of {source(entry)}"] = None
@@ -45,7 +41,7 @@ def load_entry(entry: EntryPoint, what: str, allowed: str, made: Callable[[Any],
         raise InputError(
             f"{what} {entry.name!r} of {source(entry)} cannot be loaded: {kind}{fault}",
             allowed=allowed,
-            advice="correct it there, or uninstall that distribution",
+            advice="correct it, or uninstall that distribution",
         ) from fault
 
 

@@ -46,37 +46,37 @@ def quantity(text: str) -> tuple[Range, ...]:
     for pattern, kind in ((_UP_TO, "to"), (_FROM, "from"), (_BELOW, "below"), (_ABOVE, "from"), (_OR_MORE, "from")):
         bound = pattern.fullmatch(plain)
         if bound:
-            values = _readings(bound[1], text)
+            values = _number_readings(bound[1], text)
             if kind == "from":
                 return tuple(Range(value, None) for value in values)
             return tuple(Range(None, value, below=kind == "below") for value in values)
     try:
-        return tuple(Range(value, value) for value in _readings(plain, text))
+        return tuple(Range(value, value) for value in _number_readings(plain, text))
     except ValueError:
         between = _BETWEEN.fullmatch(plain)
         if between is None:
             raise
-    lows, highs = _readings(between[1], text), _readings(between[2], text)
+    lows, highs = _number_readings(between[1], text), _number_readings(between[2], text)
     ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
     if not ranges:
         raise ValueError(f"{text!r} runs from more to less")
     return ranges
 
 
-def _readings(text: str, whole: str) -> tuple[Fraction, ...]:
+def _number_readings(text: str, whole: str) -> tuple[Fraction, ...]:
     found = _NUMBER.fullmatch(text.strip())
     scale = _SCALES.get(found[3]) if found else None
     if found is None or scale is None:
         raise ValueError(f"{whole!r} is not a number (like 1.3M, 898K, 1,234 or 43)")
     factor = -scale if found[1] in ("-", "−") else scale
     digits = found[2].strip()
-    numbers = _numbers(digits, scaled=scale > 1)
+    numbers = _digit_readings(digits, scaled=scale > 1)
     if not numbers:
         raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped like those of a number")
     return tuple(number * factor for number in numbers)
 
 
-def _numbers(digits: str, *, scaled: bool) -> tuple[Fraction, ...]:
+def _digit_readings(digits: str, *, scaled: bool) -> tuple[Fraction, ...]:
     if digits.isdigit():
         return (Fraction(digits),)
     grouped = [Fraction(re.sub(r"\D", "", digits))] if any(g.fullmatch(digits) for g in (*_GROUPED, _LAKHS)) else []

@@ -89,10 +89,8 @@ def _by_name() -> Mapping[str, Country]:
 
 
 def _fold_region(name: str) -> str:
-    """Return letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out.
-
-    A comma stays, since the list `Austria, Hungary` would otherwise be the one country Austria-Hungary.
-    """
+    """Return letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out. A comma stays,
+    since the list `Austria, Hungary` would otherwise be the one country Austria-Hungary."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
     words = re.sub(r"[^\w,]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).replace(",", " , ").split()
     return " ".join("saint" if word == "st" else word for word in words if word != "the")

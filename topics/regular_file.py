@@ -20,16 +20,14 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 def read_regular(path: str | PathLike[str], most: int = -1) -> bytes:
     """Return the bytes of the regular file at `path`, at most `most` of them (-1: all); symbolic links are followed.
-
-    Raises OSError immediately, with an explanation in `strerror`, if it is missing or not a regular file.
-    """
+    Raises OSError immediately, with an explanation in `strerror`, if it is missing or not a regular file."""
     with open_regular(path) as file:
         return file.read(most)
 
 
 def open_regular(path: str | PathLike[str]) -> BinaryIO:
     """Open the regular file at `path` for reading. Raises OSError as `read_regular` does."""
-    # Opened without waiting: a pipe that nobody writes to must not hang before it can be asked what it is.
+    # Opened without blocking: a pipe without a writer must not hang before its type is known.
     try:
         descriptor = os.open(path, _FLAGS)
     except OSError as fault:
@@ -38,10 +36,8 @@ def open_regular(path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_inside(folder: str | PathLike[str], name: str | PathLike[str], most: int = -1) -> bytes:
-    """Return the bytes of the regular file `name` in or below `folder`, at most `most` of them (-1: all).
-
-    The folder itself may be a link; below it no link is followed. Raises OSError as `read_regular` does.
-    """
+    """Return the bytes of the regular file `name` in or below `folder`, at most `most` of them (-1: all). The folder
+    itself may be a link; below it no link is followed. Raises OSError as `read_regular` does."""
     with open_inside(folder, name) as file:
         return file.read(most)
 
@@ -126,8 +122,8 @@ def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, 
     except OSError as fault:
         if fault.errno == errno.ENAMETOOLONG:
             raise InputError(
-                f"{place.path[:40]!r}… is a text of {len(place.path):,} characters, not the path of a file",
-                advice="give the path of a file that holds it",
+                f"{place.path[:40]!r}… has {len(place.path):,} characters and is not the path of a file",
+                advice="give the path of a file with this text",
             ) from None
         raise InputError(f"cannot be read: {fault.strerror}", place=place) from None
     except ValueError as fault:  # a NUL in the path itself
@@ -157,5 +153,5 @@ def missing_advice(path: str | PathLike[str]) -> str:
         return "check the path"
     try:
         return f"check the path; relative paths start at {Path.cwd()}"
-    except OSError:  # the folder one stands in was removed
+    except OSError:  # the working folder was removed
         return "check the path; relative paths start at the working folder, which is gone"

@@ -45,10 +45,8 @@ _STARTS = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Characters [start, end) of a text, without markers and surrounding white space. shape: the kind of block.
-
-    leads: it ends with a colon and something follows in the turn.
-    """
+    """Characters [start, end) of a text, without markers and surrounding white space. shape: the kind of block. leads:
+    it ends with a colon and something follows in the turn."""
 
     start: int
     end: int
@@ -60,11 +58,11 @@ def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text` in order, without overlaps, each with at least one word."""
     covered = _Covered(text)
     found: list[Sentence] = []
-    for start, end, shape in _blocks(text):
+    for start, end, shape in _text_blocks(text):
         if shape == "code":
             pieces: Iterator[tuple[int, int]] = iter([(start, end)])
         else:
-            pieces = _split(text, start, end, covered)
+            pieces = _block_sentences(text, start, end, covered)
         for first, last in pieces:
             # Without white space and table bars around it.
             while first < last and (text[first].isspace() or text[first] == "|"):
@@ -101,8 +99,7 @@ class _Covered:
         return i >= 0 and place < self._ends[i]
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
-    """Yield (start, end, shape) of the runs of lines that belong together."""
+def _text_blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
     block: tuple[int, int, Shape] | None = None
     fence = ""
     opened = -1
@@ -150,10 +147,10 @@ def _blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
         yield block
 
 
-def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+def _block_sentences(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
     """Yield the sentences of a block. A piece without a word joins the one before it."""
     begun, ended, worded = -1, start, False
-    for first, last in _spans(text, start, end, covered):
+    for first, last in _sentence_spans(text, start, end, covered):
         if not text[first:last].strip():
             continue
         words = has_word(text[first:last])
@@ -166,12 +163,12 @@ def _split(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple
         yield begun, ended
 
 
-def _spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
+def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
     """Yield the spans between the ends of sentences, without the numbers of a list within the line."""
     numbers = list_numbers(text, start, end, covered.__contains__)
     for (_, first), (last, _) in pairwise([(start, start), *numbers, (end, end)]):
         for mark in _ENDS.finditer(text, first, last):
-            if mark.start() not in covered and _ending(text, first, mark, end):
+            if mark.start() not in covered and _ends_sentence(text, first, mark, end):
                 yield first, mark.end()
                 first = mark.end()
         yield first, last
@@ -186,8 +183,7 @@ def has_word(text: str) -> bool:
     return any(map(str.isalnum, bare)) and not _NUMBER.fullmatch(bare)
 
 
-def _ending(text: str, first: int, mark: re.Match[str], end: int) -> bool:
-    """Return whether the punctuation at `mark` ends a sentence."""
+def _ends_sentence(text: str, first: int, mark: re.Match[str], end: int) -> bool:
     if mark[0][0] in "。！？｡:;":
         return True
     following = text[mark.end() : min(end, mark.end() + 40)].lstrip()

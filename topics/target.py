@@ -12,10 +12,8 @@ _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 
 
 def checked_target(url: str, *, secret: str) -> SplitResult:
-    """Return the parts of an absolute http(s) URL with a host and without user name, password or space.
-
-    secret: where a user name and password belong instead, for the message. Raises PydanticCustomError (`refused`).
-    """
+    """Return the parts of an absolute http(s) URL with a host and without user name, password or space. secret: where
+    a user name and password belong instead, for the message. Raises PydanticCustomError (`refused`)."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port

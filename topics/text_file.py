@@ -8,7 +8,6 @@ from topics.regular_file import read_bytes
 # Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine.
 LARGEST = 16 * 1024 * 1024
 
-
 # What people give in place of text, by its first bytes.
 _BINARY = {
     b"PK\x03\x04": "a ZIP archive (as .zip, .xlsx, .docx and .eval files are)",

@@ -11,7 +11,7 @@ from topics.attributes import AttributeSet
 from topics.errors import InputError
 from topics.kinds import UrlKind
 
-# How the id of a topic is written, wherever it comes from: it stands in file names, options and tables.
+# The form of a topic's id, which is used in file names, options and tables.
 ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 # What `ID_PATTERN` allows, for people.
@@ -28,7 +28,7 @@ def check_topic_id(name: str) -> None:
         raise InputError(
             f"{shown!r} cannot be the id of a topic",
             allowed=f"at most {ID_LONGEST} characters: {ID_WORDS}",
-            advice="rename the topic where it is given, or give its id as --topic",
+            advice="rename the topic in its file, or give its id as --topic",
         )
 
 

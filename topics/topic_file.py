@@ -88,8 +88,8 @@ def read_topics(document: Document) -> TopicSet:
             ("format",), "this is not a topic file of a known version", allowed=f"format: {FORMAT}"
         )
     file = document.validated(_File)
-    attributes = {name: _attribute(document, name, entry) for name, entry in file.attributes.items()}
-    types = {name: _type(document, name, entry, attributes) for name, entry in file.types.items()}
+    attributes = {name: _read_attribute(document, name, entry) for name, entry in file.attributes.items()}
+    types = {name: _read_type(document, name, entry, attributes) for name, entry in file.types.items()}
     if not file.topics:
         raise document.error(("topics",), "the topic set is empty", advice="list at least one topic")
     topics: dict[str, Topic] = {}
@@ -98,7 +98,7 @@ def read_topics(document: Document) -> TopicSet:
         if entry.id in topics:
             first = document.place(("topics", list(topics).index(entry.id), "id"))
             raise document.error((*loc, "id"), f"the id {entry.id!r} is already used by the topic at line {first.line}")
-        topics[entry.id] = _topic(document, loc, entry, types)
+        topics[entry.id] = _read_topic(document, loc, entry, types)
     return TopicSet(file.name, tuple(topics.values()), MappingProxyType(attributes), file.about.strip(), file.left_out)
 
 
@@ -178,7 +178,7 @@ def _as_tuples(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> ob
     return value
 
 
-def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, TopicType]) -> Topic:
+def _read_topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, TopicType]) -> Topic:
     kind = types.get(entry.type)
     if kind is None:
         raise document.error(
@@ -187,14 +187,14 @@ def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, Topi
     for words, key in ((entry.request, ("request",)), *((turn, ("turns", i)) for i, turn in enumerate(entry.turns))):
         if words.strip() and not says_something(words):
             seen = ", ".join(map(named, unseen_in(words)))
-            raise document.error((*loc, *key), f"nobody sees anything of this text: {seen}", advice="write words")
+            raise document.error((*loc, *key), f"this text has only invisible characters: {seen}", advice="write words")
     if not entry.request.strip() and not entry.turns:
         raise document.error(
             loc, f"topic {entry.id!r} has neither a request nor turns", advice="say what the user wants"
         )
     for i, turn in enumerate(entry.turns):
         if not turn.strip():
-            raise document.error((*loc, "turns", i), "a turn without words")
+            raise document.error((*loc, "turns", i), "an empty turn")
     return Topic(
         id=entry.id,
         type=kind,
@@ -207,7 +207,7 @@ def _topic(document: Document, loc: Loc, entry: _Topic, types: Mapping[str, Topi
     )
 
 
-def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, AttributeSet]) -> TopicType:
+def _read_type(document: Document, name: str, entry: _Type, attributes: Mapping[str, AttributeSet]) -> TopicType:
     loc: Loc = ("types", name)
     for i, attribute in enumerate(entry.attributes):
         if attribute not in attributes:
@@ -229,18 +229,18 @@ def _type(document: Document, name: str, entry: _Type, attributes: Mapping[str, 
             )
     elif entry.url is not None:
         try:
-            kind = _made(entry.url, entry.url.name or name)
+            kind = _make_kind(entry.url, entry.url.name or name)
         except ValueError as fault:
             raise document.error((*loc, "url"), str(fault)) from None
     return TopicType(name, entry.asks_for.strip(), kind, entry.attributes)
 
 
-def _made(entry: _Url, name: str) -> UrlKind:
-    also = tuple(_made(shape, shape.name or name) for shape in entry.also)
+def _make_kind(entry: _Url, name: str) -> UrlKind:
+    also = tuple(_make_kind(shape, shape.name or name) for shape in entry.also)
     return UrlKind(name, entry.hosts, entry.path, entry.query, entry.identity, also)
 
 
-def _attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet:
+def _read_attribute(document: Document, name: str, entry: _Attribute) -> AttributeSet:
     loc: Loc = ("attributes", name)
     if name in ("topic", "entity", "grade", "title"):
         raise document.error(loc, f"{name!r} is a column of every gold table, so no attribute set can be called that")

@@ -18,7 +18,6 @@ _UNSEEN = re.compile(f"[{_BLANKS}]")
 _LINE_END = re.compile(f"\r\n|[\n\r{_BREAKS}]")
 _BESIDE_BLANK = re.compile(f"[ \t][{_BREAKS}]|[{_BREAKS}][ \t]")
 
-
 # That Unicode does not count among the format characters, and that have no shape.
 _UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 # Of the writing itself after a letter beyond ASCII, as in Persian, in Japanese and in pictures made of several.
@@ -57,7 +56,7 @@ def _is_unseen(character: str) -> bool:
     return kind in ("Cf", "Cc", "Zs", "Zl", "Zp") or selects or character in _UNSEEN_LETTERS
 
 
-# Unicode gives them no names of its own; these are of ISO 6429.
+# Unicode does not name them; these names are from ISO 6429.
 _CONTROLS = {
     "\0": "null",
     "\a": "bell",
@@ -98,29 +97,26 @@ def surrounds(key: str) -> str:
 
 
 def refuse_lost_breaks(text: str, path: str, value: object) -> None:
-    """Raise InputError if a line end that only YAML sees has changed a text.
-
-    U+0085 becomes a blank, and blanks around the others are dropped. Within quotation marks U+2028 is kept, as in
-    JSON.
-    """
+    """Raise InputError if a line end that only YAML sees has changed a text. U+0085 becomes a blank, and blanks around
+    the others are dropped. Within quotation marks U+2028 is kept, as in JSON."""
     found = re.search(f"[{_BREAKS}]", text)
     if found is None:
         return
-    kept = sum(len(re.findall(f"[{_BREAKS}]", one)) for one in _texts(value))
+    kept = sum(len(re.findall(f"[{_BREAKS}]", one)) for one in _all_texts(value))
     if kept < len(re.findall(f"[{_BREAKS}]", text)) or _BESIDE_BLANK.search(text):
-        what = f"{named(found[0])}, which YAML takes for the end of a line"
+        what = f"{named(found[0])}, which ends a line in YAML"
         raise InputError(
             what, place=place_in(text, path, found.start()), advice="write an ordinary blank or line end in its place"
         )
 
 
-def _texts(value: object) -> Iterator[str]:
+def _all_texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, inside in value.items():
             yield key
-            yield from _texts(inside)
+            yield from _all_texts(inside)
     elif isinstance(value, tuple):
         for inside in value:
-            yield from _texts(inside)
+            yield from _all_texts(inside)

@@ -54,7 +54,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
         place = Place(path, mark.line + 1, mark.column + 1) if mark else Place(path)
         context = f" ({fault.context})" if fault.context else ""
         if mark and (at := culprit(text, mark.line)) >= 0:
-            what = f"not valid YAML: {named(text[at])} where YAML needs an ordinary blank or line end"
+            what = f"not valid YAML: {named(text[at])} in the place of an ordinary blank or line end"
             advice = "write an ordinary blank or line end, or put the text in quotation marks"
             raise InputError(what, place=place_in(text, path, at), advice=advice) from None
         said = f"{fault.problem}"
@@ -82,9 +82,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
 
 def _quickly_composed(text: str, path: str) -> yaml.Node | None:
     """Return the node of a text by libyaml, which is ten times as fast, or None if it is missing or finds an error.
-
-    The words and the place of an error come from PyYAML.
-    """
+    The words and the place of an error come from PyYAML."""
     if not yaml.__with_libyaml__:
         return None
     reader, loader = _Reader(path, text), yaml.CSafeLoader(text)
@@ -152,7 +150,7 @@ class _Reader:
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, loc)
+            return self._read_mapping(node, loc)
         if isinstance(node, yaml.SequenceNode):
             inside = "[" if node.flow_style else ""
             if inside and self.comments and not node.value:
@@ -179,7 +177,7 @@ class _Reader:
             raise self.refused(node.start_mark, what, advice)
         return text
 
-    def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
+    def _read_mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, object]:
         found: dict[str, object] = {}
         inside = "{" if node.flow_style else ""
         for key_node, value_node in node.value:

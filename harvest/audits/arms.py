@@ -72,11 +72,8 @@ def read_arms(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """Read the arms of an audit, the control first.
-
-    grouped: as in `read_arm`. Raises InputError, with its place, for an arm that cannot be played or that equals
-    another one.
-    """
+    """Read the arms of an audit, the control first. grouped: as in `read_arm`. Raises InputError, with its place, for
+    an arm that cannot be played or that equals another one."""
     refuse_alike(document, ("arms",), entries, "arms")
     found: list[Arm] = []
     for name, entry in entries.items():
@@ -87,7 +84,7 @@ def read_arms(
                 raise document.error(("arms", name), what, advice="change one, or remove it", key=True)
         found.append(arm)
     if len(found) == 1:
-        raise document.error(("arms",), "one arm alone has nothing to be compared with", advice="add another", key=True)
+        raise document.error(("arms",), "a single arm has nothing to compare with", advice="add another", key=True)
     return tuple(found)
 
 
@@ -97,8 +94,8 @@ def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) 
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
-            f"the {what} {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals",
-            allowed="names that differ in a letter, a digit or a sign",
+            f"the {what} {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
+            allowed="names that differ in a letter, a digit or a symbol",
             advice="rename one",
             key=True,
         )
@@ -126,7 +123,7 @@ def read_arm(
     if entry.wording is not None:
         wording = document.part((*loc, "wording")).validated(paraphrasing.Options)
     if entry.texts is not None:
-        texts = _texts(document, (*loc, "texts"), entry.texts, protocol, topics)
+        texts = _read_texts(document, (*loc, "texts"), entry.texts, protocol, topics)
     simulated = dict(protocol.users)
     for user, options in entry.users.items():
         where = (*loc, "users", user)
@@ -134,7 +131,7 @@ def read_arm(
             raise document.error(
                 where,
                 f"the protocol {protocol.name!r} has no user {user!r}",
-                allowed=", ".join(simulated) or "none: it says every word itself",
+                allowed=", ".join(simulated) or "none: the protocol has no simulated users",
                 key=True,
             )
         given = {key: value for key, value in options.items() if key != "simulator"}
@@ -161,7 +158,7 @@ def read_arm(
     return Arm(name, variant, playing, rewords, MappingProxyType(definition))
 
 
-def _texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
+def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
     """Read a file of wordings. An error in the file has its place there; an error about the whole file, at its
     name."""
     from simulators.wrappers.given_words import read_wordings

@@ -193,17 +193,15 @@ def shipped_audits() -> tuple[str, ...]:
 
 
 def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
-    """Read an audit as written, without resolving any name or reading any secret.
-
-    Raises InputError, with file, line and column.
-    """
+    """Read an audit as written, without resolving any name or reading any secret. Raises InputError, with file, line
+    and column."""
     path = Path(name_or_path)
     if not path.is_file() and name_or_path in shipped_audits():
         path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
     document = read_document(path)
     if isinstance(document.value, dict) and document.value.get("format") != FORMAT:
         raise document.another_format(FORMAT) or document.error(
-            ("format",), "this is not an audit file of a version known here", allowed=f"format: {FORMAT}"
+            ("format",), "not an audit file of a supported version", allowed=f"format: {FORMAT}"
         )
     return document, document.validated(AuditFile)
 
@@ -321,7 +319,7 @@ def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics
         if file.only is not None and topic_id not in file.only:
             raise document.error(
                 ("trials_of", topic_id),
-                f"topic {topic_id!r} is not played, so it has no number of trials",
+                f"topic {topic_id!r} is not played, so it cannot have a number of trials",
                 allowed=", ".join(file.only),
                 advice="add it to `only`, or leave it out here",
                 key=True,

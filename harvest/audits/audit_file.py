@@ -21,18 +21,10 @@ Name = Annotated[
     ),
 ]
 
-
 Positive = Annotated[int, Field(ge=1)]
-
-
 Trials = Annotated[int, Field(ge=1, le=1_000_000)]
-
-
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
 Seconds = Annotated[float, Field(ge=0, le=86400)]
-
 
 # In which the topics of a trial are played.
 Order = Literal["as-written", "shuffled", "latin"]
@@ -58,7 +50,6 @@ class SystemEntry(StrictModel):
 
 
 def _as_type(kind: Kind) -> Any:
-    """Return the type of a setting in an audit file."""
     match kind:
         case Choice():
             return Literal[(*kind.words, *kind.earlier)]

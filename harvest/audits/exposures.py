@@ -1,5 +1,4 @@
-"""What an audit file makes this machine do, read from the options of its systems and endpoints before any of it is
-done."""
+"""Exposures of an audit file: everything that it makes this machine do, read before any of it is done."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,10 +18,8 @@ KEYS_IN_CLEAR = "--keys-in-clear"
 
 
 def read_exposures(document: Document, file: AuditFile) -> tuple[Exposure, ...]:
-    """Return the exposure of each system and each endpoint.
-
-    Raises InputError, with its place, for an unknown driver and for options that it does not accept.
-    """
+    """Return the exposure of each system and each endpoint. Raises InputError, with its place, for an unknown driver
+    and for options that it does not accept."""
     folder = Path(document.path).resolve().parent
     found = []
     for place, entry in enumerate(file.systems):
@@ -48,14 +45,14 @@ def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> N
         if one.in_clear:
             raise InputError(
                 f"{one.who}: the value of {' and '.join(one.variables)} would be sent to {' and '.join(one.in_clear)} "
-                "over plain http, where everybody on the way can read it",
-                place=_place(document, one),
+                "over plain http, where anyone on the network can read it",
+                place=_place_of_variable(document, one),
                 allowed="https://, or an address of this machine (localhost, 127.0.0.1, [::1])",
-                advice=f"if the way is safe, say so in the command: {KEYS_IN_CLEAR}; a file cannot say it",
+                advice=f"if the network is safe, add {KEYS_IN_CLEAR} to the command; this cannot be set in a file",
             )
 
 
-def _place(document: Document, exposure: Exposure) -> Place:
+def _place_of_variable(document: Document, exposure: Exposure) -> Place:
     """Return the place of the first line that names one of the exposure's variables."""
     for loc, _ in sorted(document.marks.items(), key=lambda one: one[1]):
         value: Any = document.value

@@ -23,7 +23,7 @@ from topics.shown_names import shown_name
 from topics.topic import Topic
 from topics.yaml_values import Loc
 
-# Arms: each is a system of its own, and all of them are played.
+# Arms: each is played as a separate system.
 _MOST = 64
 
 Factors = Mapping[str, Mapping[str, ArmEntry]]
@@ -44,7 +44,7 @@ def read_factors(
     """
     for name, own in factors.items():
         if len(own) < 2:
-            what = f"the factor {name!r} has one level, so nothing varies"
+            what = f"the factor {name!r} has only one level, so nothing varies"
             raise document.error(("factors", name), what, advice="add another level, or remove it", key=True)
     if prod(map(len, factors.values())) > _MOST:
         raise document.error(
@@ -62,16 +62,16 @@ def read_factors(
         levels = dict(zip(factors, chosen, strict=True))
         name = " + ".join(chosen)  # `--beside` takes names with a comma between
         other = combinations.setdefault(shown_name(name), chosen)
-        if other is not chosen:  # levels may hold a " + " of their own
+        if other is not chosen:  # names of levels may contain " + "
             factor = next(one for one, ours, theirs in zip(factors, chosen, other, strict=True) if ours != theirs)
             raise document.error(
                 ("factors", factor, levels[factor]),
-                f"the levels {_listed(other)} and the levels {_listed(chosen)} make arms of one name, {name!r}",
-                allowed="levels whose names, with ` + ` between them, are different in every combination",
+                f"the levels {_level_list(other)} and {_level_list(chosen)} make arms with the same name, {name!r}",
+                allowed="levels whose names, joined by ` + `, differ in every combination",
                 advice="rename one of these levels",
                 key=True,
             )
-        arm = replace(_arm(document, factors, levels, name, protocol, topics, grouped=grouped), levels=levels)
+        arm = replace(_combined_arm(document, factors, levels, name, protocol, topics, grouped=grouped), levels=levels)
         for earlier in found:
             if earlier.definition == arm.definition:
                 apart = next(factor for factor in levels if earlier.levels[factor] != levels[factor])
@@ -81,11 +81,11 @@ def read_factors(
     return tuple(found)
 
 
-def _listed(levels: Sequence[str]) -> str:
+def _level_list(levels: Sequence[str]) -> str:
     return " and ".join(map(repr, levels))
 
 
-def _arm(
+def _combined_arm(
     document: Document,
     factors: Factors,
     levels: Mapping[str, str],
@@ -109,7 +109,7 @@ def _arm(
                 raise document.error(
                     (*where, *way),
                     f"the level {level!r} of {factor!r} changes {'.'.join(map(str, way))}, as {set_by[clash]!r} does",
-                    advice="each thing can be changed by one factor",
+                    advice="let only one factor change it",
                 )
             set_by[way] = factor
             inside = value
@@ -123,7 +123,7 @@ def _arm(
         own = protocol.users.get(user)
         if own is not None and options.get("simulator", own.simulator) == own.simulator:
             assert isinstance(own.document.value, Mapping)
-            value["users"][user] = _over(own.document.value, options)
+            value["users"][user] = _merge_options(own.document.value, options)
     whole = Document(document.path, {"arms": {name: value}}, marks, keys, document.source)
     return read_arm(whole, loc, name, ArmEntry.model_validate(value), protocol, topics, grouped=grouped)
 
@@ -136,11 +136,11 @@ def _leaves(value: Mapping[str, Any], way: Loc = ()) -> Iterator[tuple[Loc, Any]
             yield (*way, key), inner
 
 
-def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options with the changes of a level; nested options are merged."""
     found = dict(base)
     for key, value in changes.items():
         before = found.get(key)
         inside = isinstance(value, Mapping) and isinstance(before, Mapping)
-        found[key] = _over(before, value) if inside and before is not None else value
+        found[key] = _merge_options(before, value) if inside and before is not None else value
     return found

@@ -25,13 +25,13 @@ def fingerprints(systems: Iterable[tuple[str, str, dict[str, Any]]], folder: Pat
         options = options_model(driver).model_validate(written)
         values = options.model_dump(mode="json")
         defaults[name] = {key: value for key, value in values.items() if key not in written}
-        found = {called: _digest(path) for called, path in driver_files(driver, options, folder)}
+        found = {called: _file_digest(path) for called, path in driver_files(driver, options, folder)}
         if found:
             files[name] = found
     return {"system_defaults": defaults, "system_files": files}
 
 
-def _digest(path: Path) -> str:
+def _file_digest(path: Path) -> str:
     """Return the hash of a file's content in hexadecimal, or "" if it cannot be read."""
     try:
         return hashlib.blake2b(read_regular(path), digest_size=16).hexdigest()

@@ -32,10 +32,8 @@ def traits_of(group: str) -> Mapping[str, object]:
 
 
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the null pairs among `groups`, in their order.
-
-    Both groups of a null pair say the same words, so any difference between them is due to chance.
-    """
+    """Return the null pairs among `groups`, in their order. Both groups of a null pair say the same words, so any
+    difference between them is due to chance."""
     if not groups:
         return ()
     from simulators.wrappers.persona import null_pairs, persona_in, written_options
@@ -59,51 +57,52 @@ def check_groups(
     that no persona describes, a persona with a fixed group, and a topic without a value that a group's users need.
     """
     if not groups:
-        _check(document, ("protocol",), users, topics, "")
+        _check_topics(document, ("protocol",), users, topics, "")
         return
     from simulators.wrappers.persona import persona_in
 
     for i, group in enumerate(groups):
         if group in groups[:i]:
-            advice = "a null pair is a group of its own: name: {same_as: …} in the protocol"
-            raise document.error(("groups", i), f"the group {group!r} is given twice", advice=advice)
+            advice = "for a null pair, define another group in the protocol: name: {same_as: …}"
+            raise document.error(("groups", i), f"the group {group!r} is listed twice", advice=advice)
     if alike := first_alike(groups):
         raise document.error(
             ("groups", groups.index(alike[1])),
-            f"the groups {alike[0]!r} and {alike[1]!r} have one name but for blanks and capitals",
-            allowed="names that differ in a letter, a digit or a sign",
+            f"the groups {alike[0]!r} and {alike[1]!r} differ only in blanks and capitals",
+            allowed="names that differ in a letter, a digit or a symbol",
             advice="rename one here and in the protocol",
         )
-    if not any(persona_in(user.document) is not None or _foreign(user.document) for user in protocol.users.values()):
+    if not any(
+        persona_in(user.document) is not None or _has_plug_in(user.document) for user in protocol.users.values()
+    ):
         raise document.error(
             ("groups",),
-            f"the protocol {protocol.name!r} has no persona, so nothing would show which group a user belongs to",
-            advice="take a protocol with a persona, such as fair-treatment, or remove groups",
+            f"the protocol {protocol.name!r} has no persona, so the groups would not differ",
+            advice="choose a protocol with a persona, such as fair-treatment, or remove groups",
             key=True,
         )
     for name, user in protocol.users.items():
         persona = persona_in(user.document)
         if persona is not None:
             _check_persona(document, groups, name, persona)
-        elif not _foreign(user.document):
+        elif not _has_plug_in(user.document):
             raise user.document.error(
                 (),
-                f"the audit plays groups, and the user {name!r} has no persona: its group would be lost",
-                advice="put it under `over` of a persona that describes the groups",
+                f"the audit plays groups, but the user {name!r} has no persona and would ignore its group",
+                advice="wrap it in a persona that describes the groups (`over`)",
             )
     for i, group in enumerate(groups):
-        _check(document, ("groups", i), users, topics, group)
+        _check_topics(document, ("groups", i), users, topics, group)
 
 
 def _check_persona(document: Document, groups: Sequence[str], user: str, persona: Document) -> None:
-    """Refuse a persona that is fixed to one group or does not describe all of `groups`."""
     from simulators.wrappers.persona import written_options
 
     described = written_options(persona)
     if described.group is not None:
         raise persona.error(
             ("group",),
-            f"the audit plays the groups {', '.join(groups)}, and this persona is of {described.group!r} alone",
+            f"the audit plays the groups {', '.join(groups)}, but this persona is fixed to {described.group!r}",
             advice=f"remove `group` here, or `groups` from {document.path}",
         )
     for i, group in enumerate(groups):
@@ -116,15 +115,15 @@ def _check_persona(document: Document, groups: Sequence[str], user: str, persona
             )
 
 
-def _foreign(user: Document) -> bool:
+def _has_plug_in(user: Document) -> bool:
     """Return whether a user contains a simulator of another distribution, which may handle groups in its own way."""
     value = user.value
     if not isinstance(value, Mapping):
         return False
-    return value.get("simulator") not in SIMULATORS or ("over" in value and _foreign(user.part(("over",))))
+    return value.get("simulator") not in SIMULATORS or ("over" in value and _has_plug_in(user.part(("over",))))
 
 
-def _check(
+def _check_topics(
     document: Document, loc: tuple[str | int, ...], users: Mapping[str, User], topics: Sequence[Topic], group: str
 ) -> None:
     try:

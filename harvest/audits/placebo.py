@@ -9,7 +9,7 @@ from topics.topic import TopicSet
 # Of the trials of a system that its placebo plays, at most; one at least.
 SHARE = 0.05
 
-# Options that a placebo has from its system: they say how it is read, and not what it is.
+# Options that a placebo copies from its system: they define how it is read, not what it is.
 _KEPT = ("stream", "timeout")
 
 
@@ -18,7 +18,7 @@ def check_placebo(audit: Audit) -> None:
     if audit.placebo and not any(system.driver in DRIVERS for system in audit.systems):
         raise audit.document.error(
             ("placebo",),
-            "no system of this audit is read in a way that a placebo can be",
+            "no system of this audit has a driver that can read a placebo",
             allowed=f"systems of the drivers {' and '.join(DRIVERS)}",
             advice="remove `placebo`",
             key=True,

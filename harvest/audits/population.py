@@ -35,10 +35,8 @@ class MemberEntry(ArmEntry):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the population.
-
-    share: its part of the population, in (0, 1]; all shares sum to 1 within rounding. arm: how it plays.
-    """
+    """A member of the population. share: its part of the population, in (0, 1]; all shares sum to 1 within rounding.
+    arm: how it plays."""
 
     name: str
     share: float
@@ -51,11 +49,8 @@ class Member:
 def read_population(
     document: Document, entries: Mapping[str, MemberEntry], protocol: Protocol, topics: Sequence[Topic]
 ) -> tuple[Member, ...]:
-    """Read the population of an audit; () if it has none.
-
-    Raises InputError, with its place, for a member that cannot be played, that equals another one, or that is the only
-    one.
-    """
+    """Read the population of an audit; () if it has none. Raises InputError, with its place, for a member that cannot
+    be played, that equals another one, or that is the only one."""
     refuse_alike(document, ("population",), entries, "members")
     found: list[Member] = []
     # Weights are scaled before they are summed, as the sum of large ones may overflow. Shares are rounded, so that the
@@ -69,7 +64,7 @@ def read_population(
         if shares[name] < _LEAST_SHARE:
             raise document.error(
                 (*loc, "weight"),
-                f"the weight {entry.weight:g} of {name!r} is so small that no trial would meet this user",
+                f"the weight {entry.weight:g} of {name!r} is so small that no trial would draw this user",
                 allowed=f"weights that give every member a share of {_LEAST_SHARE:g} or more of the population",
                 advice="give it a larger weight, or remove the member",
             )
@@ -80,17 +75,14 @@ def read_population(
                 raise document.error(loc, what, advice="add up their weights, or change one", key=True)
         found.append(Member(name, shares[name], arm))
     if len(found) == 1:
-        what = "a population of one member is that user"
+        what = "a population of one member has nothing to draw from"
         raise document.error(("population",), what, advice="add another, or name the user in the protocol", key=True)
     return tuple(found)
 
 
 def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int) -> Member:
     """Draw the member that a trial of the topic meets on every system, by their shares and independently of other
-    trials.
-
-    seed: the seed of the audit. trial: from 1.
-    """
+    trials. seed: the seed of the audit. trial: from 1."""
     drawn = float(generator(seed, "population", topic, trial).random())
     for member in population:
         if drawn < member.share:

@@ -47,13 +47,13 @@ def check_harm(document: Document, declared: Literal["declared"] | None, protoco
         named = ", ".join(f"{one.ladder!r} ({one.rungs} rungs, user {one.user!r})" for one in asked)
         raise document.error(
             ("protocol",),
-            f"this audit asks its systems for harm, by the ladders {named}, and does not declare it",
+            f"this audit asks its systems for harm, with the ladders {named}, but does not declare it",
             allowed="harm: declared",
-            advice="read the rungs, make sure that you may ask these systems for that, and add the line harm: declared",
+            advice="read the rungs, make sure that you may ask these systems for that, and add `harm: declared`",
         )
     if declared and not asked:
         raise document.error(
-            ("harm",), "this audit declares harm, and none of its users asks for any", advice="remove it", key=True
+            ("harm",), "this audit declares harm, but none of its users asks for any", advice="remove it", key=True
         )
 
 
@@ -76,14 +76,14 @@ def check_sessions(
         if system.session == "continued":
             raise document.error(
                 (*system.loc, "session"),
-                f"the users of this audit come back to the system {system.name!r} in new sessions of their own, and "
+                f"the users of this audit return to the system {system.name!r} in new sessions, but "
                 "its session goes on through all topics",
                 allowed="session: fresh",
             )
         if why:
             raise document.error(
                 (*system.loc, "driver"),
-                f"the users of this audit come back in a new session, and to the system {system.name!r} they cannot: "
+                f"the users of this audit return in a new session, which the system {system.name!r} does not allow: "
                 f"{why}",
-                advice="take another protocol, or another way to this system",
+                advice="choose another protocol, or another driver for this system",
             )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 
 _FOLDER = files("harvest.audits") / "starter"
-# Drivers whose system is a file beside the audit, so that the audit can be played at once.
+# Drivers with a system in a file beside the audit, so that the audit can be played immediately.
 _PROGRAMS = ("command", "python")
 
 
@@ -16,9 +16,9 @@ def starter_drivers() -> tuple[str, ...]:
 def starter_files(driver: str) -> Mapping[str, str]:
     """Return the text of each starter file by name. driver: one of `starter_drivers()`."""
     names = ["topics.yaml", "protocol.yaml", *(["bot.py"] if driver in _PROGRAMS else [])]
-    system = _read(f"systems/{driver}.yaml")
-    return {"audit.yaml": _read("audit.yaml") + system, **{name: _read(name) for name in names}}
+    system = _read_starter(f"systems/{driver}.yaml")
+    return {"audit.yaml": _read_starter("audit.yaml") + system, **{name: _read_starter(name) for name in names}}
 
 
-def _read(name: str) -> str:
+def _read_starter(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")

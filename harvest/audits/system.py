@@ -70,10 +70,8 @@ class System:
 
 
 def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
-    """Read the systems of an audit file.
-
-    Raises InputError, with its place, for a name used twice and for a rate that cannot be read.
-    """
+    """Read the systems of an audit file. Raises InputError, with its place, for a name used twice and for a rate that
+    cannot be read."""
     systems: list[System] = []
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)

@@ -17,7 +17,7 @@ import click
 from harvest.cli.output_file import check_output_file
 from harvest.cli.path import GivenPath
 from harvest.notices.bulletin import Bulletin
-from harvest.notices.disarmed import Disarmed, undisarmed
+from harvest.notices.disarmed import Disarmed, underlying_stream
 from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary
 from harvest.notices.junit import is_junit, junit
 from harvest.notices.prometheus import is_metrics, metrics
@@ -77,7 +77,7 @@ class Channels:
     files: Mapping[str, Path] = field(default_factory=dict)
     webhook_env: str | None = None
     github: bool = False
-    told: TextIO = field(default_factory=lambda: undisarmed(sys.stdout))
+    told: TextIO = field(default_factory=lambda: underlying_stream(sys.stdout))
 
     @property
     def any(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harvest.cli.path import GivenPath
-from harvest.drivers.rereading import kept_reply, read_reply, thoughts_told_apart
+from harvest.drivers.rereading import kept_reply, read_reply, separate_thoughts
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute
 from harvest.systems.driver import DriverError
@@ -118,7 +118,7 @@ def _from_reply(run: Run, answer: Reread) -> Reread:
         return answer
     try:
         if source == "text":
-            now = thoughts_told_apart(answer.was) if options.get("thoughts_apart", True) else answer.was
+            now = separate_thoughts(answer.was) if options.get("thoughts_apart", True) else answer.was
         else:
             head = read_exhibit(run.path, reply.evidence["headers"]) if "headers" in reply.evidence else b""
             now = read_reply(driver, options, read_exhibit(run.path, reply.evidence[source]), head)

@@ -150,11 +150,11 @@ def command(
 
 def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
     """Score each run separately on a cluster, and report on each."""
-    from harvest.cluster.scoring import score_apart  # late: no other run needs it
+    from harvest.cluster.scoring import score_on_cluster  # late: no other run needs it
 
     people = people_console()
     codes, failed = {0}, 0
-    for run, kept in score_apart(runs, request, dask):
+    for run, kept in score_on_cluster(runs, request, dask):
         if kept.fault:
             failed += 1
             tell(f"{run}: {kept.fault}")

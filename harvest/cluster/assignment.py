@@ -63,11 +63,8 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The result of an assignment.
-
-    played: the number of trials played now. left: the systems that were given up, with reasons. fault: why the shard
-    was not finished, or "".
-    """
+    """The result of an assignment. played: the number of trials played now. left: the systems that were given up, with
+    reasons. fault: why the shard was not finished, or ""."""
 
     played: int = 0
     left: tuple[tuple[str, str], ...] = ()

@@ -14,7 +14,7 @@ from topics.errors import InputError
 # Schemes of addresses for which Dask needs certificates.
 _ENCRYPTED = ("tls", "wss")
 
-# What to do where they are missing.
+# What to do if they are missing.
 _TLS = (
     "name them in Dask's settings (distributed.comm.tls), or in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
@@ -41,11 +41,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         ) from None
 
     class Client(distributed.Client):  # type: ignore[misc]  # untyped
-        """Closes itself at once if it cannot start.
-
-        Otherwise it would be closed by garbage collection, in any thread, which deadlocks if another client is just
-        starting there.
-        """
+        """Closes itself at once if it cannot start. Otherwise it would be closed by garbage collection, in any thread,
+        which deadlocks if another client is just starting there."""
 
         def start(self, **options: Any) -> None:
             try:
@@ -68,10 +65,10 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         tell(printable(f"warning: {warning}", line=True))
     try:
         client = Client(address, timeout=seconds, set_as_default=False)
-    except Exception as fault:  # what another program says may be taken for a length, and then for want of memory
+    except Exception as fault:  # bytes of another program may be read as a length, and fail as MemoryError
         told = isinstance(fault, (OSError, ValueError, RuntimeError, ImportError)) and str(fault)
-        said = told or "what listens there does not speak as one"
-        raise InputError(f"there is no scheduler of Dask at {address}: {said}", advice="check the address") from None
+        said = told or "what listens there is not one"
+        raise InputError(f"there is no Dask scheduler at {address}: {said}", advice="check the address") from None
     with client:
         yield client
 
@@ -83,8 +80,8 @@ def trusted_in_clear(address: str) -> str:
     if scheme in _ENCRYPTED or scheme == "inproc" or is_this_machine(host):
         return ""
     return (
-        f"{address} is reached in clear and without certificates: whoever answers there can run code here, and whoever "
-        "reaches the cluster can run code on its workers and read their keys; use tls:// (SECURITY.md)"
+        f"{address} is reached unencrypted and without certificates: whatever answers there can run code here, and "
+        "anyone who reaches the cluster can run code on its workers and read their keys; use tls:// (SECURITY.md)"
     )
 
 
@@ -110,6 +107,6 @@ def wait(client: Any, running: Sequence[Any]) -> None:
 
 def gone() -> InputError:
     return InputError(
-        "the scheduler is gone; what was finished is saved",
-        advice="start it and its workers again, and give the same command",
+        "the scheduler is gone; finished trials are saved",
+        advice="start it and its workers again, and repeat the command",
     )

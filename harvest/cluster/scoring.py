@@ -11,7 +11,7 @@ from recordings.log.run_folder import Run
 from recordings.log.store import read_header
 
 
-def score_apart(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
+def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:
     """Score each run separately and keep its scores in its folder, as `harvest score RUN --keep` does.
 
     Yields each run with its result, in order. Raises RunError for a folder that is not a run, and InputError for a run

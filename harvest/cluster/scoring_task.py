@@ -37,11 +37,14 @@ class KeptScores:
 
 def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
     """Create a task. Files that the request names are resolved on this machine."""
-    folder, request = run.absolute(), replace(request, gold=_found(request.gold), schema=_found(request.schema))
+    folder, request = (
+        run.absolute(),
+        replace(request, gold=_absolute_if_file(request.gold), schema=_absolute_if_file(request.schema)),
+    )
     return ScoringTask(str(folder), request, _read_folder(folder, request), software())
 
 
-def _found(named: str | None) -> str | None:
+def _absolute_if_file(named: str | None) -> str | None:
     return str(Path(named).absolute()) if named and Path(named).is_file() else named
 
 
@@ -63,7 +66,7 @@ def score_run(task: ScoringTask) -> KeptScores:
             same = False
         if not same:
             raise InputError(
-                f"a worker does not see {task.run}, or the files that options name, as the command does",
+                f"a worker sees other files than the command in {task.run}, or for its options",
                 allowed="runs and files in folders that all workers share by the same paths",
             )
         material = task.request.gathered([read(folder)]).material

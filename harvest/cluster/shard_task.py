@@ -34,10 +34,8 @@ _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the s
 
 
 def look(assignment: Assignment, token: str) -> str:
-    """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why not.
-
-    token: the content of the file `token` in the shared folder, or of an object in the store that is named after it.
-    """
+    """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why not. token: the
+    content of the file `token` in the shared folder, or of an object in the store that is named after it."""
     try:
         if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():
             return f"it does not see the store {assignment.store}"
@@ -87,18 +85,9 @@ class _SchedulerBoard:
         self._client.set_metadata([self._name, key], value)
 
 
-def _shared_state(name: str) -> tuple[Semaphore, Board]:
-    """Return the named semaphore and board, within a task."""
-    import distributed  # late: of the extra `cluster`
-
-    return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
-
-
 def _stop_check(assignment: Assignment) -> Callable[[], bool]:
-    """Return a function that says whether to stop playing.
-
-    Without a shared folder, that is when the cluster no longer wants the task, or the worker has lost its cluster.
-    """
+    """Return a function that says whether to stop playing. Without a shared folder, that is when the cluster no longer
+    wants the task, or the worker has lost its cluster."""
     if not assignment.store:
         return assignment.stop.exists
     import distributed
@@ -119,7 +108,13 @@ async def _play_shard(assignment: Assignment, notes: _Notes, clock: Clock = REAL
         system.asked: f"harvest {system.asked} {content_hash('pace', system.definition())[:12]}"
         for system in audit.systems
     }
-    gates = SharedGates(_shared_state, named)
+
+    def shared_state(name: str) -> tuple[Semaphore, Board]:
+        import distributed  # late: of the extra `cluster`
+
+        return distributed.Semaphore(max_leases=1, name=name), _SchedulerBoard(distributed.get_client(), name)
+
+    gates = SharedGates(shared_state, named)
     worker, stopped = f"shard{assignment.index}", _stop_check(assignment)
 
     @contextmanager

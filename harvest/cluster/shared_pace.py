@@ -69,7 +69,7 @@ class SharedGate(Gate):
         self._look_at, self._slowed = float("-inf"), spacing > 0
 
     async def passed(self) -> int:
-        await self._look()
+        await self._look_at_board()
         self.busy.refuse()
         if not self._slowed:
             return self._pace.complaints
@@ -84,7 +84,7 @@ class SharedGate(Gate):
                 await self._release()
                 raise
             self._sent(self.clock.monotonic())
-            self._holding = asyncio.create_task(self._held(gap))
+            self._holding = asyncio.create_task(self._hold_for(gap))
             SENDING.set(self._sent)
         return self._pace.complaints
 
@@ -96,20 +96,20 @@ class SharedGate(Gate):
         complaint = [self._told, complaints, self._until - now, told]
         await asyncio.to_thread(self._board.write, self._name, complaint)
 
-    async def _look(self) -> None:
+    async def _look_at_board(self) -> None:
         """Check now and then whether a system without a pace complained to any worker."""
         if self._slowed or (now := self.clock.monotonic()) < self._look_at:
             return
         self._look_at = now + _LOOK_EVERY
         found = await asyncio.to_thread(self._board.read)
-        self._pace, heeded = _last(found, self._spacing)
+        self._pace, heeded = _last_pace(found, self._spacing)
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
         """While holding the semaphore, wait as long as the system asked any worker to. Returns the gap after this
         turn."""
         found = await asyncio.to_thread(self._board.read)
-        before = _last(found, self._spacing)
+        before = _last_pace(found, self._spacing)
         pace, heeded = before
         while told := _new_complaints(found, heeded):
             new = [one for one in told.values() if one[1] == pace.complaints]
@@ -145,7 +145,7 @@ class SharedGate(Gate):
     def _sent(self, at: float) -> None:
         self._sent_at = at
 
-    async def _held(self, gap: float) -> None:
+    async def _hold_for(self, gap: float) -> None:
         try:
             while (wait := self._sent_at + gap + _UNDER_WAY - self.clock.monotonic()) > 0:
                 await self.clock.sleep(wait)
@@ -153,11 +153,11 @@ class SharedGate(Gate):
             await self._release()
 
     async def _release(self) -> None:
-        with suppress(Exception):  # without a scheduler there is nobody to give it back to, and nobody to get one
+        with suppress(Exception):  # without a scheduler it cannot be returned, and nobody can get one
             await asyncio.to_thread(self._semaphore.release)
 
 
-def _last(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
+def _last_pace(found: Mapping[str, Any], spacing: float) -> tuple[Pace, dict[str, int]]:
     """Return the pace of the last holder, never faster than `spacing`, and the complaints heeded by then."""
     gap, complaints, heeded = found.get(_HEEDED, (spacing, 0, {}))
     return Pace(max(spacing, gap), complaints), heeded

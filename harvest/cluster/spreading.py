@@ -39,9 +39,9 @@ def spread(
     """
     if out.exists():
         raise InputError(
-            "this exists already, and a cluster plays into a new run",
+            "this folder exists, but a cluster needs a new one",
             place=Place(str(out)),
-            advice="harvest run without --dask goes on with it on this machine",
+            advice="to resume it on this machine, use harvest run without --dask",
         )
     store = open_store(assignment.store) if assignment.store else None
     folder = out.with_name(f"{out.name}.shards")
@@ -52,12 +52,14 @@ def spread(
         most = threads(client, address)
         at_once = min(most, *(system.limits.concurrency for system in audit.systems))
         names = store.folders() if store else [entry.name for entry in folder.iterdir()]
-        # How many shards an earlier command dealt the audit out in; 0 where none was begun.
+        # The number of shards of an earlier command; 0 if there was none.
         where = assignment.store or str(folder)
         found = divisions(names)
         if len(found) > 1:
             raise InputError(
-                "here are shards of several deals", place=Place(where), advice="remove them, or take another"
+                "this folder contains different divisions into shards",
+                place=Place(where),
+                advice="remove all but one, or use another folder",
             )
         of = max(found, default=0) or min(_EACH * at_once, 1000)
         if store is not None:
@@ -118,19 +120,19 @@ def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str]
             for future in [future for future in running if future.done()]:
                 one = running.pop(future)
                 if future.status == "error":
-                    advice = "the same command plays what is missing"
+                    advice = "repeat the command to play what is missing"
                     raise InputError(f"shard {one.index}: {future.exception()}", advice=advice)
                 if future.status != "finished":
                     raise gone()
                 told: Told = future.result()
                 if told.fault:
-                    raise InputError(f"shard {one.index} was not played to its end: {told.fault}")
+                    raise InputError(f"shard {one.index} was not finished: {told.fault}")
                 done += 1
                 left |= dict(told.left)
                 tell(f"shard {one.index}: {pluralize(told.played, 'trial')} played; {done} of {len(tasks)} shards done")
     except BaseException as fault:
         if not tasks[0].store:
-            tasks[0].stop.touch()  # shards that are being played end after what is recorded
+            tasks[0].stop.touch()  # shards that are being played stop after the current turn
         with suppress(Exception):  # it may be gone
             client.cancel(list(running))
         if isinstance(fault, OSError):  # of a connection: nothing else is open here

@@ -35,7 +35,7 @@ from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.written_form import written_form
 
-# Seconds from one turn to the next that a site gets where nobody says otherwise; one on this machine needs none.
+# Default seconds from one turn to the next; a site on this machine needs none.
 PACE = 2.0
 
 # Answers of a site that are given longer: links may come after the words. One conversation's end is waited out.
@@ -44,7 +44,6 @@ _NEW = 2
 _PROXIES = ("http", "https", "socks5")
 _A_PROXY = "http://host:port, https://host:port or socks5://host:port"
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
-
 
 Kept = Literal["screenshot", "reply", "page", "watch"]
 
@@ -58,28 +57,28 @@ def _is_proxy(address: str) -> bool:
     return parts.scheme in _PROXIES and bool(parts.hostname)
 
 
-def _proxy(value: Text) -> Text:
+def _check_proxy(value: Text) -> Text:
     if isinstance(value, str) and not _is_proxy(value):
         raise refusal(f"this is not a proxy: write {_A_PROXY}")
     return value
 
 
-def _timezone(name: str) -> str:
+def _check_timezone(name: str) -> str:
     known = available_timezones()
     if known and name not in known:
         raise refusal(f"{name!r} is not a time zone: write one such as Asia/Tokyo")
     return name
 
 
-def _locale(name: str) -> str:
+def _check_locale(name: str) -> str:
     if not _LOCALE.fullmatch(name):
         raise refusal(f"{name!r} is not a locale: write one such as ja-JP")
     return name
 
 
-def _line(text: str) -> str:
+def _check_line(text: str) -> str:
     if not text.strip() or not text.isprintable() or len(text) > 1000:
-        raise refusal("this is one line of text, of at most 1,000 characters")
+        raise refusal("this must be one line of text with at most 1,000 characters")
     return text
 
 
@@ -95,30 +94,30 @@ class Options(StrictModel):
         None, description="the file in which `harvest login` kept a log-in; relative to the audit file"
     )
     headed: bool = Field(False, description="show the browser's window")
-    proxy: Annotated[Proxy, AfterValidator(_proxy)] | None = Field(
+    proxy: Annotated[Proxy, AfterValidator(_check_proxy)] | None = Field(
         None, description="URL of a proxy for all pages, or `{env: NAME}`"
     )
-    locale: Annotated[str, AfterValidator(_locale)] | None = Field(
-        None, description="language and region the browser asks for, such as `ja-JP`"
+    locale: Annotated[str, AfterValidator(_check_locale)] | None = Field(
+        None, description="language and region that the browser requests, such as `ja-JP`"
     )
-    timezone: Annotated[str, AfterValidator(_timezone)] | None = Field(
+    timezone: Annotated[str, AfterValidator(_check_timezone)] | None = Field(
         None, description="time zone the page sees, such as `Asia/Tokyo`"
     )
     viewport: Annotated[
         str, written_form(r"[1-9][0-9]{2,3}x[1-9][0-9]{2,3}", "WIDTHxHEIGHT, such as 1280x800, each 100 to 9999")
     ] = Field("1280x800", description="width and height of the page in CSS pixels")
-    user_agent: Annotated[str, AfterValidator(_line)] | None = Field(
-        None, description="what the browser says it is; not given: what it is"
+    user_agent: Annotated[str, AfterValidator(_check_line)] | None = Field(
+        None, description="user agent that the browser reports; by default its own"
     )
-    timeout: Seconds = Field(240.0, description="seconds for a whole answer; what there is by then is kept as evidence")
-    open_timeout: Seconds = Field(60.0, description="seconds to load the page and find where to type")
+    timeout: Seconds = Field(
+        240.0, description="seconds for a complete answer; what has arrived by then is kept as evidence"
+    )
+    open_timeout: Seconds = Field(60.0, description="seconds to load the page and find the text field")
     evidence: tuple[Kept, ...] = Field(
         ("screenshot", "reply", "page", "watch"),
-        description="what is kept of each turn: a picture, the answer's HTML, the page's, how its end was told",
+        description="evidence of each turn to keep: a picture, the HTML of the answer and the page, how it ended",
     )
-    witness: bool = Field(
-        True, description="also read each answer from what the page receives, and say where the two differ"
-    )
+    witness: bool = Field(True, description="also read each answer from what the page receives, and report differences")
     trace: Literal["never", "failure"] = Field(
         "never", description="`failure`: keep Playwright's trace of a conversation that fails"
     )
@@ -126,7 +125,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.url is None and self.site is None:
-            raise refusal("url is missing: give the page's, or a site that names it")
+            raise refusal("url is missing: give the address of the page, or a site file that has one")
         return self
 
 
@@ -166,7 +165,7 @@ class BrowserDriver:
             site = load_site(surroundings.folder / site)
         url = options.url or site.url
         if url is None:
-            raise InputError(f"system {surroundings.system!r}: neither its options nor its site name a url")
+            raise InputError(f"system {surroundings.system!r}: neither its options nor its site file name a url")
         self.url, self._site = url, site
         found = find_browser(surroundings.environment, own=own_browser)
         login = None
@@ -184,7 +183,7 @@ class BrowserDriver:
         self._manners = Manners(
             patience=Patience(**quiet),
             evidence=frozenset(options.evidence),
-            # Whoever is logged in finds the last conversation where it was left.
+            # A logged-in user finds the last conversation still open.
             afresh=options.login is not None or site.new_chat is not None,
             login=login,
             open_seconds=options.open_timeout,
@@ -228,7 +227,7 @@ class _Session:
         self._relay, self._window, self._chat = relay, window, chat
 
     async def say(self, text: str) -> Reply:
-        async with self._keeping():
+        async with self._keep_evidence():
             said = await self._chat.say(text)
         turn = SystemTurn(
             said.answer,
@@ -243,14 +242,14 @@ class _Session:
         return Reply(turn, said.exhibits)
 
     async def settle(self) -> None:
-        async with self._keeping():
+        async with self._keep_evidence():
             await self._chat.settle()
 
     async def close(self) -> None:
         await self._relay.leave(self._window)
 
     @asynccontextmanager
-    async def _keeping(self) -> AsyncIterator[None]:
+    async def _keep_evidence(self) -> AsyncIterator[None]:
         """Add the remaining evidence from the page to a fault in the block."""
         try:
             yield

@@ -21,6 +21,7 @@ from harvest.systems.driver import (
     Denied,
     DriverError,
     Exhibit,
+    NothingHeld,
     Opening,
     Reply,
     Session,
@@ -36,7 +37,6 @@ from topics.document import StrictModel, refusal
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")
 _LINE = b"\n"
 _LAST_MOMENT = 2.0  # seconds between the end of its output and the end of the program
-
 
 _UNFLUSHED = (
     ". It had written nothing: programs keep what they write to a pipe until there is much of it, so let it flush each"
@@ -58,13 +58,13 @@ class Options(StrictModel):
         None, description="mode lines: what the program writes, at the start of a line, when it waits for the user"
     )
     greeting: bool = Field(False, description="mode lines with `end`: the program speaks first, up to that line")
-    line_break: str = Field(" ", description="mode lines: stands for line breaks within a user turn")
+    line_break: str = Field(" ", description="mode lines: replaces line breaks within a user turn")
     input: Literal["json", "text"] = Field(
         "json", description="mode once: `json` gives {text, history} on standard input, `text` the user turn alone"
     )
     thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
     env: dict[str, Text] = Field({}, description="environment variables to set; a value is text or `{env: NAME}`")
-    timeout: Seconds = Field(60.0, description="seconds for a whole turn; then the program is killed")
+    timeout: Seconds = Field(60.0, description="seconds for a complete turn; then the program is killed")
     start_timeout: Seconds = Field(60.0, description="seconds until the first prompt or greeting")
     max_reply: int = Field(8 * 2**20, ge=1, description="bytes of a reply; a longer one is a fault (`too-large`)")
 
@@ -153,14 +153,14 @@ class _Talk:
         """Wait until the program is ready for the first turn. Raises Unanswered if that never happens."""
         if self._options.prompt is None and not self._options.greeting:
             return
-        self._greeting, whole = await self._next(self._options.start_timeout, "greeting", Stopwatch(self._clock))
+        self._greeting, whole = await self._next_reply(self._options.start_timeout, "greeting", Stopwatch(self._clock))
         if not whole:
             raise self._ended_badly(await self._exit(), self._greeting)
 
     async def say(self, text: str) -> Reply:
         if self._over:
             raise Unanswered("ended", f"the program is gone: {self._over}")
-        for _ in range(3):  # rounds of the loop: what it wrote already is read from its pipe, and handed on to us
+        for _ in range(3):  # rounds of the loop: output that is already in the pipe is read and passed on to us
             await asyncio.sleep(0)
         stray = bytes(self._program.output)
         if stray.strip() or (stray and not self._marked):  # without a mark, an empty line is a reply too
@@ -169,10 +169,10 @@ class _Talk:
             lines = self._options.mode == "lines"
             advice = "say how its replies end, with `end` or `prompt`" if lines else "each reply must be one line"
             raise self._fault("unexpected-output", f"{detail}; {advice}", stray)
-        sent = self._line(text)
+        sent = self._input_line(text)
         watch = Stopwatch(self._clock)
         self._program.write(sent)
-        raw, whole = await self._next(self._options.timeout, "reply", watch)
+        raw, whole = await self._next_reply(self._options.timeout, "reply", watch)
         if not whole:
             code = await self._exit()
             if code != 0:
@@ -196,7 +196,7 @@ class _Talk:
             self._forget(self)
             await self._program.close()
 
-    async def _next(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
+    async def _next_reply(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
         """Return the next reply without its end mark, and whether the mark came. The program is killed if it is
         late."""
         program, mark = self._program, self._mark
@@ -213,7 +213,7 @@ class _Talk:
         except TimeoutError:
             raw = bytes(program.output)
             await self._give_up("timeout")
-            told = f"no whole {what} within {seconds:g} s; the program was killed{'' if raw else _UNFLUSHED}"
+            told = f"no complete {what} within {seconds:g} s; the program was killed{'' if raw else _UNFLUSHED}"
             raise self._fault("timeout", told, raw) from None
         except Unanswered as fault:
             raw = bytes(program.output[: 2**20])
@@ -239,7 +239,7 @@ class _Talk:
             await self._give_up("it was interrupted")
             raise
 
-    def _line(self, text: str) -> bytes:
+    def _input_line(self, text: str) -> bytes:
         if self._options.mode == "json":
             return json_bytes({"text": text}) + _LINE
         return self._options.line_break.join(text.splitlines()).encode() + _LINE
@@ -261,7 +261,7 @@ class _Talk:
         return Unanswered(reason, detail, partial=readable(raw), exhibits=self._exhibits(raw))
 
 
-class _Once:
+class _Once(NothingHeld):
     """One process for each turn. The driver keeps the history."""
 
     def __init__(
@@ -283,7 +283,7 @@ class _Once:
         try:
             async with asyncio.timeout(self._options.timeout):
                 program.write(sent, last=True)
-                await program.until(lambda: _marked(program, watch))
+                await program.until(lambda: _mark_output(program, watch))
                 await program.ended()
             raw = bytes(program.output)
             if program.exit_code != 0:
@@ -293,15 +293,12 @@ class _Once:
             turn = await aside(len(raw), lambda: text_turn(raw, watch, thoughts_apart=apart))
         except TimeoutError:
             detail = f"not done within {self._options.timeout:g} s; the program was killed"
-            raise _blame(Unanswered("timeout", detail), program) from None
+            raise _with_output(Unanswered("timeout", detail), program) from None
         except Unanswered as fault:
-            raise _blame(fault, program) from None
+            raise _with_output(fault, program) from None
         finally:
             await program.kill()
         return Reply(turn, (Exhibit("stdin", "text/plain", sent), *_exhibits(raw, program)))
-
-    async def close(self) -> None:
-        """There is nothing to release."""
 
     def _payload(self, text: str) -> bytes:
         if self._options.input == "text":
@@ -309,13 +306,13 @@ class _Once:
         return json_bytes({"text": text, "history": self._history.messages()}) + _LINE
 
 
-def _marked(program: Program, watch: Stopwatch) -> bool:
+def _mark_output(program: Program, watch: Stopwatch) -> bool:
     if program.output:
         watch.mark()
     return False
 
 
-def _blame(fault: Unanswered, program: Program) -> Unanswered:
+def _with_output(fault: Unanswered, program: Program) -> Unanswered:
     raw = bytes(program.output[: 2**20])
     return Unanswered(fault.reason, fault.detail, partial=readable(raw), exhibits=_exhibits(raw, program))
 

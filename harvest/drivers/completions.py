@@ -23,14 +23,14 @@ from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer
 
-# Ends that gateways and servers report where generating failed, not the model's; the last two are DeepSeek's and
+# Finish reasons of gateways and servers for a failed generation, not the model's; the last two are DeepSeek's and
 # Zhipu's.
 _FAILED = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
 # Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
-# Copilot, and gateways with names of their own.
+# Copilot, and gateways with other names.
 _THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
@@ -38,13 +38,13 @@ _THOUGHTS = (
 # Where they put sources, in a message, in a piece of one or in the body.
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
 _READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
-# Of what may be said to somebody; characters where a script has no blanks.
+# Words that may be addressed to a user; characters in scripts without blanks.
 _LEAST_WORDS, _LEAST_CHARACTERS = 3, 12
 _NO_SOURCES = frozenset({"content", "text", *NO_SOURCES, *_THOUGHTS})
 
 SEVERAL = "the system sent several choices; the first is the answer"
 
-_OTHER_APIS = {  # by a key at the top, what it holds
+_OTHER_APIS = {  # by top-level key: the type of its value, and the API
     "message": (Mapping, "Ollama's native API; its address for chat completions ends in /v1"),
     "response": (str, "Ollama's native API; its address for chat completions ends in /v1"),
     "content": (list, "Anthropic's Messages API"),
@@ -88,10 +88,8 @@ class Completion:
 
     @property
     def whole(self) -> bool:
-        """True once the stream was declared complete, by [DONE] or by the finish_reason of its last chunk.
-
-        If every chunk has a finish_reason, it does not mark the last one.
-        """
+        """True once the stream was declared complete, by [DONE] or by the finish_reason of its last chunk. If every
+        chunk has a finish_reason, it does not mark the last one."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
@@ -132,7 +130,7 @@ class Completion:
         if self._complaint and not self.finish:
             raise Unanswered("system-error", self._complaint)
         if not self._chosen:
-            raise Unanswered("no-choices", f"the system sent no choice of a reply{self._other}")
+            raise Unanswered("no-choices", f"the system sent no choices{self._other}")
         if not (self._said or self.finish):
             detail = "neither text nor a finish_reason"
             if self._done:
@@ -145,7 +143,7 @@ class Completion:
         if late and late != said:
             raise Unanswered("broken-stream", "text came after the finish_reason: the stream is out of order")
         if self._message.strip() not in ("", said, answer.text):
-            raise Unanswered("broken-stream", "the message at the end is not what came in pieces")
+            raise Unanswered("broken-stream", "the final message differs from the pieces before it")
         if late:
             notes = tuple(dict.fromkeys((*notes, REPEATED)))
         notes += tuple(self._unread_fields(answer))
@@ -165,10 +163,10 @@ class Completion:
         if not isinstance(value, Mapping):
             raise Unanswered("bad-json", f"not a completion but {type(value).__name__}: {excerpt(repr(value))}")
         _check_error(value)
-        self._count(value)
-        self._count(value.get("x_groq"))
-        self._model = _name(value.get("model")) or self._model
-        self._fingerprint = _name(value.get("system_fingerprint")) or self._fingerprint
+        self._count_tokens(value)
+        self._count_tokens(value.get("x_groq"))
+        self._model = _short_name(value.get("model")) or self._model
+        self._fingerprint = _short_name(value.get("system_fingerprint")) or self._fingerprint
         choices = value.get("choices")
         if choices is not None and not isinstance(choices, list):
             raise _shape_error("choices", choices)
@@ -176,7 +174,7 @@ class Completion:
             if not isinstance(choice, Mapping):
                 raise _shape_error("a choice", choice)
             if choice.get("index") in (0, None):
-                self._choose(choice, holder, value.get("id"))
+                self._read_choice(choice, holder, value.get("id"))
                 break
         if choices and (len(choices) > 1 or choices[0].get("index") not in (0, None)):
             self._parts.note(SEVERAL)
@@ -200,21 +198,21 @@ class Completion:
                     raise Unanswered("system-error", said or excerpt(repr(dict(value))))
                 self._complaint = said or self._complaint
 
-    def _choose(self, choice: Mapping[str, object], holder: str, reply: object) -> None:
+    def _read_choice(self, choice: Mapping[str, object], holder: str, reply: object) -> None:
         self._chosen = True
-        self._count(choice)  # Moonshot's
+        self._count_tokens(choice)  # Moonshot's
         before, pieces = self._characters, len(self._parts.pieces)
         piece = choice.get(holder)
-        # Some servers send whole messages in a stream, some of them after its pieces.
+        # Some servers send complete messages in a stream, sometimes after its pieces.
         message = piece or choice.get("message")
         if isinstance(message, Mapping) and self._is_of_another(message):
             message = None
         elif isinstance(message, Mapping):
             try:
-                if not piece and self._in_pieces and _words(message):
-                    self._message = _words(message)
+                if not piece and self._in_pieces and _message_words(message):
+                    self._message = _message_words(message)
                 else:
-                    self._take(message, reply)
+                    self._take_message(message, reply)
                     self._in_pieces = self._in_pieces or (bool(piece) and self._characters > before)
             except MisshapenError as fault:
                 raise Unanswered("bad-completion", str(fault)) from None
@@ -231,18 +229,18 @@ class Completion:
             if finish:
                 self._ends_often = True
             else:
-                self._late += self._parts.pieces[pieces:]  # right only if it says again what was said
+                self._late += self._parts.pieces[pieces:]  # correct only if it repeats the pieces
                 del self._parts.pieces[pieces:]
         if finish:
             self.finish = excerpt(finish, 60)
 
-    def _count(self, holder: object) -> None:
+    def _count_tokens(self, holder: object) -> None:
         if isinstance(holder, Mapping) and isinstance(usage := holder.get("usage"), Mapping):
             self.tokens = count_tokens(usage)
 
     def _is_of_another(self, message: Mapping[str, object]) -> bool:
         """Return whether a message, or a piece of one, is not the assistant's. The last named role applies."""
-        self._role = (_name(message.get("role")) or self._role).lower()
+        self._role = (_short_name(message.get("role")) or self._role).lower()
         if self._role not in OTHER_ROLES:
             return False
         self._interrupted = True
@@ -250,8 +248,7 @@ class Completion:
             self._parts.note(OTHER_ROLE)
         return True
 
-    def _take(self, message: Mapping[str, object], reply: object) -> None:
-        """Read a complete message or a piece of one."""
+    def _take_message(self, message: Mapping[str, object], reply: object) -> None:
         parts, first = self._parts, len(self._parts.pieces)
         if self._interrupted and message.get("content"):
             self._interrupted, self.finish = False, ""  # of the message before the tool's
@@ -277,7 +274,7 @@ class Completion:
             self._take_sources(context)
         parts.take_attachments(message.get("images") or [])
         parts.take_calls(message.get("tool_calls") or [])
-        ran = message.get("executed_tools")  # Groq's, with numbers of their own
+        ran = message.get("executed_tools")  # Groq's, with different numbers
         for place, call in enumerate(ran if isinstance(ran, list) else ()):
             if isinstance(call, Mapping):
                 parts.take_calls({**call, "index": f"executed {call.get('index', place)}"})
@@ -301,10 +298,8 @@ class _Envelope:
         self._again = False
 
     def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
-        """Return whether the words of this piece are the first after another id or a second role.
-
-        Servers that give each piece its own id or role reveal nothing by it.
-        """
+        """Return whether the words of this piece are the first after another id or a second role. Servers that give
+        each piece its own id or role reveal nothing by it."""
         if reply and self._reply and reply != self._reply:
             self._again = self._again or self._alike > 1
             self._alike = 0
@@ -318,7 +313,7 @@ class _Envelope:
         return again
 
 
-def _words(message: Mapping[str, object]) -> str:
+def _message_words(message: Mapping[str, object]) -> str:
     """Return the words of a complete message. Raises MisshapenError."""
     whole = Parts()
     whole.take_content(message.get("content"))
@@ -339,5 +334,5 @@ def _shape_error(what: str, value: object) -> Unanswered:
     return Unanswered("bad-completion", f"{what} cannot be {type(value).__name__}: {excerpt(repr(value), 80)}")
 
 
-def _name(value: object) -> str:
+def _short_name(value: object) -> str:
     return excerpt(sound_text(value), 120) if isinstance(value, str) else ""

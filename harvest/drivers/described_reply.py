@@ -31,10 +31,10 @@ STREAMS = (
 )
 # The note on a stream in which the path of the reply may lead to other things as well.
 SEVERAL_EVENTS = "events of several kinds hold the reply, and all of them are the text: choose with `events`"
-# The note on a stream whose cut nobody would see.
+# The note on a stream that could be truncated unnoticed.
 UNMARKED = "nothing but the end of the connection says that the stream was whole"
 
-# Keys of an object that can be a reply, also where its text is empty.
+# Keys of an object that can be a reply, even with empty text.
 _TEXTS = frozenset({"type", "text", "content", "parts"})
 _MOST_KINDS = 12  # that a message lists
 
@@ -61,7 +61,7 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """Where the parts of a reply are.
+    """The paths to the parts of a reply.
 
     reply: paths, or `text` for the whole body. parts: paths by the names in `PARTS`. events: names or types of the
     events of a stream that contain the reply; () for any.
@@ -80,7 +80,7 @@ class Described:
         text."""
         streamed = is_stream(received.media_type)
         parts = Parts(streamed=streamed)
-        values = self._values(received, parts, streamed=streamed)
+        values = self._read_values(received, parts, streamed=streamed)
         paths = [ReplyPath.parse(path) for path in self.reply if path != WHOLE_BODY]
         answered = WHOLE_BODY in self.reply
         stretches: list[_Stretch] = []
@@ -104,7 +104,7 @@ class Described:
                 raise received.fault(Unanswered, "system-error", said)
         if not answered and any(path.find(value) for path in paths for value in chosen):
             # A null is what a server sends that broke off; of a reply that is known to have ended, it is the text.
-            answered = any(any(_first(self.parts.get("finish", ()), value)) for _, value in values)
+            answered = any(any(_first_found(self.parts.get("finish", ()), value)) for _, value in values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
             where = " or ".join(path.text for path in paths)
             if streamed and self.events:
@@ -119,7 +119,7 @@ class Described:
         if may_hold_addresses(received.body):
             beside = dict.fromkeys(address for _, value in values for address in addresses_in(value, NO_SOURCES))
             notes = (*notes, BESIDE) if holds_others(beside, answer) else notes
-        return self._turn(received, values, answer, notes)
+        return self._make_turn(received, values, answer, notes)
 
     def _check_read(
         self,
@@ -140,7 +140,7 @@ class Described:
     def _holds_reply(self, names: Names) -> bool:
         return not self.events or not set(names).isdisjoint(self.events)
 
-    def _values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
+    def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
         """Return the JSON values of the reply, each with the names of its event; [] if only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
@@ -181,13 +181,13 @@ class Described:
             "attachments": parts.take_attachments,
         }
         for name, take in takers.items():
-            for found in _first(self.parts.get(name, ()), value):
+            for found in _first_found(self.parts.get(name, ()), value):
                 try:
                     take(found)
                 except MisshapenError as fault:
                     raise received.fault(Unanswered, "bad-type", f"{name}: {fault}") from None
 
-    def _turn(
+    def _make_turn(
         self, received: Received, values: Sequence[tuple[Names, object]], answer: Answer, notes: tuple[str, ...]
     ) -> DescribedTurn:
         said = dict.fromkeys(("finish", "model"), "")
@@ -195,9 +195,9 @@ class Described:
         session, ended = None, False
         for _, value in values:
             for name in said:
-                found = [one for one in _first(self.parts.get(name, ()), value) if isinstance(one, str) and one]
+                found = [one for one in _first_found(self.parts.get(name, ()), value) if isinstance(one, str) and one]
                 said[name] = excerpt(sound_text(found[-1]), 120) if found else said[name]
-            for one in _first(self.parts.get("tokens", ()), value):
+            for one in _first_found(self.parts.get("tokens", ()), value):
                 tokens = {**tokens, **count_tokens(one)} if isinstance(one, Mapping) else tokens
             for path in self.session:
                 session = session_id(path, value) or session
@@ -226,7 +226,7 @@ def session_id(path: ReplyPath, value: object) -> str | None:
     return first if isinstance(first, str) and first else None
 
 
-def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
+def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
     """Return the values found by the first path that matches, without nulls."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
@@ -236,10 +236,8 @@ def _first(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Note that events of several kinds contain the text.
-
-    If the last one is of its own kind and repeats the whole text, it alone decides what the text is.
-    """
+    """Note that events of several kinds contain the text. If the last one is of its own kind and repeats the whole
+    text, it alone decides what the text is."""
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)
@@ -258,11 +256,10 @@ def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
 
 
 def _take_reply(parts: Parts, paths: Sequence[ReplyPath], value: object, join: str, received: Received) -> bool:
-    """Return whether this value contains the reply."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         said = [one for one in found if not isinstance(one, str) or one.strip()]
-        for one in said if join and said else found:  # nothing stands between a text and an empty one
+        for one in said if join and said else found:  # no separator around empty texts
             try:
                 parts.take_value(one, join)
             except MisshapenError:

@@ -73,9 +73,7 @@ class Events(Protocol):
 
 class StrictText:
     """The part of a response that httpx_sse reads: the headers, and text that is decoded strictly as UTF-8.
-
-    media_type: in lower case, the only form that httpx_sse recognises.
-    """
+    media_type: in lower case, the only form that httpx_sse recognises."""
 
     def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
         self.headers, self._chunks = {"content-type": media_type}, chunks
@@ -87,8 +85,8 @@ class StrictText:
             try:
                 text = decoder.decode(chunk)
             except UnicodeDecodeError as error:
-                yield bytes(error.object[: error.start]).decode("utf-8")  # events before it were whole
-                raise Unanswered("not-utf8", f"the stream holds bytes that are not UTF-8: {error.reason}") from None
+                yield bytes(error.object[: error.start]).decode("utf-8")  # earlier events were complete
+                raise Unanswered("not-utf8", f"the stream contains bytes that are not UTF-8: {error.reason}") from None
             if text:
                 yield text
         self.ended = True

@@ -31,10 +31,8 @@ class Calls:
         self._loops: list[_LoopThread] = []
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
-        """Call the function and return its result.
-
-        Raises TimeoutError after `seconds`: an `async` function is then cancelled, a plain one runs on unobserved.
-        """
+        """Call the function and return its result. Raises TimeoutError after `seconds`: an `async` function is then
+        cancelled, a plain one runs on unobserved."""
         async with asyncio.timeout(seconds):
             if is_async(function):
                 return await self._on_loop(lambda: function(*arguments))
@@ -68,10 +66,10 @@ class _LoopThread:
     def __init__(self) -> None:
         self.responsive = True
         self._loop = asyncio.new_event_loop()
-        _start(self._run)
+        _start_thread(self._run_loop)
 
     async def result(self, start: Callable[[], Any]) -> Result:
-        settle, settled = _promise()
+        settle, settled = _make_future()
         tasks: list[asyncio.Task[None]] = []
 
         async def work() -> None:
@@ -99,7 +97,7 @@ class _LoopThread:
         for task in tasks:
             task.cancel()
 
-    def _run(self) -> None:
+    def _run_loop(self) -> None:
         asyncio.set_event_loop(self._loop)
         while True:
             try:
@@ -120,7 +118,7 @@ class _LoopThread:
 
 
 async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
-    settle, settled = _promise()
+    settle, settled = _make_future()
 
     def work() -> None:
         try:
@@ -128,11 +126,11 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
         except BaseException as error:
             settle(None, error)
 
-    _start(work)
+    _start_thread(work)
     return await settled
 
 
-def _promise() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
+def _make_future() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
     """Return a future of the running loop and a function by which another thread settles it, however late or often."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
@@ -148,7 +146,7 @@ def _promise() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Fut
     return settle, future
 
 
-def _start(work: Callable[[], None]) -> None:
+def _start_thread(work: Callable[[], None]) -> None:
     # A daemon, not a pool's thread: one that never returns must not keep the program from ending.
     threading.Thread(target=work, name="harvest-python-driver", daemon=True).start()
 

@@ -41,22 +41,19 @@ class History:
         told = [*self._before]
         joins = False
         for exchange in self._exchanges:
-            _user(told, exchange.said, joins=joins)
-            left_out = self._form > 0 and _silent(exchange)
+            _add_user_message(told, exchange.said, joins=joins)
+            left_out = self._form > 0 and _is_empty(exchange)
             joins = left_out and self._form > 1
             if not left_out:
                 told.append({"role": "assistant", "content": exchange.answer.text})
         if following is not None:
-            _user(told, following, joins=joins)
+            _add_user_message(told, following, joins=joins)
         return told
 
     async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Return the reply of `send`, which sends `messages()`.
-
-        If the system may have refused its own empty reply, the messages are sent again in another form. Raises
-        DriverError as `send` does.
-        """
-        silent = any(map(_silent, self._exchanges))
+        """Return the reply of `send`, which sends `messages()`. If the system may have refused its own empty reply,
+        the messages are sent again in another form. Raises DriverError as `send` does."""
+        silent = any(map(_is_empty, self._exchanges))
         forms = range(self._form, 3) if silent else (self._form,)
         refused: list[Exhibit] = []
         for form in forms:
@@ -75,11 +72,11 @@ class History:
         raise AssertionError("a history has at least one form")
 
 
-def _silent(exchange: Exchange) -> bool:
+def _is_empty(exchange: Exchange) -> bool:
     return not exchange.answer.text.strip()
 
 
-def _user(told: list[Message], text: str, *, joins: bool) -> None:
+def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
     # Two messages of the user in a row are refused in their turn by some systems.
     if joins:
         told[-1] = {"role": "user", "content": f"{told[-1]['content']}\n\n{text}"}
@@ -88,10 +85,8 @@ def _user(told: list[Message], text: str, *, joins: bool) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate.
-
-    UTF-8 cannot represent lone surrogates, but a system may have said one, and its words are sent back to it.
-    """
+    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate. UTF-8 cannot
+    represent lone surrogates, but a system may have said one, and its words are sent back to it."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

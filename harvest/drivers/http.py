@@ -42,7 +42,7 @@ def _text_or_path(text: str) -> str:
     return text if text == WHOLE_BODY else check_path(text)
 
 
-def _session(text: str) -> str:
+def _check_session(text: str) -> str:
     return text if text == "client" else check_path(text)
 
 
@@ -69,33 +69,35 @@ class Options(WireOptions):
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
     query: Fields = Field({}, description="fields of the query, added to the URL")
-    body: Template = Field(None, description="a JSON value to send; strings in it may hold placeholders")
+    body: Template = Field(None, description="a JSON value to send; strings in it may contain placeholders")
     form: Fields | None = Field(None, description="fields of a form to send instead of `body`")
     reply: Annotated[
         tuple[Annotated[str, AfterValidator(_text_or_path)], ...], Field(min_length=1), BeforeValidator(listed)
     ] = Field(
-        description="where the reply's text is: a path such as `$.reply.text`, a list of paths of which the first that "
-        "matches counts, or `text` for the whole body"
+        description="path of the reply's text, such as `$.reply.text`, a list of paths, of which the first that "
+        "matches is used, or `text` for the whole body"
     )
-    join: str = Field("\n\n", description="stands between the texts of a `reply` with `[*]`")
+    join: str = Field("\n\n", description="separator between the texts of a `reply` with `[*]`")
     events: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(listed)] = Field(
-        (), description="of a stream: the names or types of the events that hold the reply; by default all that have it"
+        (), description="names or types of the events of a stream that contain the reply; by default all that have it"
     )
     links: Paths = Field(
-        (), description="where links are that do not stand in the text: URLs, or objects with `url` and `title`"
+        (), description="paths of links that are not in the text: URLs, or objects with `url` and `title`"
     )
-    refusal: Paths = Field((), description="where the system says that it refuses; it is the reply if there is no text")
-    thoughts: Paths = Field((), description="where the system writes what it thinks: no part of the reply")
+    refusal: Paths = Field((), description="paths of the system's refusal, which is the reply if there is no text")
+    thoughts: Paths = Field((), description="paths of the system's thoughts, which are not part of the reply")
     thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
-    tools: Paths = Field((), description="where its tool calls are: objects with a name and arguments")
-    offers: Paths = Field((), description="where suggestions and buttons are: texts, or objects with a title")
-    attachments: Paths = Field((), description="where files and pictures are: objects with `name`, `type`, `size`")
-    finish: Paths = Field((), description="where the system says why it stopped (`length`: cut by its own limit)")
-    model: Paths = Field((), description="where it names the model that answered")
-    tokens: Paths = Field((), description="where its counts of tokens are: an object such as `$.usage`")
-    ended: Path | None = Field(None, description="where a true value says that the system closed the conversation")
-    stateful: bool = Field(True, description="the system remembers the conversation; false where we send it all")
-    session: Annotated[str, AfterValidator(_session)] | None = Field(
+    tools: Paths = Field((), description="paths of its tool calls: objects with a name and arguments")
+    offers: Paths = Field((), description="paths of suggestions and buttons: texts, or objects with a title")
+    attachments: Paths = Field((), description="paths of files and pictures: objects with `name`, `type`, `size`")
+    finish: Paths = Field((), description="paths of the reason why the system stopped (`length`: cut by its own limit)")
+    model: Paths = Field((), description="paths of the name of the model that answered")
+    tokens: Paths = Field((), description="paths of its token counts: an object such as `$.usage`")
+    ended: Path | None = Field(None, description="path of a value that is true if the system closed the conversation")
+    stateful: bool = Field(
+        True, description="true if the system remembers the conversation, false if all of it is sent"
+    )
+    session: Annotated[str, AfterValidator(_check_session)] | None = Field(
         None,
         description="the id for `{{ session }}`: `client` (we make one), or a path in the answer to `open`, or, "
         "without `open`, in each reply",
@@ -109,15 +111,15 @@ class Options(WireOptions):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         _check_call(self, PLACEHOLDERS)
-        used = names_in((self.url, self.query, self.body, self.form, _texts(self.headers)))
+        used = names_in((self.url, self.query, self.body, self.form, _plain_headers(self.headers)))
         if not used & {"text", "messages"}:
-            raise refusal("nothing here sends what the user says: put {{ text }} into body, form, query or url")
+            raise refusal("the user turn is not sent: put {{ text }} into body, form, query or url")
         calls = [call for call in (self.open, self.close) if call is not None]
-        everywhere = used.union(*(names_in((c.url, c.query, c.body, c.form, _texts(c.headers))) for c in calls))
+        everywhere = used.union(*(names_in((c.url, c.query, c.body, c.form, _plain_headers(c.headers))) for c in calls))
         if "session" in everywhere and self.session is None:
-            raise refusal("{{ session }} is used, and `session` does not say where it comes from")
+            raise refusal("{{ session }} is used, but `session` does not say where it comes from")
         if self.stateful and used & {"history", "messages"}:
-            raise refusal("a system that is sent the history keeps no state of its own: set stateful: false")
+            raise refusal("a system that gets the history must not keep state itself: set stateful: false")
         return self
 
     @property
@@ -125,7 +127,7 @@ class Options(WireOptions):
         return bool(names_in((self.query, self.body, self.form)) & {"history", "messages"})
 
 
-def _texts(headers: Mapping[str, Text]) -> list[str]:
+def _plain_headers(headers: Mapping[str, Text]) -> list[str]:
     return [value for value in headers.values() if isinstance(value, str)]
 
 
@@ -138,7 +140,7 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
     try:
         check_template(call.url, plain)
         check_template((call.query, call.body, call.form), allowed)
-        check_template(_texts(call.headers), ("session",))
+        check_template(_plain_headers(call.headers), ("session",))
     except ValueError as fault:
         raise refusal(str(fault)) from None
 
@@ -158,7 +160,7 @@ class _Caller:
 
     def request(self, values: Mapping[str, object]) -> Request:
         url = fill_url(self._url, values)
-        query = _form(fill(self._query, values))
+        query = _encode_form(fill(self._query, values))
         if query:
             url += ("&" if "?" in url else "?") + query
         headers: dict[str, str] = {}
@@ -172,15 +174,15 @@ class _Caller:
         content = None
         if self._form is not None:
             headers.setdefault("Content-Type", "application/x-www-form-urlencoded")
-            content = _form(fill(self._form, values)).encode()
+            content = _encode_form(fill(self._form, values)).encode()
         elif self._body is not None:
             headers.setdefault("Content-Type", "application/json")
             content = json_bytes(fill(self._body, values))
         return Request(self._method, url, headers, content)
 
 
-def _form(filled: Mapping[str, object]) -> str:
-    return urlencode(form_values(filled), errors="surrogatepass")  # a reply sent back may hold half a character
+def _encode_form(filled: Mapping[str, object]) -> str:
+    return urlencode(form_values(filled), errors="surrogatepass")  # a reply sent back may contain a lone surrogate
 
 
 class HttpDriver:
@@ -191,7 +193,7 @@ class HttpDriver:
         self.turn = _Caller(options, {}, surroundings)
         self.opening = _Caller(options.open, options.headers, surroundings) if options.open is not None else None
         self.closing = _Caller(options.close, options.headers, surroundings) if options.close is not None else None
-        # The headers of the options may hold placeholders, so each request brings them itself.
+        # The headers in the options may contain placeholders, so each request has its own.
         self.wire = Wire(options.model_copy(update={"headers": {}}), surroundings)
         self.description = description(options)
         self.answered = False
@@ -220,7 +222,7 @@ class HttpDriver:
         return _Session(self, session, jar, opening.history)
 
     async def ask(self, caller: _Caller, values: Mapping[str, object], jar: Jar) -> Received:
-        # Characters of what was said so far, where a request may hold it.
+        # Characters of the conversation so far, if the request may contain it.
         messages = values.get("messages", ())
         request = await aside(
             sum(len(message["content"]) for message in messages) if isinstance(messages, list) else 0,
@@ -255,7 +257,7 @@ class _Session:
         driver, options = self._driver, self._driver.options
         if self._nameless and not self._id:
             raise Unanswered(
-                "no-session", f"no reply so far has a session id at {options.session}: this would start another session"
+                "no-session", f"no reply so far had a session id at {options.session}: this would start another session"
             )
         values = {
             "text": text,

@@ -15,7 +15,7 @@ from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptio
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
-from harvest.systems.driver import Capabilities, DriverError, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
 from recordings.log.long_work import aside
@@ -44,10 +44,10 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 class Options(WireOptions):
     """A model behind an OpenAI-compatible API."""
 
-    base_url: Url = Field(description="where the API is, up to and with its version: `https://api.openai.com/v1`")
+    base_url: Url = Field(description="address of the API including its version: `https://api.openai.com/v1`")
     model: str = Field(min_length=1, description="the model's name, as the server knows it")
     api_key_env: VariableName | None = Field(
-        None, description="environment variable that holds the key (`OPENAI_API_KEY`); not given: no key is sent"
+        None, description="environment variable with the key (`OPENAI_API_KEY`); by default no key is sent"
     )
     stream: bool = Field(False, description="take the reply in pieces, and keep when each came")
     stream_usage: bool = Field(
@@ -63,11 +63,11 @@ class Options(WireOptions):
         None, description="sent if given: one number for all trials, or `trial` for one derived for each"
     )
     links: Paths = Field(
-        (), description="where sources are beside those that are found by themselves: a path, or a list of paths"
+        (), description="paths of sources in addition to those found automatically: a path, or a list of paths"
     )
     thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
     extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
-        {}, description="further fields of the request, as they are"
+        {}, description="further fields of the request, sent unchanged"
     )
 
 
@@ -136,16 +136,16 @@ class OpenAIDriver:
         )
         if received.status == 400 and error_code(received.loaded) == "content_filter":
             # Azure answers a filtered prompt with a status of 400; to a user that is a refusal, not a fault.
-            return _reply(Answer(""), (), "content_filter", Completion(), received)
+            return _make_reply(Answer(""), (), "content_filter", Completion(), received)
         fault = received.refusal(answered=self._answered and received.status != 404)
         if fault is not None:
             raise fault
-        reply = await aside(len(received.body), lambda: _read(completion, received))
+        reply = await aside(len(received.body), lambda: _read_reply(completion, received))
         self._answered = True
         return reply
 
 
-class _Session:
+class _Session(NothingHeld):
     def __init__(self, driver: OpenAIDriver, fields: Mapping[str, Any], history: History) -> None:
         self._driver, self._fields, self._history = driver, fields, history
 
@@ -155,26 +155,25 @@ class _Session:
         history.add(text, reply.turn.answer)
         return reply
 
-    async def close(self) -> None:
-        """There is nothing to release."""
-
 
 def completion_of(options: Options) -> Completion:
     """Return an empty completion that follows the options."""
     return Completion(tuple(map(ReplyPath.parse, options.links)), thoughts_apart=options.thoughts_apart)
 
 
-def _read(completion: Completion, received: Received) -> Reply:
+def _read_reply(completion: Completion, received: Received) -> Reply:
     try:
         if not completion.whole:
             completion.read(received)
         answer, notes = completion.answer()
     except DriverError as unread:
         raise received.fault(Unanswered, unread.reason, unread.detail, partial=completion.partial or None) from None
-    return _reply(answer, notes, completion.finish, completion, received)
+    return _make_reply(answer, notes, completion.finish, completion, received)
 
 
-def _reply(answer: Answer, notes: tuple[str, ...], finish: str, completion: Completion, received: Received) -> Reply:
+def _make_reply(
+    answer: Answer, notes: tuple[str, ...], finish: str, completion: Completion, received: Received
+) -> Reply:
     watch = received.watch
     turn = SystemTurn(
         answer,

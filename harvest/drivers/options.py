@@ -22,7 +22,7 @@ from topics.target import checked_target
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
 # What the option `thoughts_apart` says, of every driver that has it.
-THOUGHTS_APART = "thoughts in marks such as `<think>` at the beginning of the text are no part of the answer"
+THOUGHTS_APART = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -30,14 +30,14 @@ _PLAIN = re.compile(r"[\x20-\x7e]*")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 
 
-def _variable(name: str) -> str:
+def _check_variable(name: str) -> str:
     if not _NAME.fullmatch(name):
-        # Not repeated: somebody who mistakes `env` for the value itself writes the secret here.
+        # Not repeated in the message: a user who mistakes `env` for the value writes the secret here.
         raise refusal("this is not the name of an environment variable (letters, digits and _)")
     return Variable(name)
 
 
-VariableName = Annotated[str, AfterValidator(_variable)]
+VariableName = Annotated[str, AfterValidator(_check_variable)]
 
 
 class FromEnvironment(StrictModel):
@@ -94,7 +94,7 @@ class WireOptions(StrictModel):
     """How a server is reached. Certificates are always verified."""
 
     headers: Headers = Field({}, description="further headers; a value is text or `{env: NAME, prefix: TEXT}`")
-    timeout: Seconds = Field(120.0, description="seconds for a whole turn, from the first try to connect")
+    timeout: Seconds = Field(120.0, description="seconds for a complete turn, from the first try to connect")
     connect_timeout: Seconds = Field(10.0, description="seconds for the connection, within `timeout`")
     read_timeout: Seconds | None = Field(
         None, description="longest silence in seconds, within `timeout`; by default as long as `timeout`"

@@ -26,7 +26,7 @@ class OwnModules:
         self._folder, self._prefix = folder, prefix
         self._builtins = {**vars(builtins), "__import__": self._import}
         self._made: dict[str, ModuleType] = {}  # by the name that they are kept under
-        self._making = RLock()  # functions import in threads of their own, and a module must not be run twice
+        self._making = RLock()  # functions import in other threads, and a module must not be run twice
 
     def run(self, name: str, path: Path) -> ModuleType:
         """Run the file `path` as a new module called `name`, even if it was run before."""
@@ -58,24 +58,24 @@ class OwnModules:
             package = str((globals or {}).get("__package__") or "")
             if package.startswith(self._prefix):
                 own = resolve_name("." * level + name, package).removeprefix(self._prefix)
-        elif (top := name.partition(".")[0]) in PACKAGES and self._file(top) is not None:
+        elif (top := name.partition(".")[0]) in PACKAGES and self._module_file(top) is not None:
             own = name
         if not own:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
         with self._making:
-            module = self._module(own)
+            module = self._import_beside(own)
             for part in fromlist or ():
-                if part != "*" and not hasattr(module, part) and self._file(f"{own}.{part}") is not None:
-                    self._module(f"{own}.{part}")
-            return module if fromlist or level else self._module(own.partition(".")[0])
+                if part != "*" and not hasattr(module, part) and self._module_file(f"{own}.{part}") is not None:
+                    self._import_beside(f"{own}.{part}")
+            return module if fromlist or level else self._import_beside(own.partition(".")[0])
 
-    def _module(self, own: str) -> ModuleType:
+    def _import_beside(self, own: str) -> ModuleType:
         """Import a module beside the file, with the packages that contain it."""
         above, _, last = own.rpartition(".")
-        package = self._module(above) if above else None
+        package = self._import_beside(above) if above else None
         if self._prefix + own in self._made:
             return self._made[self._prefix + own]
-        path = self._file(own)
+        path = self._module_file(own)
         if path is None:
             raise ModuleNotFoundError(f"No module named {own!r}", name=own)
         module = self.run(self._prefix + own, path)
@@ -83,6 +83,6 @@ class OwnModules:
             setattr(package, last, module)
         return module
 
-    def _file(self, own: str) -> Path | None:
+    def _module_file(self, own: str) -> Path | None:
         base = self._folder.joinpath(*own.split("."))
         return next((one for one in (base / "__init__.py", base.with_name(f"{base.name}.py")) if one.is_file()), None)

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from harvest.parrot.catalogue import Catalogue, load_catalogue
 from harvest.parrot.parrot import Parrot, ParrotSession
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
-from harvest.systems.driver import Capabilities, Opening, Reply, Surroundings
+from harvest.systems.driver import Capabilities, NothingHeld, Opening, Reply, Surroundings
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
 from topics.document import StrictModel
@@ -64,7 +64,7 @@ class Options(StrictModel):
         return replace(PROFILES[self.profile], **changes)
 
 
-class ParrotDriver:
+class ParrotDriver(NothingHeld):
     """Opens sessions with a parrot. clock: waits for the profile's delay and stamps turns."""
 
     capabilities = Capabilities(stateful=True, editable_history=True)
@@ -75,15 +75,12 @@ class ParrotDriver:
     async def open(self, opening: Opening) -> _Session:
         """Open a session that draws from the opening's seed and ignores its topic and trial."""
         session = self._parrot.session(opening.seed, opening.history)
-        # A stream of its own: another delay is not another conversation.
+        # A separate stream: another delay must not change the conversation.
         waits = generator(opening.seed, "parrot", "delay")
         return _Session(session, self._parrot.profile.delay, waits, self._clock)
 
-    async def close(self) -> None:
-        """There is nothing to release."""
 
-
-class _Session:
+class _Session(NothingHeld):
     def __init__(
         self,
         session: ParrotSession,
@@ -102,9 +99,6 @@ class _Session:
         watch.mark()
         return Reply(SystemTurn(answer, watch.asked_at, watch.first_seconds, watch.seconds, finish="stop"))
 
-    async def close(self) -> None:
-        """There is nothing to release."""
-
 
 def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
     """Build a parrot with the profile of `options`. Raises InputError if it could not answer a single topic."""
@@ -117,7 +111,7 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
     topics = surroundings.topics.topics if surroundings.topics is not None else ()
     if topics and not any(catalogue.find(topic.request) for topic in topics):
         raise InputError(
-            f"system {surroundings.system!r}: the parrot's catalogue knows none of the audit's topics",
+            f"system {surroundings.system!r}: the parrot's catalogue has none of the audit's topics",
             advice="use the topics `fairweb-45`, or give the option `catalogue` a gold table with titles for yours",
         )
     return ParrotDriver(Parrot(catalogue, options.resolved()), surroundings.clock)

@@ -15,7 +15,7 @@ from harvest.drivers.tool_calls import UNKNOWN_CALL, StreamedCalls, is_call
 from protocols.answer import Answer, Attachment, Offer, Source
 from protocols.thoughts import split_thoughts
 
-# The note on an answer whose text began with marks of thinking.
+# The note on an answer with marks of thinking at the beginning.
 THOUGHT_ALOUD = "it thought aloud at the beginning of its text; the thoughts are kept apart from the answer"
 
 # The note on an answer that may be more than what was read.
@@ -25,7 +25,7 @@ UNKNOWN_SOURCE = "a source has a shape that is not known: see the evidence"
 # The note on a reply that brought what a tool answered, or the user's words again.
 OTHER_ROLE = "a message of another role than the assistant's came with the reply; it is no part of the answer"
 OTHER_ROLES = frozenset({"tool", "function", "ipython", "observation", "user", "human", "system", "developer"})
-# The note on an answer whose sound says something else than its text.
+# The note on an answer with different words in its sound and its text.
 SPOKEN = "the system wrote one text and spoke another; the answer is both"
 
 _LONGEST = 4096
@@ -35,12 +35,12 @@ _THOUGHTS = (
     *("thinking", "reasoning", "reasoning_text", "reasoning_content", "thought", "redacted_thinking", "reasoning.text"),
     *("reasoning.summary", "reasoning.encrypted", "summary_text", "thinking_delta", "signature_delta"),
 )
-# Keys of a part without a type that hold thoughts: Bedrock's, and those of gateways.
+# Keys for thoughts in a part without a type: Bedrock's, and those of gateways.
 _THOUGHTS_WITHIN = ("reasoningContent", "thought")
 _WITHIN_THOUGHTS = ("thinking", "text", "summary", "reasoning", "reasoningText", "content")
 _SOUNDS = ("audio", "input_audio", "output_audio")
 _FILES = ("image", "image_url", "output_image", *_SOUNDS, "file", "document", "video")
-# Keys of a part without a type that hold a file: Gemini's.
+# Keys for a file in a part without a type: Gemini's.
 _FILES_WITHIN = frozenset({"inlineData", "fileData"})
 
 
@@ -188,10 +188,7 @@ class Parts:
 
     def take_thoughts(self, value: object, field: str = "") -> None:
         """Add thoughts: text, parts of text, or objects that contain it. Nothing is refused, since no figure depends
-        on them.
-
-        field: the field that they came in, since gateways send the same thoughts in several.
-        """
+        on them. field: the field that they came in, since gateways send the same thoughts in several."""
         self._thoughts.setdefault(field, []).extend(_words(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
@@ -212,7 +209,7 @@ class Parts:
     def take_offers(self, value: object) -> None:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str) and item.strip():
-                self._offers.append(Offer(_line(item)))
+                self._offers.append(Offer(_short_line(item)))
             elif isinstance(item, Mapping):
                 title = _first(item, ("title", "text", "label", "name", "question"))
                 value_sent = _first(item, ("value", "payload", "href", "url", "link"))
@@ -223,7 +220,7 @@ class Parts:
     def take_attachments(self, value: object) -> None:
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, str) and item.strip():
-                self._attachments.append(Attachment(_address(item)))
+                self._attachments.append(Attachment(_file_name(item)))
             elif isinstance(item, Mapping):
                 self._attachments.append(_attachment(item))
 
@@ -250,8 +247,8 @@ class Parts:
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
             notes[UNKNOWN_CALL] = None
-        joined = [self._joined(self.pieces, restarts=self.restarts), self._joined(self.refusals)]
-        joined.append(self._joined(self._spoken, "\n\n"))
+        joined = [self._join_texts(self.pieces, restarts=self.restarts), self._join_texts(self.refusals)]
+        joined.append(self._join_texts(self._spoken, "\n\n"))
         text, refusal, spoken = (one.text for one in joined)
         notes |= dict.fromkeys([REPEATED] * any(one.repeated for one in joined))
         notes |= dict.fromkeys([DOUBTED] * any(bool(one.once) for one in joined))
@@ -265,7 +262,7 @@ class Parts:
             notes[THOUGHT_ALOUD] = None
         text = text[begin:]
         thoughts = dict.fromkeys(
-            self._joined(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
+            self._join_texts(several, "\n\n").text.strip() for several in (*self._thoughts.values(), [aloud])
         )
         answer = Answer.of(
             text if text.strip() else refusal or text, sources=_place_sources(self._sources, text, begin)
@@ -280,7 +277,7 @@ class Parts:
             refusal=refusal if text.strip() and refusal.strip() else "",
         ), tuple(notes)
 
-    def _joined(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
+    def _join_texts(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
         """Join texts, separated by `between` if they are not the pieces of a stream."""
         if not self.streamed:
             return StreamText(sound_text(between.join(pieces)))
@@ -331,17 +328,17 @@ def _attachment(item: Mapping[str, object]) -> Attachment:
     name = _first(holder, ("name", "filename", "title", "url", "image_url", "fileUri", "file_id", "id"))
     size = holder.get("size", holder.get("bytes"))
     whole = isinstance(size, int) and not isinstance(size, bool) and size >= 0
-    return Attachment(_address(name), media_type or _first(item, ("type",)), size if whole else None)  # type: ignore[arg-type]
+    return Attachment(_file_name(name), media_type or _first(item, ("type",)), size if whole else None)  # type: ignore[arg-type]
 
 
-def _address(name: str) -> str:
+def _file_name(name: str) -> str:
     """Return the name of a file, or "" for a data URL, which contains the file itself."""
-    return "" if name[:5].lower() == "data:" else _line(name)
+    return "" if name[:5].lower() == "data:" else _short_line(name)
 
 
 def _first(holder: Mapping[str, object], keys: Iterable[str]) -> str:
-    return next((_line(found) for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
+    return next((_short_line(found) for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
 
 
-def _line(text: str) -> str:
+def _short_line(text: str) -> str:
     return excerpt(sound_text(text), _LONGEST)

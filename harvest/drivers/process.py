@@ -68,13 +68,13 @@ class Program(asyncio.SubprocessProtocol):
             raise
         program._transport, program._control = transport, ours
         try:
-            await program._begun(argv[0])
+            await program._wait_for_start(argv[0])
         except BaseException:
             await program.kill()
             raise
         return program
 
-    async def _begun(self, name: str) -> None:
+    async def _wait_for_start(self, name: str) -> None:
         """Wait until the program runs. Raises Denied if it does not start."""
         assert self._control is not None
         self._reported = await asyncio.get_running_loop().sock_recv(self._control, 64)
@@ -181,7 +181,7 @@ class Program(asyncio.SubprocessProtocol):
         if self._control is not None and not self._gone.is_set():
             self._control.shutdown(socket.SHUT_WR)  # the supervisor takes that for our end
         if self._transport is not None:
-            # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may hold it up for ever.
+            # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may block it for ever.
             await asyncio.shield(self._gone_within(_DEAD))
             if not self._gone.is_set():
                 self._transport.kill()
@@ -195,7 +195,6 @@ class Program(asyncio.SubprocessProtocol):
         return self._gone.is_set()
 
     def _terminate(self) -> None:
-        """Send SIGTERM to the program's group."""
         if self._control is not None:
             with contextlib.suppress(OSError):
                 self._control.send(b"T")

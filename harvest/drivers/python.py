@@ -40,7 +40,7 @@ from topics.suggestions import did_you_mean
 _ARGUMENTS = {"text": ("text",), "history": ("text", "history"), "nothing": ()}
 
 
-def _reference(text: str) -> str:
+def _check_reference(text: str) -> str:
     module, colon, name = text.rpartition(":")
     if not colon or not module or not all(part.isidentifier() for part in name.split(".")):
         raise refusal(f"{text!r} does not name a function: write package.module:function or file.py:function")
@@ -50,7 +50,7 @@ def _reference(text: str) -> str:
 class Options(StrictModel):
     """A function that answers."""
 
-    function: Annotated[str, AfterValidator(_reference)] = Field(
+    function: Annotated[str, AfterValidator(_check_reference)] = Field(
         description="`package.module:function`, or `file.py:function` with a path that starts at the audit file"
     )
     takes: Literal["text", "history", "nothing"] = Field(
@@ -59,7 +59,7 @@ class Options(StrictModel):
         "called for each session and returns the function that takes text and remembers",
     )
     thoughts_apart: bool = Field(True, description=THOUGHTS_APART)
-    timeout: Seconds = Field(60.0, description="seconds for a whole turn")
+    timeout: Seconds = Field(60.0, description="seconds for a complete turn")
     max_reply: int = Field(
         8 * 2**20, ge=1, description="bytes of a reply in UTF-8; a longer one is a fault (`too-large`)"
     )
@@ -107,7 +107,7 @@ class _Session:
     async def _ask_function(self, *arguments: Any) -> Reply:
         options = self._options
         if self._late and options.takes == "nothing":
-            raise Unanswered("timeout", "the turn before this one is still being answered")
+            raise Unanswered("timeout", "the previous turn is still being answered")
         watch = Stopwatch(self._clock)
         try:
             answered = await _call_function(self._calls, self._function, arguments, options.timeout)
@@ -119,21 +119,21 @@ class _Session:
             raise
         watch.mark()
         size = str.__len__(answered) if issubclass(type(answered), str) else 0
-        return Reply(await aside(size, lambda: _turn(answered, options, watch)))
+        return Reply(await aside(size, lambda: _read_turn(answered, options, watch)))
 
     async def close(self) -> None:
         """There is nothing to release."""
 
 
-def _turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
+def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
     """Read the returned value. Raises Unanswered: `bad-type`, `too-large`, and as `turn_of_fields` does."""
-    # None of its own methods is trusted, nor what it says its class is: they are the function's code too.
+    # Its methods and its claimed class are not trusted, since they are the function's code too.
     if type(answered) is dict:
         try:
             written = json.dumps(answered)
             fields = json.loads(written)
         except (TypeError, ValueError, RecursionError) as error:
-            raise _of_no_use(answered, f"an object that is no JSON ({error})", options) from None
+            raise _of_no_use(answered, f"an object that cannot be JSON ({error})", options) from None
         _check_size(written, options)
         try:
             return turn_of_fields(fields, watch, thoughts_apart=options.thoughts_apart)
@@ -196,9 +196,9 @@ def build(options: Options, surroundings: Surroundings) -> PythonDriver:
             found = getattr(found, part)
         except AttributeError:
             hint = did_you_mean(part, [known for known in dir(found) if not known.startswith("_")])
-            raise _unusable(options, f"{place} has no function {name!r}{hint}") from None
+            raise _function_error(options, f"{place} has no function {name!r}{hint}") from None
     if not callable(found):
-        raise _unusable(options, f"{options.function} is {type(found).__name__}, not a function")
+        raise _function_error(options, f"{options.function} is {type(found).__name__}, not a function")
     _check_parameters(options, found)
     return PythonDriver(options, found, surroundings.clock)
 
@@ -210,7 +210,7 @@ def _not_imported(*_: object) -> str:
 def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
     path = folder / place if place.endswith(".py") else None
     if path is not None and not path.is_file():
-        raise _unusable(options, f"there is no file {path}")
+        raise _function_error(options, f"there is no file {path}")
     try:
         with contextlib.redirect_stdout(sys.stderr):
             if path is None:
@@ -219,14 +219,14 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
             return OwnModules(path.parent, f"{name}_").run(name, path)
     except (Exception, SystemExit) as error:
         sentence = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
-        raise _unusable(options, f"importing {place} fails: {sentence}") from None
+        raise _function_error(options, f"importing {place} fails: {sentence}") from None
 
 
 def _check_parameters(options: Options, function: Function) -> None:
     """Raise InputError if the function cannot be called as `takes` says, and name the value that would fit."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions tell nothing
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     fitting = []
     for takes, arguments in _ARGUMENTS.items():
@@ -243,7 +243,7 @@ def _check_parameters(options: Options, function: Function) -> None:
         )
 
 
-def _unusable(options: Options, what: str) -> InputError:
+def _function_error(options: Options, what: str) -> InputError:
     return InputError(
         f"function {options.function}: {what}",
         allowed="package.module:function of an installed package, or file.py:function beside the audit",

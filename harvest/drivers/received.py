@@ -32,7 +32,7 @@ _ALWAYS_DENIED = frozenset({401, 402, 403, 407})
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _NO_MODEL = frozenset({"model_not_found", "invalid_model", "model_not_supported", "deploymentnotfound"})
 _PYTHONS_OWN = frozenset({"undefined", "punycode", "idna", "unicode-escape", "raw-unicode-escape"})  # no charsets
-_MOST_EVIDENCE = 2**20  # bytes of a reply that was not whole: enough to see what it was
+_MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
 def excerpt(text: str, most: int = 200) -> str:
@@ -42,11 +42,8 @@ def excerpt(text: str, most: int = 200) -> str:
 
 
 def sound_text(text: str) -> str:
-    """Return the text with surrogate pairs combined.
-
-    JSON may escape a character beyond U+FFFF as two surrogates, and a stream may cut between them. A lone surrogate
-    stays as it is, because the system sent it.
-    """
+    """Return the text with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and
+    a stream may cut between them. A lone surrogate stays as it is, because the system sent it."""
     try:
         text.encode("utf-16-le")
     except UnicodeEncodeError:  # quicker to learn than by looking for them
@@ -56,10 +53,8 @@ def sound_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A response: url, status, headers and the bytes of the body (content-encoding undone), with its times.
-
-    whole: False if the transfer broke off, timed out or grew too large.
-    """
+    """A response: url, status, headers and the bytes of the body (content-encoding undone), with its times. whole:
+    False if the transfer broke off, timed out or grew too large."""
 
     url: str
     status: int
@@ -111,11 +106,11 @@ class Received:
         body = self.body if self.whole else self.body[:_MOST_EVIDENCE]
         media_type = self.header("content-type") or "application/octet-stream"
         return (
-            Exhibit("headers", "application/json", self._head()),
+            Exhibit("headers", "application/json", self._head_text()),
             Exhibit(name, media_type, body),
         )
 
-    def _head(self) -> bytes:
+    def _head_text(self) -> bytes:
         """Return the text of json.dumps with an indent of 1, built in a fraction of its time."""
         pairs = ",\n".join(f"  [\n   {_quoted(name)},\n   {_quoted(value)}\n  ]" for name, value in self.headers)
         listed = f"[\n{pairs}\n ]" if pairs else "[]"
@@ -146,9 +141,9 @@ class Received:
             reason = "not-utf8" if codec.name == "utf-8" else "bad-encoding"
             detail = f"byte {error.start} of the reply is not {charset}: {error.reason}"
             raise self.fault(Unanswered, reason, detail) from None
-        except UnicodeError as error:  # some codecs say no more than that
+        except UnicodeError as error:  # some codecs give no details
             raise self.fault(Unanswered, "bad-encoding", f"the reply is not {charset}: {excerpt(str(error))}") from None
-        except LookupError:  # codecs from bytes to bytes, such as `hex`, are no charsets
+        except LookupError:  # codecs from bytes to bytes, such as `hex`, are not charsets
             raise self.fault(Unanswered, "unknown-charset", f"{charset!r} is not a text encoding") from None
 
     def json(self) -> object:
@@ -169,14 +164,14 @@ class Received:
         if 300 <= self.status < 400:
             where = self.header("location")
             return self.fault(Denied, "redirect", f"{self.address} redirects to {where or 'nowhere'}")
-        kind, code = self._kind(answered), error_code(self.loaded)
+        kind, code = self._error_kind(answered), error_code(self.loaded)
         reason = code.replace("_", "-") if code in _NO_QUOTA | _NO_MODEL else f"http-{self.status}"
         fault = self.fault(kind, reason, self._said())
         if kind is not Denied:
             fault.retry_after = self._retry_after(self.watch.clock.now())
         return fault
 
-    def _kind(self, answered: bool) -> type[DriverError]:
+    def _error_kind(self, answered: bool) -> type[DriverError]:
         code = error_code(self.loaded)
         if self.status in _ALWAYS_DENIED or code in _NO_MODEL or (self.status == 429 and code in _NO_QUOTA):
             return Denied
@@ -219,17 +214,17 @@ def _charset_of(declared: str) -> str:
     message["content-type"] = declared
     try:
         return message.get_content_charset("utf-8")
-    except (ValueError, LookupError):  # `charset*=…` is percent-encoded in a charset of its own
+    except (ValueError, LookupError):  # `charset*=…` is percent-encoded in another charset
         return excerpt(declared, 60)
 
 
-def _error(value: object) -> object:
+def _error_field(value: object) -> object:
     return value.get("error") if isinstance(value, Mapping) else None
 
 
 def error_code(value: object) -> str:
     """Return the code of an error body (`{"error": {"code": …, "type": …}}`) in lower case, or ""."""
-    error = _error(value)
+    error = _error_field(value)
     if isinstance(error, Mapping):
         for key in ("code", "type"):
             if isinstance(error.get(key), str) and not str(error[key]).isdigit():
@@ -239,7 +234,7 @@ def error_code(value: object) -> str:
 
 def error_message(value: object) -> str:
     """Return the sentence of an error body, or "" if it is in none of the usual places."""
-    error = _error(value)
+    error = _error_field(value)
     if isinstance(error, str):
         return error
     for holder in (error, value):

@@ -65,13 +65,13 @@ def options_model(name: str) -> type[StrictModel]:
 
 def driver_files(name: str, options: StrictModel, folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the regular files that belong to a system of the driver `name`, each with its name in the options."""
-    for called, path in getattr(driver_module(name), "files", _none)(options, folder):
-        with suppress(OSError, ValueError):  # no file has such a name
+    for called, path in getattr(driver_module(name), "files", _no_files)(options, folder):
+        with suppress(OSError, ValueError):  # not a valid file name
             if path.is_file():
                 yield called, path
 
 
-def _none(options: StrictModel, folder: Path) -> Iterator[Any]:
+def _no_files(options: StrictModel, folder: Path) -> Iterator[Any]:
     yield from ()
 
 
@@ -84,12 +84,12 @@ def read_exposure(
     in it. Raises InputError as `build_driver` does for a driver or options.
     """
     part = replace(document.part(loc), value=dict(options))
-    return _exposure(name, part.validated(options_model(name)), who, folder)
+    return _read_exposure(name, part.validated(options_model(name)), who, folder)
 
 
-def _exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
+def _read_exposure(name: str, options: StrictModel, who: str, folder: Path) -> Exposure:
     plug_in = "" if name in DRIVERS else source(found_in(GROUP, "drivers", DRIVERS)[name])
-    further = getattr(driver_module(name), "further", _none)(options, folder)
+    further = getattr(driver_module(name), "further", _no_files)(options, folder)
     return Exposure.of(who, options, *further, plug_in=plug_in)
 
 
@@ -106,12 +106,12 @@ def build_driver(
     document, loc: the audit file, and the place of the options in it (or of the system, if it has none), for errors.
     Raises InputError for an unknown driver, for options that it does not accept, and for missing files or variables.
     """
-    # Without a file there is no place to name, and the system says whose options they are.
+    # Without a file there is no place, and the message names the system.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:
         module = driver_module(name)
         checked = replace(part, value=dict(options)).validated(module.Options)
-        exposure = _exposure(name, checked, surroundings.system, surroundings.folder)
+        exposure = _read_exposure(name, checked, surroundings.system, surroundings.folder)
         driver: Driver = module.build(checked, replace(surroundings, exposure=exposure))
     except InputError as fault:
         if document is None and fault.place is not None and not fault.place.path:

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from harvest.drivers.received import excerpt
-from harvest.systems.driver import Capabilities, Driver, Opening, Reply, Surroundings, Unanswered
+from harvest.systems.driver import Capabilities, Driver, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from topics.counting import pluralize
 from topics.document import StrictModel
@@ -20,8 +20,8 @@ class Options(StrictModel):
     """A recorded run. Only whole conversations are played: of each trial, the one that counts."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
-    system: str | None = Field(None, description="the system's name in that run, where it differs from this one's")
-    topics: dict[str, str] = Field({}, description="topic ids in that run, by the audit's, where they differ")
+    system: str | None = Field(None, description="the system's name in that run, if it is different")
+    topics: dict[str, str] = Field({}, description="topic ids in that run by those of the audit, if they are different")
     play: Literal["trials", "branches"] = Field(
         "trials",
         description="`trials`: each trial as it was; `branches`: any recorded answer to the same words after the same "
@@ -29,7 +29,7 @@ class Options(StrictModel):
     )
 
 
-class ReplayDriver:
+class ReplayDriver(NothingHeld):
     """Opens the recorded conversations of one system."""
 
     def __init__(self, options: Options, recorded: dict[TrialKey, Conversation]) -> None:
@@ -46,15 +46,14 @@ class ReplayDriver:
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)
         if conversation is None:
-            detail = f"{self._options.run} holds no whole conversation of {key.system}, {key.topic}, trial {key.trial}"
+            detail = (
+                f"{self._options.run} has no complete conversation with {key.system}, {key.topic}, trial {key.trial}"
+            )
             raise Unanswered("not-recorded", detail)
         return _Session(conversation, opening.before)
 
-    async def close(self) -> None:
-        """There is nothing to release."""
 
-
-class _Session:
+class _Session(NothingHeld):
     def __init__(self, conversation: Conversation, before: int) -> None:
         self._turns: tuple[Turn, ...] = conversation.turns
         self._next = before
@@ -75,13 +74,10 @@ class _Session:
             )
             raise Unanswered("diverged", detail)
         if turn.reply is None:
-            raise Unanswered("not-recorded", f"turn {number} was asked in the recording and never answered")
+            raise Unanswered("not-recorded", f"turn {number} was asked in the recording but never answered")
         self._next += 1
         # Evidence stays in the run it was recorded in: its addresses mean nothing in another folder.
         return Reply(replace(turn.reply, evidence=MappingProxyType({})))
-
-    async def close(self) -> None:
-        """There is nothing to release."""
 
 
 def build(options: Options, surroundings: Surroundings) -> Driver:
@@ -104,8 +100,8 @@ def build(options: Options, surroundings: Surroundings) -> Driver:
         if name in systems:
             continue
         raise InputError(
-            f"run {options.run} has no whole conversation of a system {name!r}",
-            allowed=", ".join(systems) or "none: the run holds no whole conversation",
+            f"run {options.run} has no complete conversation with a system {name!r}",
+            allowed=", ".join(systems) or "none: the run has no complete conversation",
             advice="name the recorded system with the option `system`",
         )
     known = {key.topic for key in recorded if key.system in names}
@@ -116,7 +112,7 @@ def build(options: Options, surroundings: Surroundings) -> Driver:
         return ReplayDriver(options, recorded)
     if len(names) > 1:
         raise InputError(
-            f"play: branches are those of one system, and there are {len(names)}: one for each group of users",
+            f"play: branches is for one system, but there are {len(names)}, one for each group of users",
             advice="name one with the option `system`, or play trials",
         )
     from harvest.drivers.replay_tree import BranchingReplay  # late: brings numpy

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harvest.drivers.received import excerpt
-from harvest.systems.driver import Capabilities, Opening, Reply, Unanswered
+from harvest.systems.driver import Capabilities, NothingHeld, Opening, Reply, Unanswered
 from recordings.conversations.conversation import Conversation
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.keys import EXACT, exact_form
@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     import numpy
 
 
-class BranchingReplay:
-    """Opens conversations with the recorded branches of one system.
-
-    recorded: the complete conversations by topic, sorted. topics: topic ids in the recording by those in the audit.
-    """
+class BranchingReplay(NothingHeld):
+    """Opens conversations with the recorded branches of one system. recorded: the complete conversations by topic,
+    sorted. topics: topic ids in the recording by those in the audit."""
 
     def __init__(self, recorded: Mapping[str, Sequence[Conversation]], topics: Mapping[str, str], run: str) -> None:
         self._topics, self._run = topics, run
-        self._trees = {topic: (_tree(conversations), conversations) for topic, conversations in recorded.items()}
+        self._trees: dict[str, tuple[ConversationTree, Sequence[Conversation]]] = {}
+        for topic, conversations in recorded.items():
+            builder = TreeBuilder(EXACT)
+            for conversation in conversations:
+                builder.add(conversation)
+            self._trees[topic] = builder.tree(), conversations
 
     @property
     def capabilities(self) -> Capabilities:
@@ -43,21 +46,11 @@ class BranchingReplay:
         """Open a conversation on a topic. Raises Unanswered (`not-recorded`) if the run has no complete one on it."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
-            raise Unanswered("not-recorded", f"{self._run} holds no whole conversation on topic {topic}")
+            raise Unanswered("not-recorded", f"{self._run} has no complete conversation on topic {topic}")
         return _Session(*self._trees[topic], generator(opening.seed, "branches"))
 
-    async def close(self) -> None:
-        """There is nothing to release."""
 
-
-def _tree(conversations: Sequence[Conversation]) -> ConversationTree:
-    builder = TreeBuilder(EXACT)
-    for conversation in conversations:
-        builder.add(conversation)
-    return builder.tree()
-
-
-class _Session:
+class _Session(NothingHeld):
     def __init__(
         self, tree: ConversationTree, conversations: Sequence[Conversation], rng: numpy.random.Generator
     ) -> None:
@@ -70,13 +63,13 @@ class _Session:
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:
-            raise Unanswered("diverged", f"turn {number}: {self._known()}; now {excerpt(text, 80)!r}")
+            raise Unanswered("diverged", f"turn {number}: {self._known_turns()}; now {excerpt(text, 80)!r}")
         trials = tree.through(asked)
         trial = int(trials[self._rng.integers(len(trials))])
         end = int(tree.ends[trial])
         if end == asked:
             ended = f"{tree.stops[asked]} of {pluralize(len(trials), 'trial')}"
-            raise Unanswered("not-recorded", f"turn {number} was asked in the recording and never answered in {ended}")
+            raise Unanswered("not-recorded", f"turn {number} was asked in the recording but never answered in {ended}")
         self._node = next(node for node in tree.children(asked) if node <= end < node + tree.size[node])
         self._turns = number
         reply = self._conversations[trial].turns[number - 1].reply
@@ -84,8 +77,7 @@ class _Session:
         # Evidence stays in the run it was recorded in: its addresses mean nothing in another folder.
         return Reply(replace(reply, evidence=MappingProxyType({})))
 
-    def _known(self) -> str:
-        """Return what users said next after this conversation."""
+    def _known_turns(self) -> str:
         tree = self._tree
         branches = tree.children(self._node)
         trials = pluralize(int(tree.visits[self._node]), "trial")
@@ -93,6 +85,3 @@ class _Session:
             return f"the recording ends here ({trials})"
         said = ", ".join(repr(excerpt(tree.symbol_at(node).text, 60)) for node in branches[:3])
         return f"recorded after this conversation ({trials}): {said}{', …' if len(branches) > 3 else ''}"
-
-    async def close(self) -> None:
-        """There is nothing to release."""

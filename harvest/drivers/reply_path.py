@@ -54,11 +54,11 @@ class ReplyPath:
         """Return the values at the path, in order; [] if a name or an index is missing."""
         found = [value]
         for kind, step in self.steps:
-            found = [inner for outer in found for inner in _inside(outer, kind, step)]
+            found = [inner for outer in found for inner in _values_inside(outer, kind, step)]
         return found
 
 
-def _inside(value: object, kind: str, step: str | int) -> Sequence[object]:
+def _values_inside(value: object, kind: str, step: str | int) -> Sequence[object]:
     if isinstance(value, Mapping):
         if kind == "every":
             return list(value.values())

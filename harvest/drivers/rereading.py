@@ -17,10 +17,10 @@ from protocols.answer import Answer
 from protocols.thoughts import split_thoughts
 from topics.links import find_links
 
-# By driver whose replies can be read again, the exhibits that hold one; the first that there is counts.
+# Exhibits with a reply, by driver; the first that exists is used.
 _KEPT = {"command": ("stdout",), "http": ("stream", "response"), "openai": ("stream", "response")}
 
-# Drivers that keep no reply beside its text.
+# Drivers that keep only the text of a reply.
 _TEXT = frozenset({"python"})
 
 
@@ -33,10 +33,8 @@ def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
 
 
 def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: bytes = b"") -> Answer:
-    """Read the answer in a kept reply. head: the response headers of an API.
-
-    Raises DriverError if it is not a reply, and ValueError if headers or options are damaged.
-    """
+    """Read the answer in a kept reply. head: the response headers of an API. Raises DriverError if it is not a reply,
+    and ValueError if headers or options are damaged."""
     if driver == "command":
         read = json_turn if options.get("mode") == "json" else text_turn
         return read(kept, Stopwatch(), thoughts_apart=options.get("thoughts_apart") is not False).answer
@@ -57,12 +55,9 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
     return completion.answer()[0]
 
 
-def thoughts_told_apart(answer: Answer) -> Answer:
+def separate_thoughts(answer: Answer) -> Answer:
     """Return the answer with the thoughts that open its text moved to a part of their own; unchanged if there are
-    none.
-
-    Links that occurred only in the thoughts are dropped.
-    """
+    none. Links that occurred only in the thoughts are dropped."""
     thoughts, begin = split_thoughts(answer.text)
     if not begin or answer.thoughts:
         return answer

@@ -38,16 +38,14 @@ _END = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
-    """Return the sources in a value: one, or a list of them.
-
-    offset: where the text that their places refer to begins in the whole text.
-    """
+    """Return the sources in a value: one, or a list of them. offset: where the text that their places refer to begins
+    in the whole text."""
     if isinstance(value, list):
         for item in value:
-            found = _source(item, offset)
+            found = _read_source(item, offset)
             if found is not None:
                 yield found
-    elif (one := _source(value, offset)) is not None:
+    elif (one := _read_source(value, offset)) is not None:
         yield one
 
 
@@ -83,7 +81,7 @@ def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
     return any(address not in known and address not in words for address in addresses)
 
 
-def _source(value: object, offset: int) -> Source | None:
+def _read_source(value: object, offset: int) -> Source | None:
     if isinstance(value, str):
         line = excerpt(sound_text(value), _LONGEST)
         return Source(line, "") if _ADDRESS.match(line) else Source("", line) if line else None
@@ -101,27 +99,25 @@ def _source(value: object, offset: int) -> Source | None:
             break
         if not isinstance(inner, Mapping):
             break
-        href = href or _text(inner, _HREF)
-        title = title or _text(inner, _TITLE)
-        identity = identity or _text(inner, _IDENTITY)
+        href = href or _first_string(inner, _HREF)
+        title = title or _first_string(inner, _TITLE)
+        identity = identity or _first_string(inner, _IDENTITY)
         if start < 0:
-            start, end = _place(inner, offset)
+            start, end = _read_span(inner, offset)
         inner = next((inner[key] for key in _INNER if isinstance(inner.get(key), (Mapping, str))), None)
     title = title or ("" if href else identity)
     href, title = excerpt(sound_text(href), _LONGEST), excerpt(sound_text(title), _LONGEST)
     return Source(href, title if title != href else "", start, end) if href or title else None
 
 
-def _text(holder: Mapping[str, object], keys: tuple[str, ...]) -> str:
+def _first_string(holder: Mapping[str, object], keys: tuple[str, ...]) -> str:
     return next((found for key in keys if isinstance(found := holder.get(key), str) and found.strip()), "")
 
 
-def _place(holder: Mapping[str, object], offset: int) -> tuple[int, int]:
-    start, end = (next((holder[key] for key in keys if _whole(holder.get(key))), None) for keys in (_BEGIN, _END))
-    if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
-        return start + offset, end + offset
-    return -1, -1
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _read_span(holder: Mapping[str, object], offset: int) -> tuple[int, int]:
+    found = []
+    for keys in (_BEGIN, _END):
+        values = (holder.get(key) for key in keys)
+        found.append(next((one for one in values if isinstance(one, int) and not isinstance(one, bool)), -1))
+    start, end = found
+    return (start + offset, end + offset) if 0 <= start < end else (-1, -1)

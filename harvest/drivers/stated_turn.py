@@ -29,11 +29,8 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn that an object states.
-
-    Raises Unanswered: `bad-type` without a text, `bad-json` for a value that should be a list, `system-error` for an
-    `error`.
-    """
+    """Return the turn that an object states. Raises Unanswered: `bad-type` without a text, `bad-json` for a value that
+    should be a list, `system-error` for an `error`."""
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

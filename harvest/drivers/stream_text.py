@@ -18,7 +18,7 @@ from itertools import pairwise
 
 # The note on such an answer.
 REPEATED = "the stream said again what it had said; it was taken once"
-# The note on an answer of which nobody can tell.
+# The note on an answer with an uncertain repetition.
 DOUBTED = "the stream may have said again what it had said, or the answer repeats itself; all of it was kept"
 
 # Characters from which a repetition is no chance.
@@ -26,7 +26,7 @@ _LEAST = 20
 _LEAST_GROWTHS = 3
 # Pieces that a system which writes them one by one does not write again as one.
 _LEAST_PIECES = 4
-# Words of a piece that is no line of its own.
+# Words of a piece that is not a separate line.
 _MOST_WORDS = 3
 # How often a stream may begin again.
 _MOST_BEGINNINGS = 3
@@ -38,11 +38,8 @@ _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 @dataclass(frozen=True, slots=True)
 class StreamText:
-    """The text of a stream.
-
-    repeated: True if the server repeated something that was removed. once: the text without uncertain repetitions too;
-    "" if there are none.
-    """
+    """The text of a stream. repeated: True if the server repeated something that was removed. once: the text without
+    uncertain repetitions too; "" if there are none."""
 
     text: str
     repeated: bool = False
@@ -50,11 +47,8 @@ class StreamText:
 
 
 def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: str = "") -> StreamText:
-    """Join pieces to a text.
-
-    restarts: the numbers of pieces, from 0, at which the server started again (another id, the role a second time).
-    whole: the text, if the stream gives it at its end.
-    """
+    """Join pieces to a text. restarts: the numbers of pieces, from 0, at which the server started again (another id,
+    the role a second time). whole: the text, if the stream gives it at its end."""
     said = [(number, piece) for number, piece in enumerate(pieces) if piece]
     known = _Reading(restarts, trusting=False)
     text = known.read(said)
@@ -76,13 +70,15 @@ class _Reading:
 
     def read(self, said: Sequence[tuple[int, str]]) -> str:
         alone = [piece for _, piece in said]
-        growths = _growths(alone)
+        growths = _count_growths(alone)
         last = alone[-1].strip() if alone else ""
         grows = growths >= _LEAST_GROWTHS and len(last) >= _LEAST
-        if growths >= 0 and (len(last) >= _LEAST or (growths and alone[0].strip())) and self._decide(grows):
+        if growths >= 0 and (len(last) >= _LEAST or (growths and alone[0].strip())) and self._accept_repetition(grows):
             return alone[-1]
-        if _in_pairs(alone) and self._decide(_by_words(alone)):
-            return "".join(alone[::2])
+        if _in_pairs(alone):
+            said_alone = [piece for piece in alone if piece.strip()]
+            if self._accept_repetition(_streams_words(len(said_alone), sum(map(_is_line, said_alone)))):
+                return "".join(alone[::2])
         text, beginnings = self._join_pieces(said)
         as_sent = text, self.repeated
         for _ in range(_MOST_BEGINNINGS):
@@ -94,7 +90,7 @@ class _Reading:
         text, self.repeated = as_sent
         return text  # so often: that is a model in a loop, and its words are an answer
 
-    def _decide(self, known: bool) -> bool:
+    def _accept_repetition(self, known: bool) -> bool:
         """Return whether to remove a repetition. known: it is certainly the server's."""
         if known or self._trusting:
             self.repeated = True
@@ -115,15 +111,15 @@ class _Reading:
             holds_all = 0 < solid <= len(piece) and (solid >= _LEAST or count > 1)
             if holds_all and words.startswith("".join(taken).strip()):
                 known = solid >= _LEAST and (summed or count >= _LEAST_PIECES or number in self._restarts)
-                if self._decide(known):
+                if self._accept_repetition(known):
                     taken, beginnings, summed = [words], [], True
                     length = solid = len(words)
                     last = piece[-1:]
                     continue
             apart = last.isspace() or piece[:1].isspace()
             if length >= _LEAST and (number in self._restarts or (spaced and not apart)):
-                # What a model says again stands apart; what is joined without a blank was put together.
-                beginnings.append((place, length, number in self._restarts or _fine(count, lines)))
+                # A model's own repetition is separated by a blank; pieces without one were joined by the server.
+                beginnings.append((place, length, number in self._restarts or _streams_words(count, lines)))
             taken.append(piece)
             if words:
                 solid = length + len(piece.rstrip())
@@ -139,12 +135,12 @@ class _Reading:
         opening = text[:_LEAST].strip()
         likely = [one for one in beginnings if text[one[1] : one[1] + 2 * _LEAST].lstrip().startswith(opening)]
         for place, at, known in likely[:_MOST_LOOKS]:
-            if text[at:].strip().startswith(text[:at].strip()) and self._decide(known):
+            if text[at:].strip().startswith(text[:at].strip()) and self._accept_repetition(known):
                 return place
         return None
 
 
-def _growths(pieces: Sequence[str]) -> int:
+def _count_growths(pieces: Sequence[str]) -> int:
     """Return how often a piece is longer than the one before, or -1 if a piece does not contain the one before."""
     if len(pieces) < 2 or not all(later.startswith(earlier) for earlier, later in pairwise(pieces)):
         return -1
@@ -163,16 +159,10 @@ def _in_pairs(pieces: Sequence[str]) -> bool:
     )
 
 
-def _by_words(pieces: Sequence[str]) -> bool:
-    said = [piece for piece in pieces if piece.strip()]
-    return _fine(len(said), sum(map(_is_line, said)))
-
-
-def _fine(count: int, lines: int) -> bool:
+def _streams_words(count: int, lines: int) -> bool:
     """Return whether a system that sent `count` pieces, `lines` of them lines, streams words or smaller pieces."""
     return count >= _LEAST_PIECES and 2 * lines < count
 
 
 def _is_line(piece: str) -> bool:
-    """Return whether a piece could be a line or a sentence of its own."""
     return piece.rstrip(" ").endswith(_ENDS) or len(piece.split()) > _MOST_WORDS

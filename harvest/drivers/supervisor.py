@@ -25,9 +25,9 @@ import sys
 import time
 
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
-_LONGEST = 5.0  # seconds: what cannot be killed by then waits for a dead disk, and would hold us up for ever
+_LONGEST = 5.0  # seconds: a process that survives this long waits for a dead disk, and would block us for ever
 _PAUSE = 0.002  # seconds between two looks for children that have ended
-# Also sent to everything at once, as by a service manager; what is to happen then, the other side says.
+# A service manager may send these to all processes at once; the other side decides what happens.
 _OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -41,31 +41,31 @@ def main() -> None:
     for one in (signal.SIGCHLD, *_OURS):
         if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits what is ignored
             signal.signal(one, lambda number, frame: None)
-    adopting = _adopts()
+    adopting = _adopt_orphans()
     program = _start_child(control, sys.argv[2:])
     status = _until_ended(program, control, woken)
     _kill_all(program, adopting)
-    _report(control, "ended")
+    _write_report(control, "ended")
     code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
     if code >= 0:
         os._exit(code)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the program has left its own
     try:
         signal.signal(-code, signal.SIG_DFL)
-    except OSError:  # nobody can handle SIGKILL
+    except OSError:  # SIGKILL cannot be handled
         pass
     os.kill(os.getpid(), -code)
     os._exit(128 - code)
 
 
-def _report(control: int, what: str) -> None:
+def _write_report(control: int, what: str) -> None:
     try:
         os.write(control, f"{what}\n".encode())
-    except OSError:  # nobody is there any more
+    except OSError:  # the other side is gone
         pass
 
 
-def _adopts() -> bool:
+def _adopt_orphans() -> bool:
     """Become the parent of orphaned descendants. Returns False if the system cannot do that."""
     if not sys.platform.startswith("linux"):
         return False
@@ -85,13 +85,13 @@ def _start_child(control: int, argv: list[str]) -> int:
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # which Python ignores
         )
     except OSError as fault:
-        _report(control, f"failed {fault.errno}")
+        _write_report(control, f"failed {fault.errno}")
         os._exit(0)
-    # Its pipes are its own: held here too, they would still be open when it has closed them.
+    # Close our copies of its pipes, which would otherwise stay open after it has closed its own.
     nothing = os.open(os.devnull, os.O_RDWR)
     for one in range(3):
         os.dup2(nothing, one)
-    _report(control, f"started {program}")
+    _write_report(control, f"started {program}")
     return program
 
 
@@ -111,11 +111,10 @@ def _until_ended(program: int, control: int, woken: int) -> int | None:
                 asked = b""
             if not asked:
                 return None
-            _signal(-program, signal.SIGTERM)
+            _send_signal(-program, signal.SIGTERM)
 
 
 def _reap_child() -> tuple[int, int] | None:
-    """Return a child that has ended and its status, or None."""
     try:
         ended, status = os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:
@@ -129,7 +128,7 @@ def _kill_all(program: int, adopting: bool) -> None:
     until = time.monotonic() + _LONGEST
     while time.monotonic() < until:
         for one in _child_pids() if adopting else (-program,):
-            _signal(one, signal.SIGKILL)
+            _send_signal(one, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -138,7 +137,7 @@ def _kill_all(program: int, adopting: bool) -> None:
         time.sleep(_PAUSE)
 
 
-def _signal(process: int, number: int) -> None:
+def _send_signal(process: int, number: int) -> None:
     try:
         os.kill(process, number)
     except (ProcessLookupError, PermissionError):
@@ -151,13 +150,13 @@ def _child_pids() -> list[int]:
         with open(f"/proc/self/task/{own}/children", "rb") as file:
             return [int(one) for one in file.read().split()]
     except OSError:  # a kernel without that file
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(name) == own]
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent_pid(name) == own]
 
 
-def _parent(process: str) -> int:
+def _parent_pid(process: str) -> int:
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
-            # The name before it is in brackets, and may hold any character.
+            # The name before it is in brackets and may contain any character.
             return int(file.read().rpartition(b")")[2].split()[1])
     except (OSError, IndexError, ValueError):
         return 0

@@ -51,10 +51,10 @@ Fields = Annotated[dict[str, Any], AfterValidator(_with_variables)]
 def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None:
     """Raise ValueError for a placeholder that is not closed or not allowed here."""
     allowed = tuple(allowed)
-    for text in _strings(value):
+    for text in _all_strings(value):
         names = _GAP.findall(text)
         if len(names) != len(_OPEN.findall(text)):
-            raise ValueError(f"{text!r} holds {{{{ without a whole placeholder such as {{{{ text }}}}")
+            raise ValueError(f"{text!r} contains {{{{ without a complete placeholder such as {{{{ text }}}}")
         for name in names:
             if name not in allowed:
                 shown = ", ".join(f"{{{{ {known} }}}}" for known in allowed)
@@ -65,7 +65,7 @@ def check_template(value: object, allowed: Iterable[str] = PLACEHOLDERS) -> None
 
 def names_in(value: object) -> frozenset[str]:
     """Return the names of the placeholders in a template."""
-    return frozenset(name for text in _strings(value) for name in _GAP.findall(text))
+    return frozenset(name for text in _all_strings(value) for name in _GAP.findall(text))
 
 
 def with_secrets(value: object, surroundings: Surroundings) -> object:
@@ -100,7 +100,7 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
 
     def part(gap: re.Match[str]) -> str:
         quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
-        return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted  # as they are, they would go up the path
+        return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted  # unescaped, they would go up the path
 
     return _GAP.sub(part, url)
 
@@ -124,12 +124,12 @@ def as_text(value: object) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _strings(value: object) -> Iterable[str]:
+def _all_strings(value: object) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from _strings(inner)
+            yield from _all_strings(inner)
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from _strings(inner)
+            yield from _all_strings(inner)

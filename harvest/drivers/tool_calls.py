@@ -14,14 +14,14 @@ from itertools import pairwise
 from harvest.drivers.received import excerpt, sound_text
 from protocols.answer import ToolCall
 
-# The note on an answer with a call of which no name could be read.
+# The note on an answer with a tool call without a readable name.
 UNKNOWN_CALL = "a tool call has a shape that is not known: see the evidence"
 
-# Keys of a part without a type that hold a call.
+# Keys for a call in a part without a type.
 WRAPPERS = ("functionCall", "toolUse", "executableCode")
 _HOLDERS = ("function", "custom", *WRAPPERS)
 _KINDS = ("_call", "tool_use")
-# Types that say no more than that this is a call.
+# Types that only mark a call.
 _PLAIN = frozenset({"", "function", "custom", "tool_use", "tool_call", "function_call", "input_json_delta"})
 _OTHERS = frozenset({"text", "output_text", "message", "thinking", "reasoning", "redacted_thinking", "refusal"})
 _RESULTS = ("text_delta", "thinking_delta", "signature_delta", "citations_delta", "_result", "_output")
@@ -49,15 +49,17 @@ class _Piece:
 
     @classmethod
     def of(cls, item: Mapping[str, object]) -> "_Piece":
-        kind = _text(item.get("type"))
+        kind = _string_or_empty(item.get("type"))
         held = next((key for key in (*_HOLDERS, kind) if isinstance(item.get(key), Mapping)), "")
         inner = item.get(held)
         holder: Mapping[str, object] = inner if isinstance(inner, Mapping) else item
-        name = next((found for one in (holder, item) for key in _NAMES if (found := _text(one.get(key)))), "")
+        name = next(
+            (found for one in (holder, item) for key in _NAMES if (found := _string_or_empty(one.get(key)))), ""
+        )
         given = next((holder[key] for key in _INPUTS if holder.get(key) is not None), None)
         if kind in _PLAIN or _is_other(kind):
             kind = held if held in WRAPPERS and given is None else ""
-        if given is None and kind and not name:  # a type of its own, with fields of its own
+        if given is None and kind and not name:  # a special type with its own fields
             given = {key: value for key, value in holder.items() if key not in _ENVELOPE and value is not None} or None
         if given is not None and not isinstance(given, str):
             try:
@@ -114,7 +116,7 @@ class StreamedCalls:
             if isinstance(item, str) and item.strip():
                 self._calls.append(_Call(name=item))
             elif isinstance(item, Mapping) and item:
-                self._take(item, (place, len(items)))
+                self._take_item(item, (place, len(items)))
             elif item:
                 self._unread = True
 
@@ -124,17 +126,17 @@ class StreamedCalls:
         found = [ToolCall(name, given) for name, given in named if name or given]
         return found, self._unread or any(not call.name for call in found)
 
-    def _take(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
-        piece, identity = _Piece.of(item), _text(item.get("id"))
+    def _take_item(self, item: Mapping[str, object], counted: tuple[int, int]) -> None:
+        piece, identity = _Piece.of(item), _string_or_empty(item.get("id"))
         if not (piece.name or piece.kind or piece.input):
-            # Of a stream's calls the first piece can be an id alone; a text among the calls is none.
-            typed = _text(item.get("type"))
+            # The first piece of a streamed call can be only an id; a text among the calls is not a call.
+            typed = _string_or_empty(item.get("type"))
             if not identity or _is_other(typed):
                 nested = any(isinstance(value, (Mapping, list)) for value in item.values())
                 self._unread = self._unread or (nested and not typed and _NOT_CALLS.isdisjoint(item))
                 return
         index = item.get("index") if isinstance(item.get("index"), (int, str)) else None
-        call = self._continued(piece, index, identity)
+        call = self._continued_call(piece, index, identity)
         if index is None and counted[1] > 1 and not (piece.name or piece.kind or identity):
             call = self._at.get(counted, call)  # calls that grow side by side, in their order
         if call is None:
@@ -144,7 +146,7 @@ class StreamedCalls:
         self._at[counted if index is None else index] = call
         call.take(piece)
 
-    def _continued(self, piece: _Piece, index: object, identity: str) -> _Call | None:
+    def _continued_call(self, piece: _Piece, index: object, identity: str) -> _Call | None:
         """Return the call that the piece continues, or None if it starts one."""
         if index is None:
             same = (one for one in reversed(self._calls) if identity and one.identity == identity)
@@ -170,12 +172,10 @@ class StreamedCalls:
 
 
 def _is_other(kind: str) -> bool:
-    """Return whether a type marks a text, a thought or a result instead of a call."""
     return kind in _OTHERS or kind.endswith(_RESULTS)
 
 
 def _is_object(text: str) -> bool:
-    """Return whether a text is a complete JSON object."""
     if not text.lstrip().startswith("{"):
         return False
     try:
@@ -185,5 +185,5 @@ def _is_object(text: str) -> bool:
     return True
 
 
-def _text(value: object) -> str:
+def _string_or_empty(value: object) -> str:
     return value if isinstance(value, str) else ""

@@ -49,7 +49,7 @@ class Unpacking:
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding == "gzip"
-        self._head = b""  # too short to tell how it is packed
+        self._head = b""  # too short to recognise the compression
         self._under_way: zlib._Decompress | None = None
         self._done = False  # once
         self._over = False  # what follows is padding
@@ -91,7 +91,7 @@ class Unpacking:
 _LONGEST_LINE = 100 * 1024  # bytes of a status line or a header
 _LARGEST_AT_ONCE = 2**20  # bytes of a body
 _INFORMATIONAL = re.compile(rb"HTTP/1\.[01] 1(?!01)")
-# Headers that aiohttp would add where a request has none.
+# Headers that aiohttp would add if a request does not have them.
 _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -109,11 +109,8 @@ _ASKING: ContextVar[_Asking] = ContextVar("asking")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The parts of a request that stay the same.
-
-    headers: as they are sent; if `measured`, the length of the body is added later. httpx adds Host and Content-Length
-    unless the request has them.
-    """
+    """The parts of a request that stay the same. headers: as they are sent; if `measured`, the length of the body is
+    added later. httpx adds Host and Content-Length unless the request has them."""
 
     method: str
     url: httpx.URL
@@ -183,11 +180,8 @@ class Response:
 
 
 class Transport:
-    """Connections to any number of servers, on one event loop.
-
-    timeout: in the form of httpx; `connect` bounds name lookup, connection and TLS together. keep_alive: seconds for
-    which an idle connection is kept.
-    """
+    """Connections to any number of servers, on one event loop. timeout: in the form of httpx; `connect` bounds name
+    lookup, connection and TLS together. keep_alive: seconds for which an idle connection is kept."""
 
     def __init__(
         self, trust: ssl.SSLContext, *, proxy: httpx.Proxy | None, timeout: httpx.Timeout, keep_alive: float
@@ -210,10 +204,8 @@ class Transport:
             self._for_proxy["Proxy-Authorization"] = f"Basic {credentials}"
 
     async def ask(self, request: Prepared, content: bytes | None, cookie: str, sending: Callable[[], None]) -> Response:
-        """Send a request and return the response once its head has arrived. Raises httpx's errors.
-
-        cookie: a header, or "". sending: called once, right before the request goes out.
-        """
+        """Send a request and return the response once its head has arrived. Raises httpx's errors. cookie: a header,
+        or "". sending: called once, right before the request goes out."""
         asking = _Asking(sending)
         _ASKING.set(asking)
         headers, tunnelled = request.headers_for(content), None
@@ -228,7 +220,7 @@ class Transport:
                 request.method,
                 request.address,
                 headers=headers,
-                # A large body is sent in pieces: written at once, it would hold up every other session.
+                # A large body is sent in pieces: written at once, it would block all other sessions.
                 data=io.BytesIO(content) if content and len(content) > _LARGEST_AT_ONCE else content or None,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -264,7 +256,7 @@ class _Connector(aiohttp.TCPConnector):
                 reading = _Reading(protocol)
                 transport.set_protocol(reading)
                 break
-            if not _readable(transport):
+            if not _has_data(transport):
                 break
             connection.close()
         reading.expect()
@@ -287,15 +279,14 @@ class _Reading(asyncio.Protocol):
         self.expect()
 
     def expect(self) -> None:
-        """Expect the head of a response."""
         self._head, self._last, self._body = True, b"", None
 
     def read_into(self, body: aiohttp.StreamReader) -> None:
         """Report errors in the rest of the response, or in what came with its head, to `body`."""
         self._body = body
-        self._tell()
+        self._report_fault()
 
-    def _tell(self) -> None:
+    def _report_fault(self) -> None:
         body, fault = self._body, self._handler.exception()
         if fault is not None and body is not None and not body.is_eof() and body.exception() is None:
             body.set_exception(aiohttp.ClientPayloadError(_in_words(fault)), fault)
@@ -313,7 +304,7 @@ class _Reading(asyncio.Protocol):
             self._handler.data_received(head)
         if data:
             self._handler.data_received(data)
-            self._tell()
+            self._report_fault()
 
     def eof_received(self) -> None:
         self._handler.eof_received()
@@ -328,7 +319,7 @@ class _Reading(asyncio.Protocol):
         self._handler.resume_writing()
 
 
-def _readable(transport: asyncio.BaseTransport | None) -> bool:
+def _has_data(transport: asyncio.BaseTransport | None) -> bool:
     """Return whether an idle connection has data to read: the server closed it, or sent something unrequested."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:

@@ -68,7 +68,7 @@ class Jar:
 
     def header(self, url: httpx.URL) -> str:
         """Return the cookies for `url`, or ""."""
-        from urllib.request import Request as Asked  # late, as httpx, whose own request takes nothing beyond ASCII
+        from urllib.request import Request as Asked  # late, like httpx; httpx's own request allows only ASCII
 
         asked = Asked(str(url))
         self._cookies.jar.add_cookie_header(asked)
@@ -111,18 +111,18 @@ class Wire:
         self._options, self._clock = options, surroundings.clock
         self._exposure = surroundings.exposure
         self._headers = {
-            # Compressed replies would be held back and unpacked without a bound, and are no raw evidence.
+            # Compressed replies would be delayed, unpacked without a bound, and not be raw evidence.
             "Accept": "*/*",
             "Accept-Encoding": "identity",
             "Connection": "keep-alive",
             "User-Agent": "conversation-harvest",
         }
-        self._headers = _over(self._headers, resolved_headers(options.headers, surroundings))
+        self._headers = _merge_headers(self._headers, resolved_headers(options.headers, surroundings))
         proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
         try:
-            self._proxy = _proxy(proxy) if proxy is not None else None
+            self._proxy = _read_proxy(proxy) if proxy is not None else None
         except (ValueError, httpx.InvalidURL) as fault:
-            # Out of the environment it may hold a password, of which a parser's words can repeat a piece.
+            # From the environment it may contain a password, part of which the parser's message could repeat.
             hidden = isinstance(options.proxy, FromEnvironment)
             why = ", as its environment variable gives it" if hidden else f": {fault}"
             raise InputError(
@@ -130,9 +130,9 @@ class Wire:
                 allowed="http://HOST:PORT or https://HOST:PORT",
             ) from None
         own = surroundings.folder / options.ca_file if options.ca_file is not None else None
-        # Those of the machine take a while to read, and where nobody chose them nobody can have chosen badly.
+        # The machine's certificates are slow to read, and need no check if the user did not choose them.
         chosen = own is not None or not os.environ.keys().isdisjoint(("SSL_CERT_FILE", "SSL_CERT_DIR"))
-        self._trusted = _trust(own) if chosen else None
+        self._trusted = _load_certificates(own) if chosen else None
         self._held_open = False
         self._declared: set[tuple[str, str, int | None]] | None = None
         self._opened: Transport | None = None
@@ -154,15 +154,13 @@ class Wire:
             options = self._options
             timeout = httpx.Timeout(options.read_timeout or options.timeout, connect=options.connect_timeout, pool=None)
             self._opened = Transport(
-                self._trusted or _trust(None), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
+                self._trusted or _load_certificates(None), proxy=self._proxy, timeout=timeout, keep_alive=_KEEP_ALIVE
             )
         return self._opened
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
-        """Send the request and read the complete response, whatever its status. Raises DriverError.
-
-        events: reads the body as it arrives, if it is a stream of events with a status of success.
-        """
+        """Send the request and read the complete response, whatever its status. Raises DriverError. events: reads the
+        body as it arrives, if it is a stream of events with a status of success."""
         import asyncio  # late, as httpx
 
         transfer = _Transfer(Stopwatch(self._clock))
@@ -170,9 +168,9 @@ class Wire:
             async with asyncio.timeout(self._options.timeout):
                 await self._transfer(request, jar, events, transfer)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
-            # A reply that said it was complete is whole, even if the stream then did not end as it should.
+            # A reply that was declared complete counts, even if the stream then does not end properly.
             if events is None or not events.whole:
-                raise self._fault(error, transfer, events) from error
+                raise self._make_fault(error, transfer, events) from error
         except DriverError as fault:
             raise _with_evidence(fault, transfer.received(whole=False), events) from None
         received = transfer.received(whole=True)
@@ -183,7 +181,7 @@ class Wire:
         from harvest.drivers.transport import prepared  # late, as httpx
 
         url, content = request.url, request.content
-        headers = tuple(_over(self._headers, request.headers).items())
+        headers = tuple(_merge_headers(self._headers, request.headers).items())
         for _ in range(_MOST_REDIRECTS + 1):
             built = prepared(request.method, url, headers, bool(content))
             self._check_declared(built.url)
@@ -209,9 +207,9 @@ class Wire:
         if self._exposure is None:
             return
         if self._declared is None:
-            self._declared = {_server(httpx.URL(origin)) for origin in self._exposure.origins}
-        if _server(url) not in self._declared:
-            raise Denied("undeclared", f"{_address(url)} is no server that the options of the driver name")
+            self._declared = {_server_of(httpx.URL(origin)) for origin in self._exposure.origins}
+        if _server_of(url) not in self._declared:
+            raise Denied("undeclared", f"{_host_and_port(url)} is not a server named in the options of the driver")
 
     async def _read(self, response: Response, events: Events | None, transfer: _Transfer) -> None:
         chunks = self._read_bounded(response, transfer)
@@ -240,10 +238,8 @@ class Wire:
                 await self._read_on(chunks)
 
     async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
-        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn.
-
-        A server that keeps the stream open is waited for only once.
-        """
+        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn. A
+        server that keeps the stream open is waited for only once."""
         if self._held_open:
             return
         import asyncio
@@ -276,14 +272,14 @@ class Wire:
             room -= len(chunk)
             yield chunk
 
-    def _fault(self, error: Exception, transfer: _Transfer, events: Events | None) -> DriverError:
-        kind, reason, detail = self._meaning(error, transfer)
+    def _make_fault(self, error: Exception, transfer: _Transfer, events: Events | None) -> DriverError:
+        kind, reason, detail = self._classify_error(error, transfer)
         return _with_evidence(kind(reason, detail), transfer.received(whole=False), events)
 
-    def _meaning(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
+    def _classify_error(self, error: Exception, transfer: _Transfer) -> tuple[type[DriverError], str, str]:
         options, said = self._options, _LINE_OF_C.sub("", excerpt(str(error))) or type(error).__name__
         if not transfer.sent:
-            return self._before_sending(error, said, _address(transfer.url))
+            return self._before_sending(error, said, _host_and_port(transfer.url))
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             silence = options.read_timeout if isinstance(error, httpx.TimeoutException) else None
             bound = f"silence for {silence:g} s" if silence else f"not whole after {options.timeout:g} s"
@@ -317,17 +313,17 @@ class Wire:
         return NotSent, "connect", f"no connection to {address}{way}: {said}"
 
 
-def _over(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+def _merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
     """Merge headers; names are compared without case, and `others` win."""
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
 
 
-def _server(url: httpx.URL) -> tuple[str, str, int | None]:
+def _server_of(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _address(url: httpx.URL | None) -> str:
+def _host_and_port(url: httpx.URL | None) -> str:
     """Return HOST:PORT, with the default port of the scheme if none is given."""
     if url is None:
         return ""
@@ -362,7 +358,7 @@ def _same_origin(response: Response, request: Prepared) -> str | None:
     return str(there) if same and not there.userinfo else None
 
 
-def _proxy(url: str) -> httpx.Proxy:
+def _read_proxy(url: str) -> httpx.Proxy:
     found = httpx.Proxy(url)
     if found.url.scheme not in ("http", "https"):
         raise ValueError(f"unknown scheme for a proxy: {found.url.scheme}")
@@ -375,11 +371,11 @@ def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContex
     return httpx.create_ssl_context(trust_env=True)
 
 
-def _trust(path: Path | None) -> ssl.SSLContext:
+def _load_certificates(path: Path | None) -> ssl.SSLContext:
     try:
         if path:
             open_regular(path).close()  # a pipe would be waited on for ever
-        # Without a file of the audit's own, SSL_CERT_FILE and SSL_CERT_DIR hold.
+        # Without a file in the audit, SSL_CERT_FILE and SSL_CERT_DIR apply.
         named = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
         return ssl.create_default_context(cafile=path) if path else _trust_of_the_machine(*named)
     except (OSError, ssl.SSLError) as fault:

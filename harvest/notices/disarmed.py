@@ -52,7 +52,7 @@ class Disarmed:
         return len(text)
 
 
-def undisarmed(stream: TextIO) -> TextIO:
+def underlying_stream(stream: TextIO) -> TextIO:
     """Return the underlying stream, for intended commands."""
     while isinstance(stream, Disarmed):
         stream = stream.stream

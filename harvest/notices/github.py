@@ -34,38 +34,38 @@ def annotation_lines(bulletin: Bulletin) -> Iterator[str]:
         found["notice"].append((f"{bulletin.audit}: {bulletin.verdict}", bulletin.sentence))
     for kind, each in found.items():
         for title, text in each[: _MOST - 1]:
-            yield f"::{kind} title={_property(title)}::{_data(text)}"
+            yield f"::{kind} title={_escape_property(title)}::{_escape_data(text)}"
         left = each[_MOST - 1 :]
         if left:
             title, text = left[0] if len(left) == 1 else (f"{len(left)} more", "they are in the summary of this step")
-            yield f"::{kind} title={_property(title)}::{_data(text)}"
+            yield f"::{kind} title={_escape_property(title)}::{_escape_data(text)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
     """Return Markdown of at most `room` bytes; the last line says if something was left out."""
-    lines = [f"## {_text(bulletin.audit)}: {_text(bulletin.verdict)}", ""]
+    lines = [f"## {_escape_markdown(bulletin.audit)}: {_escape_markdown(bulletin.verdict)}", ""]
     for account in bulletin.accounts:
         bound = any(not math.isnan(one.limit) for one in account.notices)
         held = bound or any(not math.isnan(one.before) for one in account.notices)
         heads = ["figure", *(["threshold" if bound else "baseline"] if held else []), "now"]
         heads += [*(["difference"] if held else []), "n", "verdict"]
         lines += [
-            f"**{_text(account.sentence)}**",
+            f"**{_escape_markdown(account.sentence)}**",
             "",
             f"| {' | '.join(heads)} |",
             f"|---|{'--:|' * (len(heads) - 2)}---|",
         ]
-        lines += [f"| {' | '.join(_cells(one, bound=bound, held=held))} |" for one in account.notices]
-        lines += ["", *(f"- {_text(line.strip())}" for line in account.details), ""]
-    lines += [f"Run: {_text(bulletin.run)}. Exit code {bulletin.code}.", ""]
+        lines += [f"| {' | '.join(_row_cells(one, bound=bound, held=held))} |" for one in account.notices]
+        lines += ["", *(f"- {_escape_markdown(line.strip())}" for line in account.details), ""]
+    lines += [f"Run: {_escape_markdown(bulletin.run)}. Exit code {bulletin.code}.", ""]
     cut = "\nMore was left out: the summary of a step has little room.\n"
     kept: list[str] = []
     size = len(cut)
@@ -77,23 +77,20 @@ def summary(bulletin: Bulletin, room: int = LARGEST_SUMMARY) -> str:
     return "\n".join(kept)
 
 
-def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
-    """Yield the cells of a row.
-
-    held: with a difference from the baseline or, if `bound`, from the threshold.
-    """
-    from scoring.table import is_percentage  # late: it imports every measure, and most commands tell nobody
+def _row_cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
+    """Yield the cells of a row. held: with a difference from the baseline or, if `bound`, from the threshold."""
+    from scoring.table import is_percentage  # late: it imports every measure, and most commands send no notices
 
     share = is_percentage(one.figure.partition(" ")[0]) or one.figure == "coverage"
     before, moved = one.before, one.moved
     if bound:
         before, moved = one.limit, Estimate(*(end - one.limit for end in (one.now.value, one.now.low, one.now.high)))
-    yield _text(one.figure)
+    yield _escape_markdown(one.figure)
     if held:
-        yield _shown(before, share)
-    yield _shown(one.now.value, share) + _interval_text(one.now, share)
+        yield _value_text(before, share)
+    yield _value_text(one.now.value, share) + _interval_text(one.now, share)
     if held:
-        yield _apart(moved.value, share, " points") + _interval_text(moved, share, apart=True)
+        yield _difference_text(moved.value, share, " points") + _interval_text(moved, share, apart=True)
     yield str(one.n)
     yield one.said if one.decides else "shown only"
 
@@ -101,23 +98,23 @@ def _cells(one: Notice, *, bound: bool, held: bool) -> Iterator[str]:
 def _interval_text(one: Estimate, share: bool, *, apart: bool = False) -> str:
     if math.isnan(one.low) or math.isnan(one.high):
         return ""
-    low, high = (_apart(end, share) if apart else _shown(end, share) for end in (one.low, one.high))
+    low, high = (_difference_text(end, share) if apart else _value_text(end, share) for end in (one.low, one.high))
     return f" [{low}, {high}]"
 
 
-def _shown(value: float, share: bool) -> str:
+def _value_text(value: float, share: bool) -> str:
     if math.isnan(value):
         return "n/a"
     return f"{decimal(100 * value, 1)}%" if share else decimal(value, 4)
 
 
-def _apart(value: float, share: bool, unit: str = "") -> str:
+def _difference_text(value: float, share: bool, unit: str = "") -> str:
     """Return a difference in words; between percentages it is in points."""
     if math.isnan(value):
         return "n/a"
     return decimal(100 * value, 1, signed=True) + unit if share else decimal(value, 4, signed=True)
 
 
-def _text(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Escape a text for Markdown, so that it is shown without links, mentions or markup."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", plain(text))

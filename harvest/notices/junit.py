@@ -19,7 +19,7 @@ _TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files takes n
 def junit(bulletin: Bulletin) -> bytes:
     """Return the whole file in UTF-8."""
     root = Tree.Element("testsuites", {"name": plain(f"harvest {bulletin.command} {bulletin.audit}")})
-    suites = [_suite(one, bulletin) for one in bulletin.accounts]
+    suites = [_system_suite(one, bulletin) for one in bulletin.accounts]
     for key in ("tests", "failures", "errors", "skipped"):
         root.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
     root.set("time", "0")
@@ -34,11 +34,11 @@ def is_junit(data: bytes) -> bool:
     return data.lstrip().startswith(b"<?xml") and b'<testsuites name="harvest ' in data[:1000]
 
 
-def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:
+def _system_suite(account: Account, bulletin: Bulletin) -> Tree.Element:
     suite = Tree.Element("testsuite", {"name": plain(account.system)})
     own = {"run": bulletin.run, "verdict": bulletin.verdict, "exit_code": str(bulletin.code)}
-    _properties(suite, own)
-    cases = [_case(one, account, bulletin) for one in account.notices if one.decides]
+    _add_properties(suite, own)
+    cases = [_figure_case(one, account, bulletin) for one in account.notices if one.decides]
     suite.extend(cases)
     suite.set("tests", str(len(cases)))
     for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -50,12 +50,12 @@ def _suite(account: Account, bulletin: Bulletin) -> Tree.Element:
     return suite
 
 
-def _case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
+def _figure_case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
     where = plain(f"{bulletin.audit}.{account.system}")
     case = Tree.Element("testcase", {"name": plain(one.figure), "classname": where, "time": "0"})
-    found = {"n": str(one.n), **_limits("value", one.now), "baseline": _shown(one.before)}
-    found |= _limits("difference", one.moved)
-    _properties(case, {name: value for name, value in found.items() if value})
+    found = {"n": str(one.n), **_interval_texts("value", one.now), "baseline": _value_text(one.before)}
+    found |= _interval_texts("difference", one.moved)
+    _add_properties(case, {name: value for name, value in found.items() if value})
     if one.verdict in _GOOD:
         return case
     said = {"message": plain(one.sentence)}
@@ -66,15 +66,15 @@ def _case(one: Notice, account: Account, bulletin: Bulletin) -> Tree.Element:
     return case
 
 
-def _limits(name: str, one: Estimate) -> dict[str, str]:
-    return {name: _shown(one.value), f"{name}_low": _shown(one.low), f"{name}_high": _shown(one.high)}
+def _interval_texts(name: str, one: Estimate) -> dict[str, str]:
+    return {name: _value_text(one.value), f"{name}_low": _value_text(one.low), f"{name}_high": _value_text(one.high)}
 
 
-def _shown(value: float) -> str:
+def _value_text(value: float) -> str:
     return f"{value:.6g}" if math.isfinite(value) else ""
 
 
-def _properties(parent: Tree.Element, values: dict[str, str]) -> None:
+def _add_properties(parent: Tree.Element, values: dict[str, str]) -> None:
     within = Tree.SubElement(parent, "properties")
     for name, value in values.items():
         Tree.SubElement(within, "property", {"name": name, "value": plain(value)})

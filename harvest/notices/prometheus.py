@@ -17,7 +17,7 @@ _HELP = {
     "harvest_last_audit_timestamp_seconds": "When the last audit was judged.",
     _LAST: "When an audit last measured something.",
     "harvest_verdict": "1 for the verdict of a figure, 0 for the others.",
-    "harvest_alarm": "1 where an alarm waits for another audit to confirm it.",
+    "harvest_alarm": "1 if an alarm waits for another audit to confirm it.",
     "harvest_figure": "A figure of the last audit.",
     "harvest_figure_low": "Lower limit of its interval.",
     "harvest_figure_high": "Upper limit of its interval.",
@@ -35,8 +35,8 @@ _Sample = tuple[str, Mapping[str, str], float]
 
 def metrics(bulletin: Bulletin, before: str = "") -> str:
     """Return the file. before: the previous file, whose time of success is kept if this audit measured nothing."""
-    own = _own(bulletin)
-    last = bulletin.at if bulletin.measured else succeeded_before(bulletin, before)
+    own = _audit_labels(bulletin)
+    last = bulletin.at if bulletin.measured else last_success(bulletin, before)
     samples: list[_Sample] = [
         ("harvest_exit_code", own, bulletin.code),
         ("harvest_last_audit_timestamp_seconds", own, bulletin.at),
@@ -64,7 +64,9 @@ def metrics(bulletin: Bulletin, before: str = "") -> str:
     text = ""
     for name, meaning in _HELP.items():
         lines = [
-            f"{_line(one, labels)} {value:.15g}\n" for one, labels, value in samples if one == name and value == value
+            f"{_metric_name(one, labels)} {value:.15g}\n"
+            for one, labels, value in samples
+            if one == name and value == value
         ]
         if lines:
             text += f"# HELP {name} {meaning}\n# TYPE {name} gauge\n{''.join(lines)}"
@@ -76,18 +78,18 @@ def is_metrics(data: bytes) -> bool:
     return data.startswith(b"# HELP harvest_")
 
 
-def succeeded_before(bulletin: Bulletin, before: str) -> float:
+def last_success(bulletin: Bulletin, before: str) -> float:
     """Return when an audit of this name last succeeded according to an earlier file, or NaN."""
-    start = re.escape(_line(_LAST, _own(bulletin)))
+    start = re.escape(_metric_name(_LAST, _audit_labels(bulletin)))
     found = re.search(rf"(?m)^{start} ([0-9.e+]+)$", before)
     return float(found[1]) if found else math.nan
 
 
-def _own(bulletin: Bulletin) -> dict[str, str]:
+def _audit_labels(bulletin: Bulletin) -> dict[str, str]:
     return {"command": bulletin.command, "audit": bulletin.audit}
 
 
-def _line(name: str, labels: Mapping[str, str]) -> str:
+def _metric_name(name: str, labels: Mapping[str, str]) -> str:
     escaped = {key: plain(value).replace("\\", r"\\").replace('"', r"\"") for key, value in labels.items()}
     pairs = ",".join(f'{key}="{value}"' for key, value in escaped.items())
     return f"{name}{{{pairs}}}"

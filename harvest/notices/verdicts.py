@@ -19,10 +19,8 @@ COVERAGE = "coverage"
 def watch_bulletin(
     found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
-    """Return the bulletin of a watched audit.
-
-    harness: the result of a placebo, or None if none was played. strict: treat an unclear result as not measured.
-    """
+    """Return the bulletin of a watched audit. harness: the result of a placebo, or None if none was played. strict:
+    treat an unclear result as not measured."""
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
@@ -32,7 +30,7 @@ def watch_bulletin(
     for system in found.systems:
         sentence, details = system_sentence(system, found), tuple(one.plain for one in system_details(system))
         if system.measured:
-            notices = [_figure(one, found, strict) for one in system.figures]
+            notices = [_figure_notice(one, found, strict) for one in system.figures]
         else:
             why = sentence.removeprefix(f"{system.name}: ")
             notices = [Notice(name, "not measured", 3, why) for name in found.baseline.gated]
@@ -42,7 +40,7 @@ def watch_bulletin(
     return Bulletin("reaudit", audit, run, at, f"{verdict}{shadow}", code, tuple(accounts))
 
 
-def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
+def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
     code = 1 if one.verdict == "changed" and not found.shadow else 3 if strict and one.verdict == "cannot tell" else 0
     moved = one.difference
     return Notice(
@@ -61,11 +59,8 @@ def _figure(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 
 def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
-    """Return the notice on the share of valid trials.
-
-    It is reported separately, because fewer valid trials are not a quality change. But if topics are missing, the
-    system cannot be said to be the same.
-    """
+    """Return the notice on the share of valid trials. It is reported separately, because fewer valid trials are not a
+    quality change. But if topics are missing, the system cannot be said to be the same."""
     worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
@@ -98,7 +93,7 @@ def bounds_bulletin(
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
-        by_system.setdefault(system, []).append(_bound(one, strict))
+        by_system.setdefault(system, []).append(_bound_notice(one, strict))
     accounts: tuple[Account, ...] = ()
     for system, notices in by_system.items():
         not_kept = [one.sentence for one in notices if one.verdict != "kept"]
@@ -124,7 +119,7 @@ def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
     return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)
 
 
-def _bound(one: Checked, strict: bool) -> Notice:
+def _bound_notice(one: Checked, strict: bool) -> Notice:
     row, bound = one.row, one.bound
     limit = f">= {bound.at_least:g}" if bound.at_least is not None else f"<= {bound.at_most:g}"
     kind = f" [{bound.topic_type}]" if bound.topic_type else ""

@@ -20,10 +20,8 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
-    """Return the URL in an environment variable.
-
-    Raises InputError if it is missing or invalid, without repeating the URL, which is a secret.
-    """
+    """Return the URL in an environment variable. Raises InputError if it is missing or invalid, without repeating the
+    URL, which is a secret."""
     url = environment.get(variable, "").strip()
     if not url:
         raise InputError(
@@ -34,7 +32,7 @@ def address(variable: str, environment: Mapping[str, str]) -> str:
         checked_target(url, secret="keep it in the variable")
     except ValueError:
         raise InputError(
-            f"--webhook-env {variable}: its value is no address of a webhook", allowed="https://HOST/PATH"
+            f"--webhook-env {variable}: its value is not the address of a webhook", allowed="https://HOST/PATH"
         ) from None
     return url
 
@@ -50,38 +48,40 @@ def payload(bulletin: Bulletin) -> dict[str, Any]:
         "exit_code": bulletin.code,
         "at": bulletin.at,
         "systems": [
-            {"system": plain(account.system), "figures": [_figure(one) for one in account.notices]}
+            {"system": plain(account.system), "figures": [_figure_values(one) for one in account.notices]}
             for account in bulletin.accounts
         ],
     }
 
 
-def _figure(one: Notice) -> dict[str, Any]:
+def _figure_values(one: Notice) -> dict[str, Any]:
     return {
         "figure": plain(one.figure),
         "verdict": one.verdict,
         "decides": one.decides,
         "alarm": one.alarm,
         "n": one.n,
-        **_limits("value", one.now),
-        "baseline": _number(one.before),
-        **_limits("difference", one.moved),
+        **_interval_values("value", one.now),
+        "baseline": _rounded_number(one.before),
+        **_interval_values("difference", one.moved),
     }
 
 
-def _limits(name: str, one: Estimate) -> dict[str, float | None]:
-    return {name: _number(one.value), f"{name}_low": _number(one.low), f"{name}_high": _number(one.high)}
+def _interval_values(name: str, one: Estimate) -> dict[str, float | None]:
+    return {
+        name: _rounded_number(one.value),
+        f"{name}_low": _rounded_number(one.low),
+        f"{name}_high": _rounded_number(one.high),
+    }
 
 
-def _number(value: float) -> float | None:
+def _rounded_number(value: float) -> float | None:
     return round(value, _DIGITS) + 0.0 if math.isfinite(value) else None
 
 
 def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
-    """Post the bulletin to the webhook, and return the reason if it was not accepted, or "".
-
-    Never raises and never repeats the URL, which is a secret. seconds: for all of it; the verdict does not wait longer.
-    """
+    """Post the bulletin to the webhook, and return the reason if it was not accepted, or "". Never raises and never
+    repeats the URL, which is a secret. seconds: for all of it; the verdict does not wait longer."""
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
 
     async def post() -> int:
@@ -96,6 +96,6 @@ def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
         status = asyncio.run(post())
     except DriverError as fault:
         return fault.reason
-    except (InputError, ValueError, OSError):  # whose words may repeat the address
+    except (InputError, ValueError, OSError):  # their messages may repeat the address
         return "its address cannot be used"
     return "" if 200 <= status < 300 else f"it answered {status}"

@@ -41,7 +41,7 @@ class Catalogue:
 
     def __init__(self, shelves: Iterable[Shelf]) -> None:
         self.shelves = {shelf.topic: shelf for shelf in shelves}
-        # longest first, so that a request that contains another one is not taken for it
+        # longest first, so that a request that contains another one is not mistaken for it
         self._by_request = sorted(
             ((fold(shelf.request).rstrip(" .?!"), shelf) for shelf in self.shelves.values()),
             key=lambda pair: (-len(pair[0]), pair[1].topic),
@@ -81,7 +81,7 @@ def _shelf(topic: Topic, gold: GoldTable, taken: set[str]) -> Shelf:
     kind = topic.type.url
     if kind is None:
         raise InputError(
-            f"topic {topic.id!r} asks for no URL, so the parrot has nothing to answer with",
+            f"topic {topic.id!r} asks for no URL, so the parrot cannot answer it",
             advice=f"give the topic type {topic.type.name!r} a `url`, or leave the topic out of the catalogue",
         )
     entries = []
@@ -108,4 +108,4 @@ def _wrong_url(url: str, kind: UrlKind, taken: set[str]) -> str:
         wrong = "".join(characters)
         if kind.key(wrong) == wrong and wrong not in taken:
             return wrong
-    raise InputError(f"no URL of the kind {kind.name!r} was found beside {url!r} that no entity has")
+    raise InputError(f"no URL of the kind {kind.name!r} other than those of entities was found near {url!r}")

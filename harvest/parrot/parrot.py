@@ -89,21 +89,21 @@ class ParrotSession:
         if heard == "unknown" or shelf is None:
             self._shelf = shelf
             return Answer(UNKNOWN)
-        behaviour = self._drawn(self._row(heard, text))
+        behaviour = self._draw_behaviour(self._row(heard, text))
         self._last = behaviour
         if heard == "request":
             self._turn_to(shelf)
         match behaviour:
             case "list":
-                listed = self._listing()
-                reply = compose(behaviour, heard, [entry_line(*entry) for entry in listed], self._pick)
+                listed = self._list_entries()
+                reply = compose(behaviour, heard, [entry_line(*entry) for entry in listed], self._pick_variant)
                 return Answer(reply, tuple(Link(url, url) for _, url in listed))
             case "bare":
-                # The next entries, which stay unlisted: told to adhere, it gives the same ones with their URLs.
+                # The next entries, which stay unlisted: asked to adhere, it gives the same ones with their URLs.
                 titles = [entry.title for entry in reversed(self._fresh[-self._profile.entities :])]
-                return Answer(compose(behaviour, heard, titles, self._pick))
+                return Answer(compose(behaviour, heard, titles, self._pick_variant))
             case _:
-                return Answer(compose(behaviour, heard, (), self._pick))
+                return Answer(compose(behaviour, heard, (), self._pick_variant))
 
     def _row(self, heard: Heard, text: str) -> Row:
         if heard == "request" and self._last is not None:
@@ -117,19 +117,19 @@ class ParrotSession:
         order = sorted(range(len(draws)), key=draws.__getitem__)
         self._shelf, self._fresh, self._listed = shelf, [shelf.entries[i] for i in order], []
 
-    def _listing(self) -> list[tuple[str, str]]:
+    def _list_entries(self) -> list[tuple[str, str]]:
         profile, random = self._profile, self._rng.random
         start = len(self._listed)
         for _ in range(profile.entities):
             if profile.repeats and self._listed and random() < profile.repeats:
-                self._listed.append(self._listed[self._pick(len(self._listed))])
+                self._listed.append(self._listed[self._pick_variant(len(self._listed))])
             elif self._fresh:
                 entry = self._fresh.pop()
                 wrong = profile.wrong and random() < profile.wrong
                 self._listed.append((entry.title, entry.wrong_url if wrong else entry.url))
         return self._listed[start:]
 
-    def _drawn(self, row: Row) -> Behaviour:
+    def _draw_behaviour(self, row: Row) -> Behaviour:
         level = self._rng.random()
         chosen: Behaviour = BEHAVIOURS[0]
         for behaviour, probability in row.items():
@@ -138,9 +138,9 @@ class ParrotSession:
                 level -= probability
                 if level < 0:
                     break
-        return chosen  # the last possible one where rounding left a crumb
+        return chosen  # the last possible one after a rounding error
 
-    def _pick(self, n: int) -> int:
+    def _pick_variant(self, n: int) -> int:
         return int(self._rng.random() * n)
 
     def _remember(self, exchange: Exchange) -> None:

@@ -62,10 +62,8 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 
 
 def answer_to(said: Sequence[str]) -> str:
-    """Return the answer to the last of these user turns of a session.
-
-    Spaces around and between words are ignored, because a page may change them.
-    """
+    """Return the answer to the last of these user turns of a session. Spaces around and between words are ignored,
+    because a page may change them."""
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
     items = 1 + int(code[:4], 16) % 5
     lines = [
@@ -76,11 +74,8 @@ def answer_to(said: Sequence[str]) -> str:
 
 
 class Placebo:
-    """A running placebo.
-
-    url: its address. heard: the user turns of each session of the page, in order; the API is sent all turns each time
-    and records none.
-    """
+    """A running placebo. url: its address. heard: the user turns of each session of the page, in order; the API is
+    sent all turns each time and records none."""
 
     def __init__(self) -> None:
         self.url = ""

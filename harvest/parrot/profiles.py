@@ -64,7 +64,7 @@ class Profile:
                 _check_row(f"{table}.{behaviour}", row)
         for words, row in self.cued.items():
             if not words.strip():
-                raise ValueError("cued: no words, which stand in every request")
+                raise ValueError("cued: empty text would match every request")
             _check_row(f"cued.{words}", row)
         for behaviour in self.reachable:
             if behaviour not in self.then:
@@ -76,7 +76,7 @@ class Profile:
                 raise ValueError(f"{name}: {value} is not a probability in [0, 1]")
         low, high = self.delay
         if not (0 <= low <= high < math.inf):
-            raise ValueError(f"delay: {low} … {high} is not a range of seconds, smaller one first")
+            raise ValueError(f"delay: {low} … {high} is not a range of seconds in increasing order")
 
     @property
     def reachable(self) -> tuple[Behaviour, ...]:
@@ -107,10 +107,7 @@ class Profile:
 
     def carried(self, before: Behaviour, first: Row | None = None) -> Row:
         """Return the probabilities of the first behaviour on a further topic of a session whose last behaviour was
-        `before`.
-
-        first: the row of a fresh request in its words, if that is not `first`.
-        """
+        `before`. first: the row of a fresh request in its words, if that is not `first`."""
         fresh, then = self.first if first is None else first, self.then[before]
         return {
             behaviour: (1 - self.carry) * fresh.get(behaviour, 0.0) + self.carry * then.get(behaviour, 0.0)
@@ -169,7 +166,7 @@ PROFILES: Mapping[str, Profile] = MappingProxyType(
             ),
             Profile(
                 "format-breaking",
-                "Leaves the URLs out, and often mends it when told to adhere to the format.",
+                "Leaves the URLs out, and often corrects that when asked to adhere to the format.",
                 first={"list": 0.25, "bare": 0.75},
                 then={"list": {"list": 0.55, "bare": 0.45}, "bare": {"list": 0.10, "bare": 0.90}},
                 told={"bare": {"list": 0.75, "bare": 0.25}},

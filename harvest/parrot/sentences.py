@@ -72,11 +72,8 @@ UNKNOWN = "I do not know anything about that: my catalogue is small, and your qu
 
 
 def compose(behaviour: Behaviour, heard: Heard, lines: Sequence[str], pick: Pick) -> str:
-    """Return the text of one reply.
-
-    lines: the entry lines of a `list` or `bare` reply, ignored for others. Such a reply without lines says that the
-    catalogue has no more.
-    """
+    """Return the text of one reply. lines: the entry lines of a `list` or `bare` reply, ignored for others. Such a
+    reply without lines says that the catalogue has no more."""
 
     def part(name: str) -> str:
         variants = VARIANTS[name]

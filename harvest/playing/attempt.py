@@ -67,9 +67,7 @@ class Lease:
 
     async def renew(self, turns: int) -> str:
         """Close the session, so that the next turn opens a new one without history. Returns the new session's name.
-
-        turns: the number of turns so far. Raises DriverError, as `settle` does, if the last reply was incomplete.
-        """
+        turns: the number of turns so far. Raises DriverError, as `settle` does, if the last reply was incomplete."""
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
@@ -124,12 +122,10 @@ class Player:
 
     async def play(self, work: Work, system: System, lease: Lease, gate: Gate, asked: Callable[[], None]) -> Played:
         """Play one attempt and record it, whatever happens. Raises StoreError if a turn cannot be written to disk.
-
-        asked: called whenever a user turn goes out.
-        """
+        asked: called whenever a user turn goes out."""
         played = Played()
         lease.place += 1
-        if lease.opened:  # it cannot be told any more what was said
+        if lease.opened:  # it can no longer be given a history
             work = replace(work, carried=(), carried_from=0)
         await self.writer.append(
             TrialStarted(
@@ -139,7 +135,7 @@ class Player:
                 session=lease.name,
                 place=lease.place,
                 user=self._user(work).name,
-                at=self._time(),
+                at=self._time_stamp(),
                 goes_on_from=work.carried_from,
                 member=work.member,
             )
@@ -150,10 +146,10 @@ class Player:
             played.outcome = outcome
         except DriverError as fault:
             played.denied = isinstance(fault, Denied)
-            # A system may echo our key in its error, and what is told here is also shown on the terminal.
+            # A system may echo our key in its error, and the outcome is also shown on the terminal.
             played.outcome = self.writer.redacted(Outcome(INVALID, fault.reason, fault.detail))
-            await self._record(work, fault, played)
-        ended = TrialEnded(work.trial_id, work.attempt, played.outcome, self._time())
+            await self._record_fault(work, fault, played)
+        ended = TrialEnded(work.trial_id, work.attempt, played.outcome, self._time_stamp())
         await self.writer.append(*played.routes, ended, sync=True)
         return played
 
@@ -166,7 +162,7 @@ class Player:
         user = self._user(work)
         with catch_unforeseen("user-fault"):
             memory = initial_state(user, Scenario(work.topic, traits_of(work.group)), rng.at(0))
-        action, memory, wording = await self._decide(user, memory, None, rng.at(1), self.words, 1)
+        action, memory, wording = await self._next_action(user, memory, None, rng.at(1), self.words, 1)
         if isinstance(action, Stop) and action.reason not in (ENDPOINT_FAILED, NO_WORDS):
             with catch_unforeseen("user-fault"):
                 check_opening(action, user.name)
@@ -195,7 +191,7 @@ class Player:
                     action.turn,
                     action.state,
                     action.text,
-                    self._time(),
+                    self._time_stamp(),
                     action.user,
                     action.act,
                     action.worded,
@@ -215,11 +211,11 @@ class Player:
                     seed=derived_seed(self.seed, work.trial_id, work.attempt, action.turn, "sending"),
                     turn=action.turn,
                 )
-                kept = await self._kept((*reply.exhibits, *wording))
+                kept = await self._keep_exhibits((*reply.exhibits, *wording))
                 known = replace(reply.turn, evidence={**reply.turn.evidence, **kept})
             assert known is not None
             answered = Answered(work.trial_id, work.attempt, action.turn, known)
-            # What is routed on is what is stored: evidence spans then fit the recording, redactions and all.
+            # Route on the stored text, so that evidence spans fit the recording including redactions.
             (stored,) = await self.writer.append(answered, sync=True)
             turn = stored.reply
             played.exchanges.append(Exchange(action.text, turn.answer))
@@ -230,7 +226,7 @@ class Player:
             following = action.turn + 1
             fault = None
             try:
-                action, memory, wording = await self._decide(
+                action, memory, wording = await self._next_action(
                     user, memory, seen, rng.at(following), words, following, size
                 )
                 route = action.route
@@ -255,11 +251,11 @@ class Player:
 
     async def _cut_short(self, work: Work, fault: DriverError, played: Played) -> Outcome:
         """Return the outcome of an attempt whose user failed after an answer, and record the failure."""
-        await self._record(work, fault, played)
+        await self._record_fault(work, fault, played)
         return self.writer.redacted(Outcome("user-stopped", fault.reason, fault.detail))
 
-    async def _record(self, work: Work, fault: DriverError, played: Played) -> None:
-        evidence = await self._kept(fault.exhibits, always=True)
+    async def _record_fault(self, work: Work, fault: DriverError, played: Played) -> None:
+        evidence = await self._keep_exhibits(fault.exhibits, always=True)
         failed = Failed(
             trial_id=work.trial_id,
             attempt=work.attempt,
@@ -267,7 +263,7 @@ class Player:
             detail=fault.detail,
             partial=fault.partial,
             evidence=evidence,
-            at=self._time(),
+            at=self._time_stamp(),
             turn=played.turn,
         )
         await self.writer.append(*played.routes, failed)
@@ -276,7 +272,7 @@ class Player:
     def _user(self, work: Work) -> User:
         return self.user if work.arm is None else work.arm.user
 
-    async def _decide(
+    async def _next_action(
         self,
         user: User,
         memory: State,
@@ -298,10 +294,10 @@ class Player:
             raise Unanswered("user-fault", f"the user {user.name!r} said nothing at turn {action.turn}")
         return action, memory, wording_exhibits(taken)
 
-    async def _kept(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
+    async def _keep_exhibits(self, exhibits: tuple[Exhibit, ...], *, always: bool = False) -> dict[str, str]:
         if not (self.keep_evidence or always):
             return {}
         return await self.writer.keep_all([(one.name, one.media_type, one.data) for one in exhibits])
 
-    def _time(self) -> str:
+    def _time_stamp(self) -> str:
         return stamp(self.clock.now())

@@ -148,10 +148,8 @@ def _work(
 
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
-    """Order the sittings of one system in all its groups and arms: block by block, each block in random order.
-
-    The order of the remaining sittings does not depend on what was already played.
-    """
+    """Order the sittings of one system in all its groups and arms: block by block, each block in random order. The
+    order of the remaining sittings does not depend on what was already played."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

@@ -20,7 +20,7 @@ from recordings.log.store import RunWriter
 from simulators.scripted import ScriptedUser
 from topics.errors import HarvestError
 
-# Who is told what happens, from the plan and what is damaged in the run so far.
+# Creates the watcher of a run, from its plan and the damage found so far.
 Watching: TypeAlias = Callable[[Plan, tuple[str, ...]], AbstractContextManager[Watcher]]
 
 

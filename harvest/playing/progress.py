@@ -17,10 +17,8 @@ from topics.counting import pluralize
 
 
 class Display:
-    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere.
-
-    labels: the number of each label so far, by system. left: systems that were given up.
-    """
+    """A `harvest.playing.runner.Watcher` that draws on a terminal, or writes plain lines elsewhere. labels: the number
+    of each label so far, by system. left: systems that were given up."""
 
     def __init__(self, console: Console, systems: tuple[System, ...], plan: Plan) -> None:
         self._console = console
@@ -59,7 +57,7 @@ class Display:
 
     def turn_asked(self, work: Work) -> None:
         self.labels[work.key.system]["turns"] += 1
-        self._shown(work.key.system)
+        self._redraw_labels(work.key.system)
 
     def attempt_ended(self, work: Work, outcome: Outcome, labels: tuple[str, ...], *, again: bool) -> None:
         counts = self.labels[work.key.system]
@@ -71,8 +69,8 @@ class Display:
         if not again:
             self._done += 1
             self._progress.advance(self._tasks[work.key.system])
-            self._told()
-        self._shown(work.key.system)
+            self._print_tenth()
+        self._redraw_labels(work.key.system)
 
     def _say_once(self, system: str, outcome: Outcome) -> None:
         """Show why an attempt failed, once for each system and reason, so that a wrong address is noticed early."""
@@ -89,7 +87,7 @@ class Display:
     def asked_less(self, system: str, why: str) -> None:
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
-    def _told(self) -> None:
+    def _print_tenth(self) -> None:
         """Print a plain line for every tenth of the trials if nothing can be drawn, as in the log of a scheduled
         job."""
         tenth = 10 * self._done // max(1, self._total)
@@ -99,12 +97,12 @@ class Display:
                 system: ", ".join(f"{kind} {counts[kind]}" for kind in (USEFUL, NOT_USEFUL, "invalid") if counts[kind])
                 for system, counts in self.labels.items()
             }
-            # A system of which nothing was seen, as one that was played before, has no entry.
+            # A system without new turns, such as one that was played before, has no entry.
             seen = "; ".join(f"{system}: {kinds}" for system, kinds in told.items() if kinds)
             done = f"{self._done} of {pluralize(self._total, 'trial')}"
             self._console.print(done + (f" ({seen})" if seen else ""), markup=False, soft_wrap=True)
 
-    def _shown(self, system: str) -> None:
+    def _redraw_labels(self, system: str) -> None:
         counts = self.labels[system]
         seen = f"[green]o {counts[USEFUL]}[/] [yellow]x {counts[NOT_USEFUL]}[/]"
         if counts["invalid"]:

@@ -38,7 +38,7 @@ class Steps:
         """Return the next sitting of a system when it is due, or None if nothing is left."""
         queue = self._queues[system]
         async with self._moved:
-            await self._moved.wait_for(lambda: not queue or not self._ahead(system, queue[0]))
+            await self._moved.wait_for(lambda: not queue or not self._is_ahead(system, queue[0]))
             taken = queue.popleft() if queue else None
             self._moved.notify_all()
         return taken
@@ -51,7 +51,7 @@ class Steps:
             self._moved.notify_all()
         return unplayed
 
-    def _ahead(self, system: str, sitting: Sitting) -> bool:
+    def _is_ahead(self, system: str, sitting: Sitting) -> bool:
         trial, _ = sitting.block
         return any(
             queue[0].block[0] < trial - 1 for name, queue in self._queues.items() if name != system and len(queue) > 0
@@ -98,11 +98,8 @@ class _Desk:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Plays a plan.
-
-    player: plays attempts into the store. systems: as recorded. drivers: by the name of the system that is asked;
-    closed when `play` ends. gates: the pace of each system.
-    """
+    """Plays a plan. player: plays attempts into the store. systems: as recorded. drivers: by the name of the system
+    that is asked; closed when `play` ends. gates: the pace of each system."""
 
     player: Player
     systems: tuple[System, ...]
@@ -132,13 +129,13 @@ class Runner:
     async def _work_through(self, desk: _Desk) -> None:
         asked = desk.system.asked
         while not desk.left and (sitting := await desk.steps.take(asked)) is not None:
-            desk.queue.extend(await self._sit(desk, sitting))
+            desk.queue.extend(await self._play_sitting(desk, sitting))
             if desk.left and (unplayed := await desk.steps.leave(asked)):
                 self.watcher.system_left(asked, desk.left, unplayed)
 
-    async def _sit(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
+    async def _play_sitting(self, desk: _Desk, sitting: Sitting) -> list[Sitting]:
         """Play one sitting in one session, and return its rest after an invalid attempt."""
-        lease, history = self._lease(desk, sitting)
+        lease, history = self._make_lease(desk, sitting)
         try:
             for i, work in enumerate(sitting.works):
                 place = lease.place
@@ -165,7 +162,7 @@ class Runner:
         told = f"gets {pluralize(turns, 'turn')} at a time: more would only make its answers slower"
         self.watcher.asked_less(asked, told)
 
-    def _lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
+    def _make_lease(self, desk: _Desk, sitting: Sitting) -> tuple[Lease, list[Exchange]]:
         first = sitting.works[0]
         resumable = desk.driver.capabilities.editable_history
         history, place = (list(sitting.history), sitting.place) if resumable else ([], 0)

@@ -56,7 +56,7 @@ async def play_stored(
     Raises what `play_audit` raises, StoreFault if the store fails, and TakenOver if another worker takes the run up,
     alone or in a group: see `first_of`. In each case everything that was recorded is in `folder`.
     """
-    check_worker(worker)  # before the run is taken up, which would shut out whoever plays it
+    check_worker(worker)  # before the run is taken up, which would shut out its current worker
     header = audit.header()
 
     def refuse(recorded: Header) -> None:

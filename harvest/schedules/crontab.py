@@ -17,10 +17,8 @@ _MAILED = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Return comments and one line. flock: the path of flock(1).
-
-    Raises InputError if the line would be longer than cron reads.
-    """
+    """Return comments and one line. flock: the path of flock(1). Raises InputError if the line would be longer than
+    cron reads."""
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
     if job.variables:
@@ -31,7 +29,7 @@ def crontab(job: Job, flock: str) -> str:
     command = (f"{begin}{words} >>{log} 2>&1 || {{ {failed}; }}").replace("%", r"\%")
     if len(command) > LONGEST:
         raise InputError(
-            f"the command would have {len(command)} characters, and cron cuts one at {LONGEST}",
+            f"the command would have {len(command)} characters, but cron truncates after {LONGEST}",
             advice="shorten paths and options, or use --systemd",
         )
     lines = [f"# {job.sentence}"]

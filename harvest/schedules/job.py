@@ -16,7 +16,7 @@ from topics.identity import derived_seed
 Every = Literal["hour", "day", "week", "month"]
 EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
 
-# What `flock` ends with where the last audit is still playing: EX_TEMPFAIL, and no code of Harvest's own.
+# Exit code of `flock` if the last audit is still playing: EX_TEMPFAIL, not a code of Harvest.
 BUSY = 75
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
@@ -70,7 +70,7 @@ class Job:
             # a line that goes on.
             if not word.isprintable() or "${{" in word or "\\" in word:
                 allowed = "printable characters, without ${{ and without backslashes"
-                raise InputError(f"{word!r} cannot stand in a schedule", allowed=allowed)
+                raise InputError(f"{word!r} cannot be used in a schedule", allowed=allowed)
         for name in self.variables:
             if not _VARIABLE.fullmatch(name):
                 raise InputError(
@@ -98,7 +98,7 @@ class Job:
     @property
     def sentence(self) -> str:
         """What the job does, and when."""
-        only = " where an alarm waits to be confirmed" if self.confirms else ""
+        only = " if an alarm waits to be confirmed" if self.confirms else ""
         return f"{self.name} is audited again every {self.every}{only}; the minute is drawn from its name."
 
 

@@ -36,17 +36,17 @@ def service(job: Job, flock: str) -> str:
             for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
                 words[i] = words[i].replace(sign, escaped)
             words[i] = f'"{words[i]}"'
-    environment = f"EnvironmentFile={_path(str(job.environment))}\n" if job.variables else ""
-    log = _path(str(job.log))
+    environment = f"EnvironmentFile={_escape_percent(str(job.environment))}\n" if job.variables else ""
+    log = _escape_percent(str(job.log))
     return f"""\
 [Unit]
-Description=Harvest: {_path(job.name)} is audited again
+Description=Harvest: {_escape_percent(job.name)} is audited again
 # A unit of yours that tells somebody: it changed (exit code 1), or could not be measured (3).
 #OnFailure=tell-somebody@%n.service
 
 [Service]
 Type=oneshot
-WorkingDirectory={_path(str(job.folder))}
+WorkingDirectory={_escape_percent(str(job.folder))}
 {environment}ExecStart={" ".join(words)}
 SuccessExitStatus={BUSY}
 TimeoutStartSec={"50min" if job.every == "hour" else "12h"}
@@ -67,7 +67,7 @@ def timer(job: Job) -> str:
     }[job.every]
     return f"""\
 [Unit]
-Description=Harvest: when {_path(job.name)} is audited again
+Description=Harvest: when {_escape_percent(job.name)} is audited again
 
 [Timer]
 OnCalendar={calendar}
@@ -80,6 +80,6 @@ WantedBy=timers.target
 """
 
 
-def _path(text: str) -> str:
+def _escape_percent(text: str) -> str:
     """Escape a whole value, in which only `%` is special."""
     return text.replace("%", "%%")

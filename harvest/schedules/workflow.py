@@ -79,14 +79,13 @@ jobs:
       - name: Play the audit again{environment}
         run: |
           {command}
-{_upload("Keep the history, which holds no texts", "always()", "history", folder / history)}\
-{_upload("Keep the verdicts", "always()", "verdicts", folder / junit)}\
+{_upload_step("Keep the history, which contains no texts", "always()", "history", folder / history)}\
+{_upload_step("Keep the verdicts", "always()", "verdicts", folder / junit)}\
       # The conversations: in a public repository everybody could read them.
-{_upload("Keep the run", "always() && github.event.repository.private", "run", folder / runs)}"""
+{_upload_step("Keep the run", "always() && github.event.repository.private", "run", folder / runs)}"""
 
 
-def _upload(title: str, condition: str, name: str, path: PurePosixPath) -> str:
-    """Return a step that keeps a file or a folder as an artifact."""
+def _upload_step(title: str, condition: str, name: str, path: PurePosixPath) -> str:
     return f"""\
       - name: {title}
         if: {condition}

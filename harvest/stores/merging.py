@@ -17,11 +17,8 @@ from topics.errors import InputError, Place
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Local folders of runs to merge.
-
-    folders: the run folders. fetched: the stored run and its stints behind each fetched folder. unbegun: addresses of
-    runs that were claimed but have nothing in the store yet.
-    """
+    """Local folders of runs to merge. folders: the run folders. fetched: the stored run and its stints behind each
+    fetched folder. unbegun: addresses of runs that were claimed but have nothing in the store yet."""
 
     folders: list[Path] = field(default_factory=list)
     fetched: dict[str, tuple[StoredRun, Mapping[int, Stint]]] = field(default_factory=dict)
@@ -50,9 +47,9 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
-                "a machine has begun here, and nothing is recorded yet",
+                "a machine has claimed this run but has not recorded anything yet",
                 place=Place(copies.unbegun[0]),
-                advice="give the same command again once it has",
+                advice="repeat the command once it has",
             )
         try:
             merged = merge(copies.folders, out, salvage=salvage, named=copies.named)
@@ -60,7 +57,7 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
             if not copies.fetched:
                 raise
             raise _name_fault(fault, copies, runs, out) from None
-    unbegun = (f"{url}: its machine has begun, and nothing is recorded yet" for url in copies.unbegun)
+    unbegun = (f"{url}: its machine has not recorded anything yet" for url in copies.unbegun)
     return replace(merged, missing=(*merged.missing, *unbegun))
 
 
@@ -69,9 +66,7 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
     if advice and copies.named(advice) != advice:  # to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
         again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
-        advice = (
-            f"{again}\n      makes a run of every attempt that can be read whole; what is in a store is not touched"
-        )
+        advice = f"{again}\n      makes a run of all attempts that can be read completely; the store is not changed"
     return RunError(
         copies.named(fault.what),
         place=place and Place(copies.named(place.path), place.line, place.column),
@@ -97,7 +92,7 @@ def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
             folders = store.folders()
             names = [""] if "stints" in folders else [one for one in folders if "stints" in store.folders(f"{one}/")]
             if not names:
-                raise InputError("no run is here", place=Place(store.url), advice="check the address")
+                raise InputError("there is no run at this address", place=Place(store.url), advice="check the address")
             try:
                 near.parent.mkdir(parents=True, exist_ok=True)
                 into = stack.enter_context(TemporaryDirectory(prefix=f".{near.name}.", dir=near.parent))

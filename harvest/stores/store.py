@@ -55,11 +55,8 @@ class Store:
         self.url, self._backend = url, backend
 
     def put_new(self, name: str, data: bytes) -> bool:
-        """Put `data` under a new name. Returns False, and changes nothing, if the name exists.
-
-        The existing object may be from this very call: a request whose reply was lost is sent again. Raises
-        StoreFault.
-        """
+        """Put `data` under a new name. Returns False, and changes nothing, if the name exists. The existing object may
+        be from this very call: a request whose reply was lost is sent again. Raises StoreFault."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, BaseError
 
@@ -132,7 +129,7 @@ def open_store(url: str, *, reading: bool = False) -> Store:
     environment: see docs/commands.md. Raises InputError for a text that is not an address, an address with
     credentials, and a missing folder to read.
     """
-    parts = _parts(url)
+    parts = _check_url(url)
     try:
         from obstore.store import LocalStore, from_url
     except ImportError:
@@ -152,24 +149,24 @@ def open_store(url: str, *, reading: bool = False) -> Store:
         raise InputError(f"{url} cannot be a store: {_in_words(fault)}") from None
 
 
-def _parts(url: str) -> SplitResult:
+def _check_url(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)
     except ValueError:
         raise InputError("this is not an address", allowed=_allowed_forms()) from None
     if "@" in parts.netloc or parts.query or parts.fragment:
-        # It is not repeated: what stands there is a secret.
+        # Not repeated in the message, because it is a secret.
         raise InputError(
-            "the address of a store holds a name, a password or a signature",
+            "the address of a store contains a user name, a password or a signature",
             allowed="credentials in the environment only",
         )
     if parts.scheme not in _SCHEMES or not is_url(url):
         raise InputError(f"{url!r} is not the address of a store", allowed=_allowed_forms())
     if parts.scheme == "file":
         if parts.netloc or len(parts.path) < 2:
-            raise InputError(f"{url!r} names no folder of this machine", allowed="file:///path/of/a/folder")
+            raise InputError(f"{url!r} does not name a folder on this machine", allowed="file:///path/of/a/folder")
     elif not parts.netloc or ":" in parts.netloc:
-        raise InputError(f"{url!r} names no bucket", allowed=_allowed_forms())
+        raise InputError(f"{url!r} does not name a bucket", allowed=_allowed_forms())
     return parts
 
 

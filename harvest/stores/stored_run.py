@@ -41,10 +41,8 @@ _CARRIED = re.compile(r"(evidence/[0-9a-f]{2}|judgments)/[A-Za-z0-9][A-Za-z0-9_.
 
 @dataclass(slots=True)
 class Stint:
-    """The part of a stint that is in the store.
-
-    trials, chain: sizes of the pieces of its two files, by their first byte. header: whether it has put one.
-    """
+    """The part of a stint that is in the store. trials, chain: sizes of the pieces of its two files, by their first
+    byte. header: whether it has put one."""
 
     number: int
     trials: dict[int, int] = field(default_factory=dict)
@@ -80,10 +78,8 @@ def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in an object store.
-
-    name: of the run within its store, "" if the store has only this one. largest_piece: bytes of events to put at once.
-    """
+    """A run in an object store. name: of the run within its store, "" if the store has only this one. largest_piece:
+    bytes of events to put at once."""
 
     store: Store
     name: str
@@ -94,19 +90,19 @@ class StoredRun:
         return f"{self.store.url.rstrip('/')}/{self.name}".rstrip("/")
 
     def put_new(self, name: str, data: bytes) -> bool:
-        return self.store.put_new(self._path(name), data)
+        return self.store.put_new(self._object_name(name), data)
 
     def get(self, name: str) -> bytes:
-        return self.store.get(self._path(name))
+        return self.store.get(self._object_name(name))
 
     def stints(self) -> dict[int, Stint]:
         """Return the stints in the store, in order. Raises StoreFault."""
         found: dict[int, Stint] = {}
-        before = self._path("stints/")
+        before = self._object_name("stints/")
         for path, size in sorted(self.store.sizes(before).items()):
             match = _STINT.fullmatch(path.removeprefix(before))
             if match is None:
-                raise self._foreign(path.removeprefix(self._path("")))
+                raise self._foreign_error(path.removeprefix(self._object_name("")))
             stint = found.setdefault(int(match[1]), Stint(int(match[1])))
             if match[3] is not None:
                 stint.trials[int(match[3])] = size
@@ -139,8 +135,8 @@ class StoredRun:
             number += 1
         if self.put_new(name, b"{}"):
             raise InputError(
-                f"the store {self.store.url} overwrites what it is told to put only where nothing is",
-                allowed="a store with conditional writes (If-None-Match)",
+                f"the store {self.store.url} overwrites existing objects in spite of If-None-Match",
+                allowed="a store that supports conditional writes",
             )
         return number
 
@@ -193,7 +189,7 @@ class StoredRun:
         folder.mkdir(parents=True)
         for name, data in self.files(stints).items():
             write_safely(folder / name, data)
-        carried = [self._carried_file(path) for kind in ("evidence/", "judgments/") for path in self._below(kind)]
+        carried = [self._carried_file(path) for kind in ("evidence/", "judgments/") for path in self._names_below(kind)]
         for name in carried:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
         at_once(lambda name: write_safely(folder / name, self.get(name)), carried)
@@ -201,12 +197,12 @@ class StoredRun:
         begin_inventory(folder, "copied")
         return stints
 
-    def _below(self, kind: str) -> list[str]:
-        return [path.removeprefix(self._path("")) for path in self.store.sizes(self._path(kind))]
+    def _names_below(self, kind: str) -> list[str]:
+        return [path.removeprefix(self._object_name("")) for path in self.store.sizes(self._object_name(kind))]
 
     def _carried_file(self, name: str) -> str:
         if not _CARRIED.fullmatch(name):
-            raise self._foreign(name)
+            raise self._foreign_error(name)
         return name
 
     def _join_pieces(self, number: int, file: str, pieces: Mapping[int, int], begin: int = 0) -> bytes:
@@ -225,13 +221,13 @@ class StoredRun:
         return RunError(
             what,
             place=Place(self.url),
-            advice="give the same command again if a worker is sending just now; if not, bring the object back from\n"
+            advice="repeat the command if a worker is sending right now; if not, restore the object from\n"
             "      a copy of the store, or merge the folder of the machine that recorded it: harvest merge FOLDER …",
         )
 
-    def _foreign(self, name: str) -> RunError:
+    def _foreign_error(self, name: str) -> RunError:
         return RunError(
-            f"{name!r} is nothing of a run",
+            f"{name!r} does not belong to a run",
             place=Place(self.url),
             advice="find out where it comes from, and remove it from the store",
         )
@@ -242,10 +238,10 @@ class StoredRun:
         row = parse_value(opening, place)
         worker = row.get("worker") if isinstance(row, dict) else None
         if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
-            raise self._damage_error("a file of events does not say whose it is")
+            raise self._damage_error("a file of events does not name its worker")
         return f"trials-{worker}.jsonl"
 
-    def _path(self, name: str) -> str:
+    def _object_name(self, name: str) -> str:
         return f"{self.name}/{name}" if self.name else name
 
 
@@ -263,16 +259,16 @@ def refuse_other_division(store: Store, of: int) -> None:
         raise InputError(
             "this is the address of one run in a store",
             place=Place(store.url),
-            allowed="the address that the runs of an audit lie below",
+            allowed="the address above the runs of an audit",
             advice=f"give --store {store.url.rstrip('/').rpartition('/')[0]}",
         )
     others = divisions(names) - {of}
     if others:
         raise InputError(
-            f"an audit is here that was dealt out in {pluralize(min(others), 'shard')}, not in {of}",
+            f"the audit at this address was divided into {pluralize(min(others), 'shard')}, not {of}",
             place=Place(store.url),
-            allowed=f"--shard I/{min(others)}: one address is for one audit, dealt out in one way",
-            advice="give that, or another address (--store)",
+            allowed=f"--shard I/{min(others)}: each address is for one audit with one number of shards",
+            advice="use that, or another address (--store)",
         )
 
 
@@ -285,17 +281,17 @@ def refuse_other_audit(stored: StoredRun, header: Header) -> None:
         other = StoredRun(stored.store, name)
         try:
             recorded = other.recorded_header()
-        except RunError:  # which is told where that shard is read
+        except RunError:  # reported when that shard is read
             continue
         if recorded is None:
             continue
         changed = differences(recorded, header)
         if changed:
             raise RunError(
-                "an audit is here that was recorded with different things:\n"
+                "the audit at this address was recorded with different settings:\n"
                 + "\n".join(f"  {entry}" for entry in changed),
                 place=Place(other.url),
                 allowed="one audit at one address",
-                advice="undo the change, or give another address (--store)",
+                advice="undo the change, or use another address (--store)",
             )
-        return  # the others were held against this one
+        return  # the others were compared with this one

@@ -45,7 +45,7 @@ async def deliver(
                 place.sent()
                 answered, sent_at = False, gate.busy.sent()
                 try:
-                    reply = await _within(limits.turn_timeout, session, text)
+                    reply = await _say_within(limits.turn_timeout, session, text)
                     answered = True
                 finally:
                     gate.busy.back(answered=answered)
@@ -78,7 +78,7 @@ async def deliver(
             await gate.clock.sleep(min(LONGEST_WAIT, wait))
 
 
-async def _within(seconds: float, session: Session, text: str) -> Reply:
+async def _say_within(seconds: float, session: Session, text: str) -> Reply:
     try:
         async with asyncio.timeout(seconds) as bound:
             with catch_unforeseen():
@@ -86,16 +86,13 @@ async def _within(seconds: float, session: Session, text: str) -> Reply:
     except TimeoutError as fault:
         if not bound.expired():
             raise
-        raise Unanswered("timeout", f"no whole reply within {seconds:g} s (turn_timeout)") from fault
+        raise Unanswered("timeout", f"no complete reply within {seconds:g} s (turn_timeout)") from fault
 
 
 @contextmanager
 def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
     """Turn any unforeseen error of a driver into an invalid attempt, so that one system's odd reply does not end a
-    run.
-
-    This includes a cancellation that nobody requested. reason: the reason of the invalid attempt.
-    """
+    run. This includes a cancellation that nobody requested. reason: the reason of the invalid attempt."""
     task = asyncio.current_task()
     try:
         yield

@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a driver can do. An audit is refused if its protocol or sessions need a capability that its driver does not
+    """The capabilities of a driver. An audit is refused if its protocol or sessions need one that its driver does not
     have.
 
     stateful: the system remembers the conversation, so a turn that was sent must not be sent again. editable_history:
@@ -109,6 +109,13 @@ class Session(Protocol):
     async def close(self) -> None:
         """Release the session's resources. Never raises; may be called twice."""
         ...
+
+
+class NothingHeld:
+    """A base for sessions and drivers without resources."""
+
+    async def close(self) -> None:
+        """There is nothing to release."""
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
-"""What options make this machine do: the code it runs, the servers it contacts, the environment variables it reads,
-and who gets their values.
+"""Exposures: the code that options run, the servers they contact, the environment variables they read, and who gets
+their values.
 
-A file from elsewhere can name all three. So option values have the types below, and one pass over the options finds
+A file from elsewhere can name all of these. So option values have the types below, and one pass over the options finds
 them (`Exposure.of`). `Surroundings.secret` and the wire refuse everything that was not declared in this way: a driver
 that forgets a declaration does not work, so the user is always shown the complete list beforehand.
 """
@@ -53,7 +53,7 @@ class Program(tuple[str, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What one system, or one endpoint of a model, makes this machine do.
+    """Everything that one system, or one endpoint of a model, makes this machine do.
 
     who: the name of the system or endpoint. variables: variables whose values go to all `targets` or to `programs`.
     targets: URLs. proxies: URLs, or `$NAME` for variables that contain one. functions, programs: code to run. plug_in:
@@ -106,10 +106,8 @@ class Exposure:
 
     @property
     def in_clear(self) -> tuple[str, ...]:
-        """The origins that get the values of variables unencrypted over a network.
-
-        A proxy's own password does not count: it goes to the proxy in its variable, which no file can change.
-        """
+        """The origins that get the values of variables unencrypted over a network. A proxy's own password does not
+        count: it goes to the proxy in its variable, which no file can change."""
         if not self.variables:
             return ()
         through = [one for one in self.proxies if one.startswith("$") or not is_this_machine(urlsplit(one).hostname)]

@@ -50,19 +50,16 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """Return the share of one of several machines.
-
-        Together they keep the pace, and the number of sessions if it is at least the number of machines; each machine
-        has at least one session.
-        """
+        """Return the share of one of several machines. Together they keep the pace, and the number of sessions if it
+        is at least the number of machines; each machine has at least one session."""
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
 _FIRST_GAP = 0.1  # seconds, after the first complaint of a system without a pace
-_LEAST_GAP = 0.005  # seconds; a shorter gap of a system without a pace is none
+_LEAST_GAP = 0.005  # seconds; a system without a pace needs no shorter gap
 _FEWEST_TRIES = 4  # before a system that only complains is given up
 _MOMENT = 1.0  # seconds
-_LONG = 5.0  # seconds of a wait that somebody notices
+_LONG = 5.0  # seconds of a noticeable wait
 _TOLD = 2  # times the wait that a system asks for: it rounds, and knows nothing of other sessions
 _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
@@ -87,7 +84,7 @@ class Pace:
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
 
 
-def _nobody(told: str) -> None: ...
+def _ignore_told(told: str) -> None: ...
 
 
 class Busy:
@@ -105,7 +102,7 @@ class Busy:
         self,
         longest: float = BUSY_TIMEOUT,
         clock: Clock = REAL_CLOCK,
-        tell: Callable[[str], object] = _nobody,
+        tell: Callable[[str], object] = _ignore_told,
         spacing: float = 0.0,
     ) -> None:
         self._longest, self._clock, self.tell = max(longest, _FEWEST_TRIES * spacing), clock, tell
@@ -217,10 +214,8 @@ class Gate:
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait until the next turn may be sent.
-
-        Returns the number of complaints until then. Raises NotSent if the system is given up.
-        """
+        """Wait until the next turn may be sent. Returns the number of complaints until then. Raises NotSent if the
+        system is given up."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
                 await self._rest(lambda: self._free_at)
@@ -296,7 +291,7 @@ class Openings:
         try:
             yield
         except Denied:
-            raise  # it is not asked again, so nobody is kept waiting
+            raise  # it is not asked again, so no other session waits
         except Exception:
             if begun > self._failed_at:
                 self._failures += 1

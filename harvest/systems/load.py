@@ -1,5 +1,5 @@
-"""How many turns of a system are under way at a time: at most as many as the audit allows, and fewer if more would
-gain nothing.
+"""The number of turns of a system under way at a time: at most what the audit allows, and fewer if more would gain
+nothing.
 
 A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as
 many each takes half as long. So the number is halved for a while now and then, or doubled if it was halved before. The
@@ -28,21 +28,19 @@ _TURNS, _ROUNDS = 60, 4  # turns of a stretch: so many, and so many for each tha
 _STRETCHES = 3  # of a try, at most
 _LOOK = 20  # turns of a try from one look to the next
 _BUSY = math.log(0.57)  # of half as many turns: half the time where the others only wait, the same where none does
-_SURE, _RATHER_SURE = 3.0, 2.0  # standard errors: that a change is one for the better, and that it is none
+_SURE, _RATHER_SURE = 3.0, 2.0  # standard errors, for accepting a change and for rejecting it
 _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many each time that one changes nothing
 
 
-def _nothing(level: int) -> None: ...
+def _ignore_level(level: int) -> None: ...
 
 
 class Load:
-    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number.
-
-    clock: times the turns. eased: called with each new lowest number of turns.
-    """
+    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number. clock:
+    times the turns. eased: called with each new lowest number of turns."""
 
     def __init__(
-        self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = _nothing
+        self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = _ignore_level
     ) -> None:
         self.clock = clock
         self._level = None if most is None else Level(most)
@@ -57,7 +55,7 @@ class Load:
 
     async def enter(self) -> int:
         """Wait for a place. Returns the era to pass to `leave`."""
-        if self._waiting or not self._free():
+        if self._waiting or not self._has_room():
             import asyncio  # late: an audit that is only checked waits for nothing
 
             waiter = asyncio.get_running_loop().create_future()
@@ -66,7 +64,7 @@ class Load:
                 await waiter
             except asyncio.CancelledError:
                 if not waiter.cancelled():  # the place was given to it in the same moment
-                    self._left()
+                    self._release_place()
                 raise
         else:
             self._under_way += 1
@@ -80,14 +78,14 @@ class Load:
             if self._level.settled < self._lowest:
                 self._lowest = self._level.settled
                 self._eased(self._lowest)
-        self._left()
+        self._release_place()
 
-    def _free(self) -> bool:
+    def _has_room(self) -> bool:
         return self._level is None or self._under_way < self._level.now
 
-    def _left(self) -> None:
+    def _release_place(self) -> None:
         self._under_way -= 1
-        while self._waiting and self._free():
+        while self._waiting and self._has_room():
             waiter = self._waiting.popleft()
             if not waiter.cancelled():
                 waiter.set_result(None)
@@ -117,11 +115,8 @@ class Place:
 
 
 class Level:
-    """The number of turns under way, adapted to how long turns take.
-
-    now: the current number. settled: the number without trials of other numbers. era: changes with `now`, because
-    turns sent before a change are not comparable.
-    """
+    """The number of turns under way, adapted to how long turns take. now: the current number. settled: the number
+    without trials of other numbers. era: changes with `now`, because turns sent before a change are not comparable."""
 
     def __init__(self, most: int) -> None:
         self._most = self.now = self.settled = most
@@ -142,7 +137,7 @@ class Level:
         stretch = max(_TURNS, _ROUNDS * self.now)
         if self.now != self.settled:
             if self._seen.count % _LOOK == 0:
-                self._compare(last=self._seen.count >= _STRETCHES * stretch)
+                self._compare_levels(last=self._seen.count >= _STRETCHES * stretch)
             return
         if self._seen.count < stretch:
             return
@@ -153,7 +148,7 @@ class Level:
             self._lowered = self.now == self._most or (self.now > 1 and self._lowered == self._found)
             self._go(math.ceil(self.now / 2) if self._lowered else min(self._most, 2 * self.now))
 
-    def _compare(self, *, last: bool) -> None:
+    def _compare_levels(self, *, last: bool) -> None:
         lower, higher = (self._seen, self._before) if self._lowered else (self._before, self._seen)
         shorter, error = lower.beside(higher)
         better = _BUSY - shorter if self._lowered else shorter - _BUSY

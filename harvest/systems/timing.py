@@ -15,7 +15,7 @@ from recordings.files.times import Now, seconds, stamp, utc_now
 MOST_PIECES = 256
 
 
-async def _sleep(seconds: float) -> None:
+async def _real_sleep(seconds: float) -> None:
     import asyncio  # late: an audit that is only checked waits for nothing
 
     await asyncio.sleep(seconds)
@@ -23,14 +23,11 @@ async def _sleep(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A source of time.
-
-    monotonic: returns seconds since an arbitrary start, never decreasing. sleep: waits for a number of seconds. now:
-    returns the date and time with the time zone.
-    """
+    """A source of time. monotonic: returns seconds since an arbitrary start, never decreasing. sleep: waits for a
+    number of seconds. now: returns the date and time with the time zone."""
 
     monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], Awaitable[None]] = _sleep
+    sleep: Callable[[float], Awaitable[None]] = _real_sleep
     now: Now = utc_now
 
 
@@ -40,7 +37,7 @@ REAL_CLOCK = Clock()
 def _told_nobody(at: float) -> None: ...
 
 
-# Is told when the user turn of this task goes out, by its clock; where it is told again, the last time counts.
+# Called with the time when the user turn of this task goes out; the last call counts.
 SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=_told_nobody)
 
 

@@ -22,7 +22,7 @@ from harvest.drivers.openai import Options as ModelOptions
 from harvest.drivers.options import Url, VariableName, WireOptions
 from harvest.drivers.received import error_code
 from harvest.systems.delivery import deliver
-from harvest.systems.driver import DriverError, Exhibit, Reply, Surroundings, Unanswered
+from harvest.systems.driver import DriverError, Exhibit, NothingHeld, Reply, Surroundings, Unanswered
 from harvest.systems.exposure import Exposure
 from harvest.systems.limits import BUSY_TIMEOUT, Busy, Gate, Limits
 from harvest.systems.load import Load
@@ -33,15 +33,15 @@ from simulators.reasons import ENDPOINT_FAILED
 from topics.document import refusal
 from topics.errors import InputError
 
-# The finish of words that stand where the API puts a refusal.
+# The finish of words in the API's field for refusals.
 REFUSED = "refusal"
-# What the API calls an error where the question is too long for the model.
+# The API's error code for a prompt that is too long for the model.
 OVERFLOW = "context_length_exceeded"
 
 _OURS = ("model", "messages", "n", "seed", "stream", "stream_options", "temperature", "top_p", "max_tokens")
 
 
-def _extra(extra: dict[str, Any]) -> dict[str, Any]:
+def _check_extra(extra: dict[str, Any]) -> dict[str, Any]:
     for key in extra:
         if key in _OURS:
             raise refusal(f"{key!r} cannot be given in `extra`: it is an option of the endpoint, or set by Harvest")
@@ -51,19 +51,19 @@ def _extra(extra: dict[str, Any]) -> dict[str, Any]:
 class EndpointOptions(WireOptions):
     """A model that words the turns of simulated users."""
 
-    base_url: Url = Field(description="where the API is, up to and with its version: `https://api.openai.com/v1`")
+    base_url: Url = Field(description="address of the API including its version: `https://api.openai.com/v1`")
     model: str = Field(min_length=1, description="the model's name, as the server knows it")
     api_key_env: VariableName | None = Field(
-        None, description="environment variable that holds the key; not given: no key is sent"
+        None, description="environment variable with the key; by default no key is sent"
     )
     temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(None, description="sent if given")
     top_p: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="sent if given")
     max_tokens: int | None = Field(300, ge=1, description="of one sample; null: not sent")
     seed: bool = Field(True, description="send a seed with each sample; false for servers that refuse one")
-    extra: Annotated[dict[str, Any], AfterValidator(_extra)] = Field(
-        {}, description="further fields of the request, as they are"
+    extra: Annotated[dict[str, Any], AfterValidator(_check_extra)] = Field(
+        {}, description="further fields of the request, sent unchanged"
     )
-    timeout: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="seconds for a whole sample")
+    timeout: Annotated[float, Field(gt=0, le=86400)] = Field(60.0, description="seconds for a complete sample")
     retries: int = Field(2, ge=0, le=20, description="how often a request is sent again after a failure")
     retry_wait: Annotated[float, Field(ge=0, le=3600)] = Field(
         1.0, description="seconds before the first of them, doubling"
@@ -86,10 +86,7 @@ class Endpoint:
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"
     ) -> None:
         """surroundings: the source of the key, and the secrets to redact. does: the purpose of the endpoint, for
-        messages.
-
-        Raises InputError if the key is not set.
-        """
+        messages. Raises InputError if the key is not set."""
         self.name, self._options, self._does = name, options, does
         wire = {key: getattr(options, key) for key in WireOptions.model_fields}
         asked = ModelOptions(base_url=options.base_url, model=options.model, api_key_env=options.api_key_env, **wire)
@@ -97,7 +94,7 @@ class Endpoint:
         around = replace(surroundings, system=f"endpoint {name}", exposure=self.exposure)
         try:
             self._driver = OpenAIDriver(asked, around)
-        except InputError as fault:  # drivers know systems only, and this is none
+        except InputError as fault:  # drivers name a system, and this is not one
             what = fault.what.replace(f"system {around.system!r}", f"the endpoint {name!r}", 1)
             raise InputError(what, place=fault.place, allowed=fault.allowed, advice=fault.advice) from None
         self._secrets, self._redactor = surroundings.secrets, Redactor()
@@ -131,13 +128,13 @@ class Endpoint:
                 seed=prompt.seed,
             )
         except DriverError as fault:
-            raise self._failure(fault) from fault
+            raise self._make_failure(fault) from fault
         text = reply.turn.answer.text
         self._redactor.add(*self._secrets)  # by now all of the audit's are known
         kept = self._redactor.text(text)
         if kept != text:
             return Sample(kept, SECRET)
-        return Sample(text, _misfit(reply) or reply.turn.finish)
+        return Sample(text, _unfit_finish(reply) or reply.turn.finish)
 
     async def close(self) -> None:
         await self._driver.close()
@@ -160,7 +157,7 @@ class Endpoint:
         }
         return {name: value for name, value in fields.items() if value is not None or name in options.extra}
 
-    def _failure(self, fault: DriverError) -> EndpointFailed:
+    def _make_failure(self, fault: DriverError) -> EndpointFailed:
         body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
         code = ""  # what the API calls the error
         with suppress(ValueError, RecursionError):
@@ -171,11 +168,9 @@ class Endpoint:
         return EndpointFailed(ENDPOINT_FAILED, detail, exhibits=exhibits)
 
 
-def _misfit(reply: Reply) -> str:
-    """Return a finish that no user accepts if the words are not a complete message of a model, else "".
-
-    A `finish_reason` of null means that the model has not finished; small servers omit it.
-    """
+def _unfit_finish(reply: Reply) -> str:
+    """Return a finish that no user accepts if the words are not a complete message of a model, else "". A
+    `finish_reason` of null means that the model has not finished; small servers omit it."""
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
         choice = json.loads(body)["choices"][0]
@@ -194,7 +189,7 @@ def _misfit(reply: Reply) -> str:
     return UNFINISHED if finish is None else "" if role in ("assistant", None) else OTHER_ROLE
 
 
-class _Asking:
+class _Asking(NothingHeld):
     """A session for one prompt, so that it is delivered like any turn."""
 
     def __init__(self, driver: OpenAIDriver, fields: dict[str, Any], prompt: Prompt) -> None:
@@ -206,6 +201,3 @@ class _Asking:
         if reply.turn.ended:
             raise Unanswered("system-ended", "the endpoint ended a conversation")
         return reply
-
-    async def close(self) -> None:
-        """There is nothing to release."""

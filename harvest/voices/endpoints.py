@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # brings httpx, which an audit without endpoints does not nee
     from harvest.voices.endpoint import Endpoint
     from simulators.outside import Prompt, Sample, Taken
 
-# The simulator that takes its words from an endpoint, and the endpoint it takes where its options name none.
+# The simulator that uses an endpoint, and its default endpoint.
 _WORDED = "llm"
 _USUAL = "words"
 
@@ -58,11 +58,8 @@ class Endpoints:
                     raise InputError(what, allowed=fault.allowed, advice=fault.advice) from None
 
     def requests_at_most(self, protocols: Iterable[Protocol], turns: int) -> dict[str, int]:
-        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols.
-
-        Counts all samples and their retries, for the user with the most requests, since only one user speaks at a
-        time.
-        """
+        """Return the largest number of requests to each endpoint in `turns` user turns of the protocols. Counts all
+        samples and their retries, for the user with the most requests, since only one user speaks at a time."""
         most: dict[str, int] = dict.fromkeys(self._endpoints, 0)
         for user in (user for protocol in protocols for user in protocol.users.values()):
             wanted: Counter[str] = Counter()
@@ -75,7 +72,7 @@ class Endpoints:
         if name not in self._endpoints:
             hint = did_you_mean(name, self._endpoints)
             raise InputError(
-                f"it is worded by the endpoint {name!r}, which the audit does not have{hint}",
+                f"it uses the endpoint {name!r}, which is not in the audit{hint}",
                 allowed=", ".join(self._endpoints) or None,
                 advice="describe it in the audit: endpoints: {" + name + ": {base_url: …, model: …}}",
             )
@@ -95,10 +92,8 @@ class Endpoints:
 def read_endpoints(
     document: Document, entries: Mapping[str, Mapping[str, Any]], surroundings: Surroundings
 ) -> Endpoints:
-    """Read the `endpoints` of an audit file, without sending anything.
-
-    Raises InputError, with its place, for options that an endpoint does not accept and for a key that is not set.
-    """
+    """Read the `endpoints` of an audit file, without sending anything. Raises InputError, with its place, for options
+    that an endpoint does not accept and for a key that is not set."""
     if not entries:
         return Endpoints({})
     from harvest.voices.endpoint import Endpoint, EndpointOptions
@@ -125,7 +120,7 @@ def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
     """Yield the endpoints in a user's options, at any depth, each with its number of samples for a turn."""
     if isinstance(options, Mapping):
         if options.get("simulator") == _WORDED:
-            from simulators.llm.user import Options  # late: an audit without endpoints needs none of it
+            from simulators.llm.user import Options  # late: an audit without endpoints does not need it
 
             usual = Options.model_fields["samples"].default
             yield str(options.get("endpoint", _USUAL)), int(options.get("samples", usual))
@@ -142,7 +137,7 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
     One JSON array of {source, act, seed, messages, text, finish} in order; no exhibit if no model was asked. Only the
     last sample can have been sent to the system. If the endpoint failed, its response is included.
     """
-    from simulators.human import SOURCE  # late: an audit that is only checked takes no sample
+    from simulators.human import SOURCE  # late: not needed to check an audit
 
     value = [
         {

@@ -29,7 +29,6 @@ from simulators.outside import Prompt, Sample
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
-
 _CONTROLS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REFUSED = "ctrl-D ends the conversation on an empty line only; enter the turn, or clear it by ctrl-U"
 
@@ -99,10 +98,8 @@ _CHUNK = 4096  # bytes
 
 
 class Keyboard:
-    """Reads a person's turns. source: the file descriptor to read. tell: shows one line.
-
-    As a context manager, it switches a terminal to single keys and restores it at the end.
-    """
+    """Reads a person's turns. source: the file descriptor to read. tell: shows one line. As a context manager, it
+    switches a terminal to single keys and restores it at the end."""
 
     def __init__(self, source: int, tell: Callable[[str], None]) -> None:
         self._source, self._tell = source, tell
@@ -148,7 +145,7 @@ class Keyboard:
             self._tell(printable(message.text) if message.text.strip() else "(the system sent no words)")
         self._tell("")
         while True:
-            turn = await self._turn()
+            turn = await self._read_turn()
             if turn is None or turn.strip() == STOP:
                 return Sample("", LEAVES)
             if turn.startswith("/") and not turn.startswith("//"):
@@ -156,18 +153,17 @@ class Keyboard:
             elif turn.strip():
                 return Sample(turn.removeprefix("/") if turn.startswith("//") else turn, "")
 
-    async def _turn(self) -> str | None:
-        """Return one turn, or None at the end of the input."""
+    async def _read_turn(self) -> str | None:
         lines: list[str] = []
         while True:
-            line = await self._line()
+            line = await self._read_line()
             if line is None:
                 return "\n".join(lines) if lines else None
             if not line.endswith("\\"):
                 return "\n".join([*lines, line])
             lines.append(line[:-1])
 
-    async def _line(self) -> str | None:
+    async def _read_line(self) -> str | None:
         """Return a line, or several that were pasted together; None at the end."""
         if self._editor is not None:
             line = await self._editor.line()

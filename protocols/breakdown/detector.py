@@ -36,9 +36,7 @@ _DO = "train one: harvest breakdown train FILE… --out DETECTOR.json"
 @dataclass(frozen=True, slots=True)
 class Contribution:
     """The contribution of one feature or piece of wording to the probability of a breakdown (X), before clipping.
-
-    name: one of `FEATURES`, or words of the system or the user in quotes. value: of the feature; 1 for wording.
-    """
+    name: one of `FEATURES`, or words of the system or the user in quotes. value: of the feature; 1 for wording."""
 
     name: str
     value: float
@@ -81,12 +79,12 @@ class Detector:
         if not at:
             return np.empty((0, 3))
         rows = np.array([counted(turns, k) for k in at])
-        return self._sum(rows, [self._known(turns, k) for k in at])
+        return self._sum_probabilities(rows, [self._known(turns, k) for k in at])
 
     def _known(self, turns: Sequence[Utterance], at: int) -> list[str]:
         return [gram for gram in sorted(grams(turns, at)) if gram in self.words]
 
-    def _sum(self, rows: Floats, known: Sequence[Sequence[str]]) -> Floats:
+    def _sum_probabilities(self, rows: Floats, known: Sequence[Sequence[str]]) -> Floats:
         found = self.base + (rows - self.means) @ self.features + self.trees.predict(rows)
         for place, words in enumerate(known):
             if words:
@@ -97,9 +95,7 @@ class Detector:
 
     def explain(self, turns: Sequence[Utterance], at: int, *, passed: int = 0) -> Detection:
         """Return the prediction for `turns[at]` with the contribution of each feature and each known piece of wording.
-
-        passed: the number of earlier turns that are not in `turns`, because they are too old to matter.
-        """
+        passed: the number of earlier turns that are not in `turns`, because they are too old to matter."""
         row = np.array(counted(turns, at, passed=passed))
         added = (row - self.means) * self.features[:, 2]
         base = float(self.base[2])
@@ -115,9 +111,13 @@ class Detector:
                 before = after
         known = self._known(turns, at)
         parts = [Contribution(name, float(v), float(a)) for name, v, a in zip(FEATURES, row, added, strict=True)]
-        parts += [Contribution(_told(gram), 1.0, self.words[gram][2] / len(known) ** 0.5) for gram in known]
+        for gram in known:
+            side, words = gram.split(":", 1)
+            words = re.sub(r"\^ ", "(start) ", re.sub(r" \$$", " (end)", words))
+            name = f"{'system' if side == 's' else 'user'} says “{words}”"
+            parts.append(Contribution(name, 1.0, self.words[gram][2] / len(known) ** 0.5))
         parts.sort(key=lambda part: (-abs(part.added), part.name))
-        o, t, x = self._sum(row[None], [known])[0].tolist()
+        o, t, x = self._sum_probabilities(row[None], [known])[0].tolist()
         return Detection((o, t, x), base, tuple(parts))
 
     def encoded(self) -> str:
@@ -125,19 +125,19 @@ class Detector:
         lines = [
             f'"format": {json.dumps(FORMAT)}',
             f'"about": {json.dumps(dict(self.about), ensure_ascii=False)}',
-            f'"base": {_row(self.base)}',
+            f'"base": {_read_row(self.base)}',
             '"features": {\n'
             + ",\n".join(
-                f"{json.dumps(name)}: {_row([mean, *weights])}"
+                f"{json.dumps(name)}: {_read_row([mean, *weights])}"
                 for name, mean, weights in zip(FEATURES, self.means, self.features, strict=True)
             )
             + "\n}",
             '"words": {\n'
-            + ",\n".join(f"{json.dumps(gram, ensure_ascii=False)}: {_row(w)}" for gram, w in self.words.items())
+            + ",\n".join(f"{json.dumps(gram, ensure_ascii=False)}: {_read_row(w)}" for gram, w in self.words.items())
             + "\n}",
             '"trees": [\n'
             + ",\n".join(
-                f"[{_row(asked)}, {_row(bounds)}, {_row(leaves.ravel())}]"
+                f"[{_read_row(asked)}, {_read_row(bounds)}, {_read_row(leaves.ravel())}]"
                 for asked, bounds, leaves in zip(self.trees.features, self.trees.bounds, self.trees.leaves, strict=True)
             )
             + "\n]",
@@ -158,7 +158,7 @@ def _shipped_detector() -> Detector:
 
 
 def _decode_detector(data: bytes, place: Place) -> Detector:
-    found = _parts(data, place)
+    found = _check_object(data, place)
     try:
         table = np.array(list(found["features"].values()), dtype=np.float64).reshape(len(FEATURES), 4)
         trees = found["trees"]
@@ -177,47 +177,40 @@ def _decode_detector(data: bytes, place: Place) -> Detector:
         )
         asked = detector.trees.features
         if asked.size and not 0 <= asked.min() <= asked.max() < len(FEATURES):
-            raise _none("a tree asks for a feature that is not there", place)
+            raise _not_a_detector("a tree uses a feature that does not exist", place)
         numbers = (detector.base, table, detector.trees.bounds, detector.trees.leaves, list(detector.words.values()))
         if not all(np.isfinite(np.asarray(part, dtype=np.float64)).all() for part in numbers):
-            raise _none("a weight is not a finite number", place)
+            raise _not_a_detector("a weight is not a finite number", place)
     except (ValueError, KeyError, TypeError, AttributeError) as error:  # numpy's words say nothing of the file
-        raise _none("its weights have not the shape of this version's", place) from error
+        raise _not_a_detector("the shape of its weights does not fit this version", place) from error
     return detector
 
 
-def _parts(data: bytes, place: Place) -> dict[str, Any]:
-    """Return the object in the file after checking its format and features."""
+def _check_object(data: bytes, place: Place) -> dict[str, Any]:
     try:
         found = json.loads(data.decode())
     except UnicodeDecodeError:
-        raise _none("it is not UTF-8 text", place) from None
+        raise _not_a_detector("it is not UTF-8 text", place) from None
     except json.JSONDecodeError as error:
         at = Place(place.path, error.lineno, error.colno)
-        raise _none("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
+        raise _not_a_detector("it is not JSON from here on" if error.pos else "it is not JSON", at) from None
     except RecursionError:
-        raise _none("it is not JSON of any use: nested too deep", place) from None
+        raise _not_a_detector("it is not usable JSON: nested too deeply", place) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise _none("its 'format' is another", place)
+        raise _not_a_detector("its 'format' is different", place)
     missing = [key for key in _PARTS if key not in found]
     if missing:
-        raise _none(f"it has no {missing[0]!r}", place)
+        raise _not_a_detector(f"{missing[0]!r} is missing", place)
     if not isinstance(found["features"], dict) or tuple(found["features"]) != FEATURES:
-        raise _none("made by another version, with other features", place)
+        raise _not_a_detector("made by another version with different features", place)
     return found
 
 
-def _none(why: str, place: Place) -> InputError:
+def _not_a_detector(why: str, place: Place) -> InputError:
     return InputError(
         f"not a detector of breakdown: {why}", place=place, allowed=f"a file of the format {FORMAT}", advice=_DO
     )
 
 
-def _row(numbers: Floats | npt.NDArray[np.int64] | Sequence[float]) -> str:
+def _read_row(numbers: Floats | npt.NDArray[np.int64] | Sequence[float]) -> str:
     return json.dumps([int(number) if number == int(number) else float(number) for number in numbers])
-
-
-def _told(gram: str) -> str:
-    side, words = gram.split(":", 1)
-    words = re.sub(r"\^ ", "(start) ", re.sub(r" \$$", " (end)", words))
-    return f"{'system' if side == 's' else 'user'} says “{words}”"

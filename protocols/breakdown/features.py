@@ -21,24 +21,24 @@ WINDOW = 20
 LONGEST = 4_000
 
 
-def _set(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
 _TOKEN = late_pattern(r"[^\W_]+(?:['’][^\W_]+)?|[?!]")
 _SENTENCE_END = late_pattern(r"[.!?…]\s*$")
 
-_QUESTION_WORDS = _set("what who whom whose which when where why how")
-_AUXILIARIES = _set(
+_QUESTION_WORDS = _word_set("what who whom whose which when where why how")
+_AUXILIARIES = _word_set(
     "is are am was were do does did can could will would shall should have has had may might don't doesn't didn't "
     "isn't aren't can't won't"
 )
-_YES_NO = _set("yes no yeah yep nope yup sure ok okay nah right true")
-_GREETINGS = _set("hi hello hey bye goodbye greetings")
-_FIRST = _set("i me my mine myself we us our i'm i've i'll i'd im")
-_SECOND = _set("you your yours yourself you're you've you'll u ur")
-_THIRD = _set("he she it they him her them his its their")
-_APOLOGY = _set("sorry apologize apologise pardon oops")
+_YES_NO = _word_set("yes no yeah yep nope yup sure ok okay nah right true")
+_GREETINGS = _word_set("hi hello hey bye goodbye greetings")
+_FIRST = _word_set("i me my mine myself we us our i'm i've i'll i'd im")
+_SECOND = _word_set("you your yours yourself you're you've you'll u ur")
+_THIRD = _word_set("he she it they him her them his its their")
+_APOLOGY = _word_set("sorry apologize apologise pardon oops")
 _COMPLAINT = late_pattern(
     r"\b(?:what\?|huh|wtf|nonsense|makes? (?:no|any) sense|not what i|what do you mean|don'?t understand|"
     r"answer (?:me|my|the)|you (?:just|already) said|already (?:told|said)|confus\w{1,8}|weird|strange|stupid|wrong|"
@@ -50,7 +50,7 @@ _UNKNOWING = late_pattern(
     r"|\bno idea\b|\bnot sure\b",
     re.IGNORECASE,
 )
-_COMMON = _set(
+_COMMON = _word_set(
     """a an the and or but if so of to in on at by for with from as that this these those there here is are am was were
     be been being do does did done have has had can could will would shall should may might must not no yes i you he she
     it we they me my your his her its our their him them us what who which when where why how just very too also than
@@ -148,10 +148,8 @@ class Utterance:
 
 
 def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[float, ...]:
-    """Return the values of `FEATURES` for the system turn `turns[at]`, all finite, from the turns up to it.
-
-    passed: the number of turns before `turns`.
-    """
+    """Return the values of `FEATURES` for the system turn `turns[at]`, all finite, from the turns up to it. passed:
+    the number of turns before `turns`."""
     here = turns[at]
     before = turns[max(0, at - WINDOW) : at]
     users = [turn for turn in before if turn.speaker == "U"]
@@ -174,11 +172,11 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
         math.log1p(len(here.content)),
         len(here.content) / max(1, len(here.kinds)),
         len(here.kinds) / max(1, len(words)),
-        _share(here.content & user.content, user.content),
-        _share(here.content & user.content, here.content),
-        _share(here.content & user_content, here.content),
-        _share(here.content & last.content, here.content),
-        _share(here.content - said, here.content),
+        _share_of(here.content & user.content, user.content),
+        _share_of(here.content & user.content, here.content),
+        _share_of(here.content & user_content, here.content),
+        _share_of(here.content & last.content, here.content),
+        _share_of(here.content - said, here.content),
         max(alike, default=0.0),
         float(sum(words == turn.words for turn in own)),
         _jaccard(here.kinds, user.kinds),
@@ -193,9 +191,9 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
         float(user_asks and not here.content & user.content),
         float(_UNKNOWING.search(text) is not None),
         float(bool(here.kinds & _APOLOGY)),
-        _rate(words, _FIRST),
-        _rate(words, _SECOND),
-        _rate(words, _THIRD),
+        _rate_of(words, _FIRST),
+        _rate_of(words, _SECOND),
+        _rate_of(words, _THIRD),
         float(greets),
         float(user_greets),
         float(greets and not user_greets),
@@ -219,10 +217,8 @@ def counted(turns: Sequence[Utterance], at: int, *, passed: int = 0) -> tuple[fl
 
 
 def grams(turns: Sequence[Utterance], at: int) -> frozenset[str]:
-    """Return words and pairs of words of the system turn (`s:`), and words of the user turn before it (`u:`).
-
-    `^` marks the beginning of the turn and `$` its end.
-    """
+    """Return words and pairs of words of the system turn (`s:`), and words of the user turn before it (`u:`). `^`
+    marks the beginning of the turn and `$` its end."""
     tokens = ("^", *turns[at].tokens, "$")
     found = {f"s:{token}" for token in tokens[1:-1]}
     found.update(f"s:{one} {two}" for one, two in pairwise(tokens))
@@ -237,9 +233,9 @@ def _jaccard(one: frozenset[str], two: frozenset[str]) -> float:
     return len(one & two) / len(one | two) if one or two else 0.0
 
 
-def _share(part: Iterable[str], whole: frozenset[str]) -> float:
+def _share_of(part: Iterable[str], whole: frozenset[str]) -> float:
     return len(set(part)) / len(whole) if whole else 0.0
 
 
-def _rate(words: Sequence[str], kind: frozenset[str]) -> float:
+def _rate_of(words: Sequence[str], kind: frozenset[str]) -> float:
     return sum(word in kind for word in words) / max(1, len(words))

@@ -90,12 +90,12 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
     for system in sorted(set(examples.systems)):
         found[systems == system] -= examples.gold[systems == system].mean(axis=0)
     trees = fit_trees(examples.rows, found, units, _TREES, generator(seed, "breakdown", "trees"))
-    words = _vocabulary(examples)
+    words = _choose_words(examples)
     means, spread = examples.rows.mean(axis=0), examples.rows.std(axis=0)
     scale = np.where(spread > 1e-9, _FEATURE_SCALE / np.where(spread > 1e-9, spread, 1.0), 0.0)
-    said = _said(examples, words)
+    said = _word_weights(examples, words)
     middle = said.mean(axis=0)
-    weights = _ridge(np.hstack([said - middle, (examples.rows - means) * scale]), wanted)
+    weights = _fit_ridge(np.hstack([said - middle, (examples.rows - means) * scale]), wanted)
     weights = (1 - _TREES_SHARE) * weights
     of_words, of_features = weights[: len(words)], weights[len(words) :] * scale[:, None]
     return Detector(
@@ -109,7 +109,7 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
     )
 
 
-def _vocabulary(examples: Examples) -> list[str]:
+def _choose_words(examples: Examples) -> list[str]:
     """Return words and pairs that occur in at least three dialogues, so that dialogues are not learned by heart."""
     seen: dict[str, set[str]] = {}
     for found, name in zip(examples.words, examples.dialogues, strict=True):
@@ -118,7 +118,7 @@ def _vocabulary(examples: Examples) -> list[str]:
     return sorted(gram for gram, names in seen.items() if len(names) >= _LEAST_DIALOGUES)
 
 
-def _said(examples: Examples, words: Sequence[str]) -> Floats:
+def _word_weights(examples: Examples, words: Sequence[str]) -> Floats:
     """Return (n, words): for each word of a turn, 1 over the root of the turn's number of known words, else 0."""
     column = {gram: number for number, gram in enumerate(words)}
     found = np.zeros((len(examples.words), len(words)))
@@ -129,7 +129,7 @@ def _said(examples: Examples, words: Sequence[str]) -> Floats:
     return found
 
 
-def _ridge(columns: Floats, wanted: Floats) -> Floats:
+def _fit_ridge(columns: Floats, wanted: Floats) -> Floats:
     """Fit a ridge regression to columns (n, c) of mean 0. Returns (c, 3)."""
     n, c = columns.shape
     if c <= n:

@@ -55,7 +55,7 @@ def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.
     rows: (n, features). wanted: (n, 3), rows sum to 0. units: (n,) the index of each row's dialogue: a tree is fitted
     to whole dialogues. rng: draws the dialogues and features of each tree.
     """
-    cuts = [_cuts(column) for column in rows.T]
+    cuts = [_choose_bounds(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
     possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
     left = wanted.copy()
@@ -85,7 +85,7 @@ def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.
     )
 
 
-def _cuts(column: Floats) -> Floats:
+def _choose_bounds(column: Floats) -> Floats:
     """Return at most 23 bounds for a column, halfway between values, rounded to four digits."""
     values = np.unique(column)
     if len(values) > _BINS:

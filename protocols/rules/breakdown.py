@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from protocols.breakdown.features import WINDOW, Utterance
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.decimals import decimal
-from topics.document import StrictModel
-from topics.topic import Topic
 
 if TYPE_CHECKING:  # numpy takes 0.2 s to import, and most protocols detect nothing
     pass
@@ -20,7 +19,7 @@ _SHOWN = 5  # features named as evidence
 _QUOTED = re.compile("^system says “(.*)”$")
 
 
-class Breakdown(StrictModel):
+class Breakdown(AnswerRule):
     """Holds if the probability that an annotator calls the answer a breakdown (X) is greater than `above`.
 
     The probability is the shipped detector's, for the answer after the turns before it. Evidence: the distribution,
@@ -29,7 +28,6 @@ class Breakdown(StrictModel):
     """
 
     version: ClassVar[str] = "breakdown/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     above: float = Field(ge=0, lt=1, allow_inf_nan=False)
 
@@ -57,6 +55,3 @@ class Breakdown(StrictModel):
             else:
                 pieces.append(absence(one.name, note))
         return Verdict(x > self.above, tuple(pieces))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None

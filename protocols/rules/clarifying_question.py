@@ -3,19 +3,15 @@
 from typing import ClassVar
 
 from protocols.questions import clarifying_question
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.document import StrictModel
-from topics.topic import Topic
 
 
-class ClarifyingQuestion(StrictModel):
-    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks.
-
-    The rule has no options.
-    """
+class ClarifyingQuestion(AnswerRule):
+    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks. The rule
+    has no options."""
 
     version: ClassVar[str] = "clarifying_question/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
@@ -28,6 +24,3 @@ class ClarifyingQuestion(StrictModel):
         if start < 0:
             return Verdict(True, (absence(question.text, note),))
         return Verdict(True, (span(text, start, start + len(question.text), note),))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None

@@ -14,14 +14,13 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.plain import plain_text
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.document import StrictModel
 from topics.patterns import searchable
-from topics.topic import Topic
 
 _SEARCHED = 100_000  # characters; a pattern of a user's own may cost time at each of them
-_LONGEST_PHRASE = 200  # characters; whoever writes more wants a pattern
+_LONGEST_PHRASE = 200  # characters; use a pattern for longer texts
 _MOST_HITS = 10_000  # an answer of one word said for ever must not fill the memory
 
 # A letter of a script that puts spaces between words; Chinese, Japanese, Thai and the like have no word boundaries.
@@ -31,7 +30,7 @@ SPACED = (
 )
 
 
-class Contains(StrictModel):
+class Contains(AnswerRule):
     """Holds if the answer contains one of the phrases, or the pattern. Exactly one of the two is given.
 
     phrases: whole words, any white space between them, straight and curly apostrophes alike, case ignored unless
@@ -40,7 +39,6 @@ class Contains(StrictModel):
     """
 
     version: ClassVar[str] = "contains/2"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     phrases: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=200)
     pattern: str | None = None
@@ -58,7 +56,7 @@ class Contains(StrictModel):
 
     @field_validator("pattern")
     @classmethod
-    def _tame(cls, pattern: str | None) -> str | None:
+    def _check_pattern(cls, pattern: str | None) -> str | None:
         return None if pattern is None else searchable(pattern)
 
     @model_validator(mode="after")
@@ -71,12 +69,12 @@ class Contains(StrictModel):
         text = sight.answer.text
         expression = _compile_phrases(self.phrases, self.pattern, self.case)
         limit = len(text) if self.pattern is None else min(len(text), _SEARCHED)
-        hits = _hits(expression, text, limit)
+        hits = _find_phrases(expression, text, limit)
         if self.phrases is not None and len(hits) < _MOST_HITS:
             plain, phrases = plain_text(text), tuple(unicodedata.normalize("NFKC", one) for one in self.phrases)
             if plain.text != text or phrases != self.phrases:
                 read = _compile_phrases(phrases, None, self.case)
-                seen = (plain.within(*hit) for hit in _hits(read, plain.text, len(plain.text)))
+                seen = (plain.within(*hit) for hit in _find_phrases(read, plain.text, len(plain.text)))
                 known = {at for start, end in hits for at in (start, end - 1)}
                 others = [(start, end) for start, end in seen if start not in known and end - 1 not in known]
                 hits = sorted((*hits, *others))[:_MOST_HITS]
@@ -87,11 +85,8 @@ class Contains(StrictModel):
         note = "not found" if limit == len(text) else f"not found in the first {limit} of {len(text)} characters"
         return Verdict(False, (absence(missed, note),))
 
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
-
-def _hits(expression: re.Pattern[str], text: str, limit: int) -> list[tuple[int, int]]:
+def _find_phrases(expression: re.Pattern[str], text: str, limit: int) -> list[tuple[int, int]]:
     found = (hit.span() for hit in expression.finditer(text, 0, limit))
     return list(islice((hit for hit in found if hit[1] > hit[0]), _MOST_HITS))
 

@@ -5,9 +5,8 @@ from typing import ClassVar
 
 from protocols.answer import Answer
 from protocols.route import Evidence
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.document import StrictModel
-from topics.topic import Topic
 
 # Characters that leave no mark on a page, as the inside of a regular expression's class: white space, controls,
 # zero-width and direction marks, fillers, variation selectors, tags.
@@ -19,20 +18,16 @@ INVISIBLE = (
 _VISIBLE = re.compile(f"[^{INVISIBLE}]")
 
 
-class Empty(StrictModel):
+class Empty(AnswerRule):
     """Holds if a user sees nothing: no visible character, no link, no file or picture, and nothing to press. Evidence:
     the absence, or the first visible piece."""
 
     version: ClassVar[str] = "empty/2"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
         shown = _first_shown(sight.answer)
         nothing = absence("a visible character", f"none in {len(sight.answer.text)} characters")
         return Verdict(shown is None, (shown or nothing,))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
 
 def is_empty(answer: Answer) -> bool:
@@ -41,7 +36,6 @@ def is_empty(answer: Answer) -> bool:
 
 
 def _first_shown(answer: Answer) -> Evidence | None:
-    """Return what a user first sees of an answer, or None."""
     if visible := _VISIBLE.search(answer.text):
         return span(answer.text, visible.start(), visible.end(), "the first visible character")
     if answer.links:

@@ -11,11 +11,10 @@ import re
 from typing import ClassVar
 
 from protocols.route import Evidence
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.document import StrictModel
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
-from topics.topic import Topic
 
 _LONGEST_BODY = 50_000  # characters of a JSON body that is looked into
 _LONGEST_MESSAGE = 600  # characters of a text that can still be nothing but an error message
@@ -77,22 +76,18 @@ _PLAIN = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00a0": " "})
 _QUIET = (None, False, 0, "", "null", "none", "None")
 
 
-class ErrorPage(StrictModel):
+class ErrorPage(AnswerRule):
     """Holds if the answer is an error message, page or body. Evidence: the words that say so. No options."""
 
     version: ClassVar[str] = "error_page/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
-        found = _page(text) or _body(text) or _message(text)
+        found = _page_evidence(text) or _body_evidence(text) or _message_evidence(text)
         return Verdict(True, (found,)) if found else Verdict(False, (absence("an error message", "none found"),))
 
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
-
-def _page(text: str) -> Evidence | None:
+def _page_evidence(text: str) -> Evidence | None:
     if not _PAGE.match(text):
         return None
     for title in _TITLE.finditer(text, 0, _HEAD):
@@ -101,7 +96,7 @@ def _page(text: str) -> Evidence | None:
     return None
 
 
-def _body(text: str) -> Evidence | None:
+def _body_evidence(text: str) -> Evidence | None:
     start, end = _text_span(text)
     if end - start > _LONGEST_BODY or not (text.startswith("{", start) and text.endswith("}", start, end)):
         return None
@@ -121,7 +116,7 @@ def _body(text: str) -> Evidence | None:
     return None
 
 
-def _message(text: str) -> Evidence | None:
+def _message_evidence(text: str) -> Evidence | None:
     start, end = _text_span(text)
     if end - start > _LONGEST_MESSAGE:
         return None
@@ -136,6 +131,5 @@ def _message(text: str) -> Evidence | None:
 
 
 def _text_span(text: str) -> tuple[int, int]:
-    """Return the span of the text without surrounding white space."""
     start = len(text) - len(text.lstrip())
     return start, start + len(text.strip())

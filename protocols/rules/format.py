@@ -5,11 +5,11 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import Field, field_validator
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.empty import INVISIBLE
 from protocols.rules.mentions import ASKED, Named, kind_trouble, looked_at, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from protocols.rules.urls import known_kind
-from topics.document import StrictModel
 from topics.topic import Topic
 
 _WORD = re.compile(r"[^\W_]")
@@ -22,7 +22,7 @@ class _Line(NamedTuple):
     end: int
 
 
-class Format(StrictModel):
+class Format(AnswerRule):
     """Holds if at least `at_least` lines follow the format of `topic.asks_for`, such as `movie title, IMDb URL`.
 
     A line follows it if it contains a URL of the kind, and words where the format asks for words: before the URL if
@@ -47,7 +47,7 @@ class Format(StrictModel):
         broken: list[_Line] = []
         keys: set[str] = set()
         for line, items in _by_line(text, named_urls(sight.answer, self.kind, sight.topic)):
-            if _keeps(text, line, items, before, after):
+            if _keeps_format(text, line, items, before, after):
                 kept.append(line)
                 keys.update(item.key for item in items[:1])
             else:
@@ -67,7 +67,6 @@ class Format(StrictModel):
 
 
 def _sides(asks_for: str) -> tuple[bool, bool]:
-    """Return whether the format names something before, and something after, the part that is the URL."""
     parts = [part for part in asks_for.split(",") if part.strip()]
     places = [place for place, part in enumerate(parts) if _URL_PART.search(part)]
     if not places:
@@ -88,9 +87,9 @@ def _by_line(text: str, found: tuple[Named, ...]) -> list[tuple[_Line, list[Name
     return lines
 
 
-def _keeps(text: str, line: _Line, items: list[Named], before: bool, after: bool) -> bool:
+def _keeps_format(text: str, line: _Line, items: list[Named], before: bool, after: bool) -> bool:
     first, last = items[0], items[-1]
-    if not first.bare:  # the anchor is the words, what it leads to is the URL
+    if not first.bare:  # the anchor has the words, and its target is the URL
         return bool(_WORD.search(text, first.start, first.end))
     listing = _LISTING.match(text, line.start, first.start)
     head = listing.end() if listing else line.start

@@ -5,19 +5,15 @@ from typing import ClassVar
 from pydantic import Field
 
 from protocols.labels import Label
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence
-from topics.document import StrictModel
-from topics.topic import Topic
 
 
-class LabelWas(StrictModel):
-    """Holds if the answer to user turn `turn` (from 1; by default the turn before this one) was labelled `label`.
-
-    Does not hold if there was no such turn, or if the turn is this one. Evidence: the label found.
-    """
+class LabelWas(AnswerRule):
+    """Holds if the answer to user turn `turn` (from 1; by default the turn before this one) was labelled `label`. Does
+    not hold if there was no such turn, or if the turn is this one. Evidence: the label found."""
 
     version: ClassVar[str] = "label_was/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     label: Label
     turn: int | None = Field(default=None, ge=1)
@@ -27,6 +23,3 @@ class LabelWas(StrictModel):
         found = sight.labels[turn - 1] if 1 <= turn <= len(sight.labels) else None
         note = f"turn {turn} was labelled {found}" if found else f"no turn {turn} before this one"
         return Verdict(found == self.label, (absence(f"label {self.label} on turn {turn}", note),))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None

@@ -6,17 +6,16 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence
-from topics.document import StrictModel
 from topics.languages import known_languages, language_of
 from topics.suggestions import did_you_mean
-from topics.topic import Topic
 
 # The language of the user's turn that was answered.
 ASKED = "asked"
 
 
-class Language(StrictModel):
+class Language(AnswerRule):
     """Holds if the language of the answer is known and is one of `one_of`, or is not one of `none_of`.
 
     Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's turn.
@@ -24,7 +23,6 @@ class Language(StrictModel):
     """
 
     version: ClassVar[str] = "language/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     one_of: tuple[str, ...] | None = Field(default=None, min_length=1)
     none_of: tuple[str, ...] | None = Field(default=None, min_length=1)
@@ -55,6 +53,3 @@ class Language(StrictModel):
         if ASKED in codes:
             what += f", asked in {asked or 'a language that cannot be told'}"
         return Verdict(holds, (absence(f"{'one' if self.one_of else 'none'} of {', '.join(codes)}", what),))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None

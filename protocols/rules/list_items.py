@@ -4,10 +4,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.document import StrictModel
 from topics.late_pattern import late_pattern
-from topics.topic import Topic
 
 # The blank after the mark tells "- item" and "1. item" from "-5 degrees" and "3.5 percent"; a page may set a bullet
 # close to its words, and no sentence begins with one.
@@ -17,12 +16,11 @@ _ITEM = late_pattern(
 )
 
 
-class ListItems(StrictModel):
+class ListItems(AnswerRule):
     """Holds if at least `at_least` lines of the answer are items of a list: they begin with a bullet, a number or a
     letter. Words separated only by commas are not a list. Evidence: the items; if there are too few, their number."""
 
     version: ClassVar[str] = "list_items/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     at_least: int = Field(default=2, ge=1, le=10_000)
 
@@ -37,6 +35,3 @@ class ListItems(StrictModel):
         if len(found) < self.at_least:
             return Verdict(False, (absence(f"at least {self.at_least} items of a list", f"{len(found)} items"),))
         return Verdict(True, limit_evidence((span(text, *place, "an item of a list") for place in found), len(found)))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None

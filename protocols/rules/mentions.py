@@ -68,11 +68,8 @@ def looked_at(answer: Answer) -> str:
 
 
 def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
-    """Return the URLs of the kind `name` in the answer, in order of appearance.
-
-    Those written in the text come first, then those that only its links lead to (a page shows an anchor, not the
-    address).
-    """
+    """Return the URLs of the kind `name` in the answer, in order of appearance. Those written in the text come first,
+    then those that only its links lead to (a page shows an anchor, not the address)."""
     kind = url_kind(name, topic)
     if kind is None and name == ASKED:
         return ()
@@ -81,21 +78,21 @@ def named_urls(answer: Answer, name: str, topic: Topic) -> tuple[Named, ...]:
     cut = len(answer.text) > _SEARCHED
     for mention in find_urls(answer.text[:_SEARCHED], most=MOST_LINKS):
         if cut and mention.end == _SEARCHED:
-            break  # it goes on where nobody looks
+            break  # it continues beyond the searched part
         if mention.href not in written:
-            written[mention.href] = _key(mention.href, kind)
+            written[mention.href] = _entity_key(mention.href, kind)
         key = written[mention.href]
         if key is not None:
             found.append(Named(key, mention.start, mention.end, mention.href, True))
-    found.extend(_behind(answer, kind, written))
+    found.extend(_urls_behind_links(answer, kind, written))
     return tuple(found)
 
 
-def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
+def _urls_behind_links(answer: Answer, kind: UrlKind | None, written: Container[str]) -> Iterator[Named]:
     cursor, looked_for = 0, 0
     places = {source.href: source for source in reversed(answer.sources) if source.start >= 0}
     for link in answer.links[:MOST_LINKS]:
-        key = None if link.href in written else _key(link.href, kind)
+        key = None if link.href in written else _entity_key(link.href, kind)
         if key is None:
             continue
         if (source := places.get(link.href)) is not None:
@@ -104,7 +101,7 @@ def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> It
         start = -1
         if link.text and looked_for < _MOST_LOOKED_FOR:
             looked_for += 1
-            start = _place(answer.text, link.text, cursor)
+            start = _find_anchor(answer.text, link.text, cursor)
         if start < 0:
             yield Named(key, -1, -1, link.href, False)
         else:
@@ -112,7 +109,7 @@ def _behind(answer: Answer, kind: UrlKind | None, written: Container[str]) -> It
             yield Named(key, start, cursor, link.href, False)
 
 
-def _place(text: str, anchor: str, cursor: int) -> int:
+def _find_anchor(text: str, anchor: str, cursor: int) -> int:
     """Return where the anchor occurs in the text as whole words, from `cursor` on, or -1."""
     for _ in range(_MOST_TRIED):
         start = text.find(anchor, cursor)
@@ -127,5 +124,5 @@ def _place(text: str, anchor: str, cursor: int) -> int:
     return -1
 
 
-def _key(href: str, kind: UrlKind | None) -> str | None:
+def _entity_key(href: str, kind: UrlKind | None) -> str | None:
     return canonical_url(href) if kind is None else kind.key(href)

@@ -7,14 +7,13 @@ from pydantic import Field, field_validator
 
 from protocols.answer import Answer, Attachment, Offer, Source, ToolCall
 from protocols.route import Evidence
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence
-from topics.document import StrictModel
-from topics.topic import Topic
 
 _CALLED = {"sources": "sources", "calls": "tool calls", "offers": "offers", "attachments": "attachments"}
 
 
-class Parts(StrictModel):
+class Parts(AnswerRule):
     """Holds if at least `at_least` parts of the kind `of` came with the answer.
 
     of: `sources`, `calls`, `offers` or `attachments`. like: count only parts that contain one of these texts, ignoring
@@ -23,7 +22,6 @@ class Parts(StrictModel):
     """
 
     version: ClassVar[str] = "parts/1"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     of: Literal["sources", "calls", "offers", "attachments"]
     at_least: int = Field(default=1, ge=1, le=10_000)
@@ -33,14 +31,14 @@ class Parts(StrictModel):
     @classmethod
     def _some_text(cls, like: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if any(not text.strip() for text in like or ()):
-            raise ValueError("one of `like` has no character; leave `like` out where every part counts")
+            raise ValueError("`like` contains an empty text; leave it out to count all parts")
         return like
 
     def judge(self, sight: Sight) -> Verdict:
         wanted = [text.casefold() for text in self.like or ("",)]
         found = [
             absence(shown, f"{what}, beside the text")
-            for shown, what, words in _parts(sight.answer, self.of)
+            for shown, what, words in _parts_of_kind(sight.answer, self.of)
             if any(text in word for text in wanted for word in words)
         ]
         pieces: tuple[Evidence, ...] = limit_evidence(found, len(found))
@@ -50,11 +48,8 @@ class Parts(StrictModel):
             pieces += (absence(what, f"{len(found)} came with the answer"),)
         return Verdict(len(found) >= self.at_least, pieces)
 
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
-
-def _parts(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _parts_of_kind(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield (what to show, what it is, the texts searched for `like`) for each part of a kind."""
     for one in getattr(answer, of):
         match one:

@@ -17,17 +17,16 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.mentions import ASKED, named_urls
 from protocols.rules.plain import without_emphasis
 from protocols.rules.rule import Sight, Verdict, absence, span
-from topics.document import StrictModel
 from topics.late_pattern import late_pattern
-from topics.topic import Topic
 
 _OPENING = 1_500  # characters in which the first sentences are looked for
 _SENTENCES = 3  # at the beginning, in which a refusal is looked for
 _LONGEST = 2_000  # characters of an answer that can still be nothing but a refusal
-_LIST_LINES = 3  # a list of so many lines is an answer
+_LIST_LINES = 3  # a list of this many lines is an answer
 
 # One character for one, so that spans stay those of the answer.
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
@@ -105,15 +104,11 @@ _JAPANESE_DELIVERS = late_pattern(
 _JAPANESE_APOLOGY_ONLY = 60  # characters; in a longer answer the apology is politeness
 
 
-class Refusal(StrictModel):
+class Refusal(AnswerRule):
     """Holds if the answer is only a refusal, by the conditions in the module's docstring. Evidence: the sentence that
-    refuses, or all of an answer that the system marked.
-
-    The rule has no options.
-    """
+    refuses, or all of an answer that the system marked. The rule has no options."""
 
     version: ClassVar[str] = "refusal/3"
-    needs: ClassVar[frozenset[str]] = frozenset()
 
     def judge(self, sight: Sight) -> Verdict:
         text = sight.answer.text
@@ -122,38 +117,38 @@ class Refusal(StrictModel):
             return Verdict(True, (span(text, 0, len(text), note) if text else absence("a refusal", note),))
         stripped = text.strip()
         if len(stripped) > _LONGEST:
-            return _no(f"{len(stripped)} characters are more than a refusal takes")
+            return _not_held(f"{len(stripped)} characters are more than a refusal takes")
         start = len(text) - len(text.lstrip())
         if start >= _OPENING:  # nothing is read behind so much white space, which may be megabytes
-            return _no("none in the first sentences")
+            return _not_held("none in the first sentences")
         plain = without_emphasis(text[: start + len(stripped)].translate(_PLAIN))
-        found = _english(plain) or _japanese(plain)
+        found = _english_refusal(plain) or _japanese_refusal(plain)
         if found is None:
-            return _no("none in the first sentences")
-        delivered = _other_content(sight, plain)
-        if delivered:
-            return _no(f"the answer delivers all the same: {delivered}")
+            return _not_held("none in the first sentences")
+        lines = sum(1 for _ in _LIST_LINE.finditer(plain))
+        if given := named_urls(sight.answer, ASKED, sight.topic):
+            return _not_held(f"the answer delivers all the same: a URL of the asked kind, {given[0].href}")
+        if lines >= _LIST_LINES:
+            return _not_held(f"the answer delivers all the same: a list of {lines} lines")
+        if opening := _DELIVERS.search(plain) or _JAPANESE_DELIVERS.search(plain):
+            return _not_held(f"the answer delivers all the same: {opening[0].strip()!r}")
         start, end, note = found
         return Verdict(True, (span(text, start, end, note),))
 
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
-
-def _no(note: str) -> Verdict:
+def _not_held(note: str) -> Verdict:
     return Verdict(False, (absence("a refusal", note),))
 
 
-def _sentences(plain: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the first sentences, without surrounding white space."""
+def _first_sentences(plain: str) -> Iterator[tuple[int, int]]:
     for count, match in enumerate(_SENTENCE.finditer(plain, 0, _OPENING)):
         if count == _SENTENCES:
             return
         yield match.start(), match.start() + len(match[0].rstrip())
 
 
-def _english(plain: str) -> tuple[int, int, str] | None:
-    for start, end in _sentences(plain):
+def _english_refusal(plain: str) -> tuple[int, int, str] | None:
+    for start, end in _first_sentences(plain):
         sentence = plain[start:end]
         hit = _INABILITY.search(sentence)
         note = "says that it cannot or will not"
@@ -163,13 +158,13 @@ def _english(plain: str) -> tuple[int, int, str] | None:
                 continue
         before = sentence[: hit.start()]
         if _QUOTED.search(before) or (start and _QUOTED.match(plain[start - 1])) or _CONDITION.search(before):
-            continue  # somebody else's words, such as a film's dialogue; or only a case that is thought of
+            continue  # quoted words, such as a film's dialogue, or a hypothetical case
         if not _TURNS_ROUND.search(sentence):
             return start, end, note
     return None
 
 
-def _japanese(plain: str) -> tuple[int, int, str] | None:
+def _japanese_refusal(plain: str) -> tuple[int, int, str] | None:
     head = plain[:_OPENING]
     first = head.lstrip()
     offset = len(head) - len(first)
@@ -186,15 +181,3 @@ def _japanese(plain: str) -> tuple[int, int, str] | None:
     if apology and apology.start() < 10 and len(plain.strip()) <= _JAPANESE_APOLOGY_ONLY:
         return offset + apology.start(), offset + apology.end(), "nothing but an apology, in Japanese"
     return None
-
-
-def _other_content(sight: Sight, plain: str) -> str | None:
-    """Return what the answer gives besides the refusal, or None."""
-    given = named_urls(sight.answer, ASKED, sight.topic)
-    if given:
-        return f"a URL of the asked kind, {given[0].href}"
-    lines = sum(1 for _ in _LIST_LINE.finditer(plain))
-    if lines >= _LIST_LINES:
-        return f"a list of {lines} lines"
-    opening = _DELIVERS.search(plain) or _JAPANESE_DELIVERS.search(plain)
-    return f"{opening[0].strip()!r}" if opening else None

@@ -58,17 +58,17 @@ GROUP = "harvest.rules"
 _COMPOSED = ("any", "all", "not", "thoughts")
 _PARTS = ("version", "needs", "judge", "unfit")
 
-# Finds a named rule of the same file; the place is where the name stands.
+# Finds a named rule of the same file; the place is that of the name.
 Named = Callable[[str, Loc], Rule]
 
 
 def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule:
     """Return the rule at `loc`. Raises InputError at the place of the fault."""
     if isinstance(value, str):
-        return Reference(value, named(value, loc))
+        return Reference(named(value, loc), value)
     if not isinstance(value, dict) or len(value) != 1:
         raise document.error(
-            loc, "a rule is one kind with its options, such as {urls: {at_least: 1}}", allowed=", ".join(_kinds())
+            loc, "a rule must be one kind with its options, such as {urls: {at_least: 1}}", allowed=", ".join(_kinds())
         )
     ((kind, options),) = value.items()
     inside = (*loc, kind)
@@ -84,32 +84,32 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
         hint = did_you_mean(kind, _kinds())
         raise document.error(inside, f"unknown rule {kind!r}{hint}", allowed=", ".join(_kinds()), key=True)
     if not isinstance(options, dict):
-        raise document.error(inside, f"{kind}: options are a mapping; write {{}} where there are none")
-    rule: Rule = document.part(inside).validated(_model(kind))  # type: ignore[assignment]
+        raise document.error(inside, f"{kind}: options must be a mapping; write {{}} if there are none")
+    rule: Rule = document.part(inside).validated(_model_of(kind))  # type: ignore[assignment]
     return rule
 
 
 def _kinds() -> tuple[str, ...]:
     """Return all kinds of rules, those of other distributions last."""
-    return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_others())
+    return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_plug_in_kinds())
 
 
 @cache
-def _others() -> Mapping[str, EntryPoint]:
+def _plug_in_kinds() -> Mapping[str, EntryPoint]:
     return found_in(GROUP, "kinds of rules", (*KINDS_OF_RULES, *_COMPOSED))
 
 
 @cache
-def _model(kind: str) -> type[StrictModel]:
+def _model_of(kind: str) -> type[StrictModel]:
     """Return the class of a kind that judges answers by itself. Raises InputError for a plug-in that is not one."""
     if kind in KINDS_OF_RULES:
         return KINDS_OF_RULES[kind]
-    return load_entry(_others()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
+    return load_entry(_plug_in_kinds()[kind], "the rule", f"a StrictModel with {', '.join(_PARTS)}", _check_model)
 
 
 def _check_model(model: type[StrictModel]) -> type[StrictModel]:
     if not (issubclass(model, StrictModel) and all(hasattr(model, name) for name in _PARTS)):
-        raise TypeError(f"it has not all of {', '.join(_PARTS)}, or is no StrictModel")
+        raise TypeError(f"it does not have all of {', '.join(_PARTS)}, or is not a StrictModel")
     return model
 
 
@@ -127,6 +127,6 @@ def encode_rule(rule: Rule) -> object:
         case Thoughts():
             return {"thoughts": encode_rule(rule.rule)}
         case StrictModel():
-            kind = next(kind for kind in (*KINDS_OF_RULES, *_others()) if type(rule) is _model(kind))
+            kind = next(kind for kind in (*KINDS_OF_RULES, *_plug_in_kinds()) if type(rule) is _model_of(kind))
             return {kind: rule.model_dump(mode="json", by_alias=True, exclude_none=True)}
     raise TypeError(f"{type(rule).__name__} is not a rule of the registry")

@@ -3,11 +3,10 @@
 import re
 from typing import ClassVar, Literal
 
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.empty import INVISIBLE
 from protocols.rules.mentions import ANY, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.document import StrictModel
-from topics.topic import Topic
 
 _GAPS = re.compile(f"[{INVISIBLE}]+")
 
@@ -22,7 +21,7 @@ def same_text(text: str) -> str:
     return _GAPS.sub(" ", text.casefold()).strip()
 
 
-class Repetition(StrictModel):
+class Repetition(AnswerRule):
     """Holds if the answer is the same text as an earlier one, or names only URLs already given.
 
     of: `text`, `urls`, or `either` (the default). An empty answer repeats no text, and one without a URL repeats no
@@ -42,9 +41,6 @@ class Repetition(StrictModel):
             verdicts.append(_urls_again(sight))
         holding = next((verdict for verdict in verdicts if verdict.holds), None)
         return holding or Verdict(False, tuple(piece for verdict in verdicts for piece in verdict.evidence))
-
-    def unfit(self, topic: Topic) -> str | None:
-        return None
 
 
 def _text_again(sight: Sight) -> Verdict:

@@ -22,11 +22,8 @@ _MOST_PIECES = 100  # of evidence
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a rule can see: the topic, everything said and answered so far, and the labels of earlier turns.
-
-    exchanges: at least one; the last one has the answer to judge. labels: `o` or `x`, one for each exchange but the
-    last.
-    """
+    """The view of a rule: the topic, everything said and answered so far, and the labels of earlier turns. exchanges:
+    at least one; the last one has the answer to judge. labels: `o` or `x`, one for each exchange but the last."""
 
     topic: Topic
     exchanges: tuple[Exchange, ...]
@@ -45,10 +42,8 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's decision on an answer.
-
-    holds: whether the rule recognised it. evidence: the grounds; if the rule does not hold, what was missing.
-    """
+    """A rule's decision on an answer. holds: whether the rule recognised it. evidence: the grounds; if the rule does
+    not hold, what was missing."""
 
     holds: bool
     evidence: tuple[Evidence, ...]

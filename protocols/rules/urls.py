@@ -6,9 +6,9 @@ from typing import ClassVar
 from pydantic import Field, field_validator
 
 from protocols.route import Evidence
+from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.mentions import ANY, ASKED, Named, kind_trouble, looked_at, named_urls
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
-from topics.document import StrictModel
 from topics.kinds import KINDS
 from topics.topic import Topic
 
@@ -20,7 +20,7 @@ def known_kind(name: str) -> str:
     return name
 
 
-class Urls(StrictModel):
+class Urls(AnswerRule):
     """Holds if the answer names at least `at_least` different entities by a URL of the kind.
 
     kind: `asked` (the kind of the topic's type: right host and right path), `any`, or a shipped kind such as
@@ -42,7 +42,7 @@ class Urls(StrictModel):
         distinct = len({item.key for item in found})
         holds = distinct >= self.at_least
         placed = {source.href for source in sight.answer.sources if source.start >= 0}
-        pieces = limit_evidence(self._pieces(sight.answer.text, found, placed), len(found))
+        pieces = limit_evidence(self._url_evidence(sight.answer.text, found, placed), len(found))
         if not holds:
             what = f"at least {self.at_least} URL(s) of the kind {self._kind_name(sight.topic)}"
             pieces += (absence(what, f"{distinct} different ones found{looked_at(sight.answer)}"),)
@@ -54,7 +54,7 @@ class Urls(StrictModel):
     def _kind_name(self, topic: Topic) -> str:
         return topic.type.url.name if self.kind == ASKED and topic.type.url else self.kind
 
-    def _pieces(self, text: str, found: tuple[Named, ...], placed: Container[str]) -> Iterator[Evidence]:
+    def _url_evidence(self, text: str, found: tuple[Named, ...], placed: Container[str]) -> Iterator[Evidence]:
         seen: set[str] = set()
         for item in found:
             note = f"again {item.key}" if item.key in seen else item.key

@@ -34,7 +34,7 @@ def test_a_notebook_is_told_which_file_is_in_the_way(name: str, package: bool, t
     done = called(tmp_path, sys.executable, "-c", code)
     assert done.stderr == ""
     head, advice = done.stdout.splitlines()
-    assert head == f"{path} is in the way: Harvest has a package of its own that is called {name!r}"
+    assert head == f"{path} is in the way: Harvest has a package called {name!r}"
     assert advice.startswith("  do: rename it")
 
 

@@ -91,7 +91,7 @@ REFUSED = {
     "a bad rule option": ("kind: asked", "kinds: asked", at(6, 19, "unknown key 'kinds'", "kind, at_least")),
     "a bad rule value": ("kind: asked", "at_least: 0", at(6, 29, "at_least")),
     "an unknown URL kind": ("kind: asked", "kind: imdb", at(6, 25, "unknown kind of URL", "imdb-title")),
-    "options that are no mapping": ("{urls: {kind: asked}}", "{urls: 3}", at(6, 18, "options are a mapping")),
+    "options that are no mapping": ("{urls: {kind: asked}}", "{urls: 3}", at(6, 18, "options must be a mapping")),
     "a rule of two kinds": ("{empty: {}}", "{empty: {}, refusal: {}}", at(8, 10, "one kind with its options")),
     "a rule that names no rule": ("blank]", "blanc]", at(7, 34, "unknown rule 'blanc'", "'blank'")),
     "a rule that refers to itself": ("{empty: {}}", "{not: refused}", at(8, 16, "refused → blank → refused")),
@@ -115,7 +115,7 @@ REFUSED = {
     "an edge after otherwise": (
         "      - {if: useful, label: o, go: play}\n      - {otherwise: true, label: x, stop: breakdown}\n",
         "      - {otherwise: true, label: x, stop: breakdown}\n      - {if: useful, label: o, go: play}\n",
-        at(17, 9, "never tried"),
+        at(17, 9, "never reached"),
     ),
     "no edges": (
         "    edges:\n      - {if: useful, label: o, go: play}\n      - {otherwise: true, label: x, stop: breakdown}\n",
@@ -125,14 +125,14 @@ REFUSED = {
     "an unreachable state": ("go: play}", "go: ask}", at(18, 3, "'play' is never reached from 'ask'")),
     "an answer nothing fits": ("no_match: {label: x}\n", "", at(21, 5, "'play' has no edge", "no_match")),
     "no label without a match": ("no_match: {label: x}", "no_match: {}", at(25, 11, "missing key 'label'")),
-    "next without a list": ("go: play", "go: next", at(16, 36, "next is for states with each")),
+    "next without a list": ("go: play", "go: next", at(16, 36, "next is only for states with each")),
     "a list without then": ("    then: {stop: completed}\n", "", at(19, 5, "each needs then")),
-    "then without a list": ("    each: topic.turns\n", "", at(19, 5, "then belongs to a state with each")),
+    "then without a list": ("    each: topic.turns\n", "", at(19, 5, "then is only for states with each")),
     "another list": ("each: topic.turns", "each: topic.words", at(19, 11, "'topic.turns'")),
     "a silent loop": ("then: {stop: completed}", "then: {go: play}", at(18, 3, "endless loop: play → play", "nothing")),
     "a state that says nothing": ('say: "{{ item }}, please."', 'say: " "', at(20, 10, "it says nothing")),
     "a list for a simulated user": ('    say: "{{ item }}, please."\n', "    user: curious\n",
-                                    at(19, 5, "each belongs to a state that says something itself")),
+                                    at(19, 5, "each is only for states with say")),
     "two voices": ("    each: topic.turns\n", "    user: curious\n", at(19, 5, "either say or user: both are given")),
     "no voice": ('    say: "{{ item }}, please."\n', "", at(19, 5, "either say or user: neither is given")),
     "a user who speaks nowhere": ("start: ask", "users: {curious: {simulator: markov}}\nstart: ask",
@@ -224,12 +224,12 @@ def test_a_loop_through_the_topics_turns_ends_by_itself(load: Callable[[str], Pr
 
 def test_a_loop_that_only_hands_on_is_refused_even_with_a_turn_limit(load: Callable[[str], Protocol]) -> None:
     states = {"a": ["a"], "b": ["b"]}
-    with pytest.raises(InputError, match="has nothing to say once the topic's turns are used up"):
+    with pytest.raises(InputError, match="says nothing once the topic's turns are used up"):
         load(talk(states, {"a": {"then": "b"}, "b": {"then": "a"}}, limit="turn_limit: 3"))
     behind_a_loop_that_speaks = {"ask": ["ask", "a"], "a": ["a"]}
-    with pytest.raises(InputError, match="endless loop: a → a has nothing to say"):
+    with pytest.raises(InputError, match="endless loop: a → a says nothing"):
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "a"}}, limit="turn_limit: 3"))
-    with pytest.raises(InputError, match="endless loop: a → a has nothing to say"):  # only on topics without turns
+    with pytest.raises(InputError, match="endless loop: a → a says nothing"):  # only on topics without turns
         load(talk(behind_a_loop_that_speaks, {"a": {"then": "stop", "empty": "a"}}, limit="turn_limit: 3"))
 
 
@@ -290,8 +290,8 @@ def test_topics_that_do_not_fit_are_refused_by_name(load: Callable[[str], Protoc
 
 def test_a_topic_on_which_nothing_would_be_said_is_refused(load: Callable[[str], Protocol]) -> None:
     protocol = load(talk({"play": ["play"]}, {"play": {"then": "stop"}}))
-    with pytest.raises(InputError, match="says nothing on topic 'M1'"):
+    with pytest.raises(InputError, match="has nothing to say on topic 'M1'"):
         check_topics(protocol, topics(Topic("M1", MOVIE, "…")))
     blank = load(SOUND.replace('"{{ item }}, please."', '"{{ item }}"'))
-    with pytest.raises(InputError, match="the template says nothing"):
+    with pytest.raises(InputError, match="the template gives no text"):
         check_topics(blank, topics(Topic("M1", MOVIE, "…", turns=("x", " "))))

@@ -99,7 +99,7 @@ async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
 
 
 async def test_a_topic_that_was_not_recorded_cannot_be_opened() -> None:
-    with pytest.raises(Unanswered, match="holds no whole conversation on topic M003") as caught:
+    with pytest.raises(Unanswered, match="has no complete conversation on topic M003") as caught:
         await _open(topic="M003")
     assert caught.value.reason == "not-recorded"
 

@@ -309,10 +309,10 @@ def test_counts_become_shares() -> None:
         ({"bounds": (1, 3, 2)}, "rise"),
         ({"bounds": (1, 1, 2)}, "rise"),
         ({"bounds": (1, 2, math.inf)}, "finite"),
-        ({"scale": "cardinal"}, "scale is ordinal or nominal"),
+        ({"scale": "cardinal"}, "scale must be ordinal or nominal"),
         ({"scale": "nominal"}, "only an ordinal set has bounds"),
         ({"bounds": (), "mapping": "regions"}, "only a nominal set has a mapping"),
-        ({"bounds": (), "mapping": "planets"}, "there is no mapping 'planets'"),
+        ({"bounds": (), "mapping": "planets"}, "unknown mapping 'planets'"),
         ({"scale": "nominal", "bounds": (), "mapping": "regions"}, "the mapping names groups that do not exist"),
     ],
 )

@@ -58,7 +58,7 @@ def test_words_after_a_hash_are_not_cut_off(text: str, place: str) -> None:
     "text", ["said: C # or F\n", "said: Hello  # a greeting\n", "said: Is it F #\n", "turns: [a, C #\n]\n"]
 )
 def test_in_a_text_that_is_said_any_comment_on_its_line_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"'#.*' is taken for a comment, and only '.*' is left of the text"):
+    with pytest.raises(InputError, match=r"'#.*' is read as a comment, so only '.*' is left of the text"):
         read(text)
 
 
@@ -119,7 +119,7 @@ def test_in_a_text_that_is_said_a_comment_with_one_blank_is_refused_behind_quota
     ("text", "place"), [("said: #hello\n", "1:7"), ("said: # hello\n", "1:6"), ("said:   # hi\n", "1:6")]
 )
 def test_a_text_that_is_a_comment_as_a_whole_is_named(text: str, place: str) -> None:
-    with pytest.raises(InputError, match=r"'#.*' is taken for a comment") as refused:
+    with pytest.raises(InputError, match=r"'#.*' is read as a comment") as refused:
         read(text)
     assert str(refused.value).startswith(f"x.yaml:{place}: ")
 
@@ -194,7 +194,7 @@ def test_an_advice_shows_a_number_as_it_is_written() -> None:
     ],
 )
 def test_words_on_another_line_than_the_rest_are_not_cut_off(text: str, dropped: str) -> None:
-    with pytest.raises(InputError, match="is taken for a comment, and only") as refused:
+    with pytest.raises(InputError, match="is read as a comment, so only") as refused:
         read(text)
     assert repr(dropped) in str(refused.value)
 
@@ -298,7 +298,7 @@ def test_between_brackets_words_are_dropped_only_in_a_comment_behind_a_comma_or_
     ],
 )
 def test_whoever_follows_the_advice_is_not_refused_again(refused: str, followed: str) -> None:
-    with pytest.raises(InputError, match="a line of its own above the key or the item, with a blank after its #"):
+    with pytest.raises(InputError, match="a separate line above the key or the item, with a blank after its #"):
         read(refused)
     found = read(followed)
     assert {found.name, found.said.strip(), *found.turns} & {"demo", "Hello"}

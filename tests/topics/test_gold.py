@@ -146,8 +146,8 @@ def test_a_header_alone_is_a_table_in_which_nothing_is_judged() -> None:
         (f"{HEADER}M002\n", "g.csv:2:1", "the row has 1 cells"),
         (f'{HEADER}M002,{MOVIE},L2,"a,43K,\n', "g.csv:2:47", "a quotation mark is never closed"),
         (f'{HEADER}M002,{MOVIE},L2,"a" b,43K,\n', "g.csv:2:51", "text after a closing quotation mark"),
-        (f"{HEADER}M002,{MOVIE},L2,a,,\nM002,tt0088763,L1,a,,\n", "g.csv:3:1", "has grade L2 already, and L1 here"),
-        (f"{HEADER}M002,{MOVIE},L2,a,2M,\nM002,tt0088763,L2,a,43K,\n", "g.csv:3:1", "has RATINGS (0,0,0,1) already"),
+        (f"{HEADER}M002,{MOVIE},L2,a,,\nM002,tt0088763,L1,a,,\n", "g.csv:3:1", "already has grade L2, but L1 here"),
+        (f"{HEADER}M002,{MOVIE},L2,a,2M,\nM002,tt0088763,L2,a,43K,\n", "g.csv:3:1", "already has RATINGS (0,0,0,1)"),
     ],
 )
 def test_every_fault_says_where_it_stands(text: str, place: str, says: str) -> None:
@@ -205,7 +205,7 @@ def test_what_is_no_whole_grade_is_refused(grade: str) -> None:
     [
         (HEADER.encode() + b"M002,caf\xe9\n", ":2:9", "byte 0xe9 is not UTF-8"),
         (HEADER.encode() + b"M002,a\0b\n", ":2:7", "a NUL byte"),
-        (HEADER.encode("utf-16") + b"x", "", "not whole as UTF-16"),
+        (HEADER.encode("utf-16") + b"x", "", "incomplete UTF-16"),
         (b"PK\x03\x04" + bytes(40), ":1:1", "a ZIP archive"),
         (b"\x89PNG\r\n\x1a\n\0\0", ":3:1", "a binary file"),
     ],
@@ -301,7 +301,7 @@ def test_every_cell_stands_where_it_says(text: str) -> None:
 
 
 def test_entries_that_disagree_are_refused_when_a_table_is_made() -> None:
-    with pytest.raises(ValueError, match="has grade L2 already, and L0 here"):
+    with pytest.raises(ValueError, match="already has grade L2, but L0 here"):
         GoldTable([GoldEntry("T", "e", 2), GoldEntry("T", "e", 0)])
 
 

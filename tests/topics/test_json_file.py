@@ -46,18 +46,18 @@ def test_a_line_of_a_jsonl_file_keeps_its_number_and_a_line_separator_ends_no_li
     path.write_text('{"a": "x\u2028y"}\n\n  {"a": 5}\n', encoding="utf-8")
     first, second = read_json(path)
     assert first["a"].text() == "x\u2028y"
-    with pytest.raises(InputError, match=r"a\.jsonl:3:9: the number 5 where text"):
+    with pytest.raises(InputError, match=r"a\.jsonl:3:9: the number 5 instead of text"):
         second["a"].text()
 
 
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ("format: harvest-audit/1\n", "does not begin as JSON does"),
-        ("", "does not begin as JSON does"),
-        ('{"a": [1, ', "breaks off"),
-        ('{"a": "b', "breaks off"),
-        ('{"a": }', "correct it there"),
+        ("format: harvest-audit/1\n", "does not begin like JSON"),
+        ("", "does not begin like JSON"),
+        ('{"a": [1, ', "is truncated"),
+        ('{"a": "b', "is truncated"),
+        ('{"a": }', "correct it, or write"),
     ],
 )
 def test_what_is_no_json_says_what_to_do(tmp_path: Path, text: str, advice: str) -> None:

@@ -317,7 +317,7 @@ def test_a_kind_that_makes_no_sense_is_refused() -> None:
         (("a.org",), "/(x", ""),
         (("a.org",), "/x", "https://a.org/{id}"),
     ):
-        with pytest.raises(ValueError, match=r"hosts are names|not a regular expression|must hold a group"):
+        with pytest.raises(ValueError, match=r"hosts must be names|not a regular expression|must contain a group"):
             UrlKind("x", hosts, path, identity=identity)
 
 

@@ -125,7 +125,7 @@ def test_a_list_that_is_cut_gives_what_is_whole_and_names_the_cut(tmp_path: Path
         whole = sum(f"q{number}," in text[:at] for number in range(COUNT))
         assert len(found.conversations) in (whole - 1, whole), text[:at][-40:]
         (fault,) = found.left_out
-        assert "breaks off" in str(fault) or "correct" in str(fault)
+        assert "is truncated" in str(fault) or "correct" in str(fault)
         with pytest.raises(InputError):
             read_messages(tmp_path / "x.json", topic="t")
 

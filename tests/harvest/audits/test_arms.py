@@ -122,7 +122,7 @@ def test_check_lists_the_arms(run: Run) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"arms": {"one": {}}}, "one arm alone has nothing to be compared with"),
+        ({"arms": {"one": {}}}, "a single arm has nothing to compare with"),
         ({"arms": {"one": {}, "two": {}}}, "the arms 'one' and 'two' are the same"),
         ({"arms": {"one": {}, "two": {"wording": {}}}}, "give at least one rate"),
         ({"arms": {"one": {}, "two": {"wording": {"typo": 1}}}}, "did you mean 'typos'?"),
@@ -159,7 +159,7 @@ def test_a_file_of_texts_lacks_nothing(tmp_path: Path, changes: dict[str, object
 
 def test_arms_and_groups_that_tables_show_alike_are_refused(tmp_path: Path) -> None:
     arms = {"as written": {}, "Thanks": {"wording": {"politeness": 1}}, "thanks ": {"wording": {"typos": 0.2}}}
-    with pytest.raises(InputError, match="the arms 'Thanks' and 'thanks ' have one name") as refused:
+    with pytest.raises(InputError, match="the arms 'Thanks' and 'thanks ' differ only") as refused:
         load_audit(audit_file(tmp_path, arms=arms))
     assert refused.value.place is not None
     assert refused.value.place.line

@@ -282,18 +282,23 @@ states:
     ("changes", "own", "where", "words"),
     [
         ({"groups": ["older", "odler"]}, "", "audit.yaml", "no group 'odler' is described by the persona of the user"),
-        ({"groups": ["older", "older"]}, "", "audit.yaml", "the group 'older' is given twice"),
+        ({"groups": ["older", "older"]}, "", "audit.yaml", "the group 'older' is listed twice"),
         ({"groups": []}, "", "audit.yaml", "groups"),
         ({"groups": ["a]b"]}, "", "audit.yaml", "characters that are not allowed"),
-        ({"groups": ["older"], "protocol": "fairweb-two-round"}, "", "audit.yaml", "has no persona, so nothing would"),
-        ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so nothing would"),
+        (
+            {"groups": ["older"], "protocol": "fairweb-two-round"},
+            "",
+            "audit.yaml",
+            "has no persona, so the groups would",
+        ),
+        ({"groups": ["older"], "protocol": "open-ended"}, "", "audit.yaml", "has no persona, so the groups would"),
         ({"groups": None}, "", "audit.yaml", "the user's group is unknown"),
         ({"groups": ["en", "ja"]}, PERSONA, "audit.yaml", "group 'ja': user 'visitor' on topic 'M001'"),
         (
             {"groups": ["en"]},
             PERSONA.replace("simulator: persona", "simulator: persona\n      group: en"),
             "own.yaml",
-            "this persona is of 'en' alone",
+            "this persona is fixed to 'en'",
         ),
         (
             {"groups": ["en"]},
@@ -301,7 +306,7 @@ states:
                 "go: talk}]}", "go: on}]}\n  on: {user: other, edges: [{otherwise: true, label: o, go: talk}]}"
             ),
             "own.yaml",
-            "the user 'other' has no persona: its group would be lost",
+            "the user 'other' has no persona and would ignore its group",
         ),
     ],
 )
@@ -402,7 +407,7 @@ def test_a_recorded_run_with_groups_is_replayed_group_by_group(tmp_path: Path) -
         one.key: (said(one), one.outcome) for one in again.finished
     }
     branches = {"run": "run", "play": "branches"}
-    with pytest.raises(InputError, match="branches are those of one system, and there are 4"):
+    with pytest.raises(InputError, match="branches is for one system, but there are 4"):
         load_audit(audit_file(tmp_path, systems=[{"name": "A", "driver": "replay", "options": branches}]))
 
 

@@ -80,7 +80,9 @@ def test_a_topic_that_is_not_there_and_no_trials_are_refused_with_their_place(tm
         load_audit(written(tmp_path, "trials_of: {X999: 3}\n"))
     assert unknown.value.place is not None
     assert unknown.value.place.line == 7
-    with pytest.raises(InputError, match="topic 'M003' is not played, so it has no number of trials") as left_out:
+    with pytest.raises(
+        InputError, match="topic 'M003' is not played, so it cannot have a number of trials"
+    ) as left_out:
         load_audit(written(tmp_path, "trials_of: {M003: 3}\n"))
     assert left_out.value.place is not None
     assert left_out.value.place.line == 7

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli.notifying import Channels
-from harvest.notices.prometheus import metrics, succeeded_before
+from harvest.notices.prometheus import last_success, metrics
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.history import whole_history
 from recordings.files.shared_file import shared_file
@@ -170,4 +170,4 @@ def test_metrics_keep_the_time_of_success_that_another_audit_wrote_meanwhile(tmp
         time.sleep(0.3)
         file.replace(metrics(bulletin(CHANGED)).encode())
     telling.join(timeout=20)
-    assert succeeded_before(failed, path.read_text()) == AT
+    assert last_success(failed, path.read_text()) == AT

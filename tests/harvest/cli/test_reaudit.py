@@ -351,7 +351,7 @@ def test_a_placebo_needs_a_driver_that_can_read_one(folder: Path) -> None:
     bless(folder, "runs/base-0")
     done = harvest("reaudit", "audit.yaml", cwd=folder)
     assert done.returncode == 2
-    assert "audit.yaml:10:1: no system of this audit is read in a way that a placebo can be" in done.stderr
+    assert "audit.yaml:10:1: no system of this audit has a driver that can read a placebo" in done.stderr
 
 
 @pytest.mark.parametrize("more", [(), ("--run", "runs/base-0")])

@@ -213,7 +213,7 @@ def test_the_workflow_begins_in_the_folder_of_the_repository(folder: Path) -> No
         (("--github", "--history", "/elsewhere/h.jsonl"), "/elsewhere/h.jsonl is not below this folder"),
         (("--github", "--if-alarm"), "two workflows would each have a history of their own"),
         (("--github", "--out", "../runs"), "../runs is not below this folder"),
-        (("--systemd", "--prometheus", "a\nb"), "cannot stand in a schedule"),
+        (("--systemd", "--prometheus", "a\nb"), "cannot be used in a schedule"),
     ],
 )
 def test_what_would_fail_at_night_is_refused_now(folder: Path, options: tuple[str, ...], said: str) -> None:

@@ -20,7 +20,7 @@ def test_a_client_that_cannot_start_is_closed_at_once_and_not_when_memory_is_loo
     before = set(threading.enumerate())
     gc.disable()
     try:
-        with pytest.raises(InputError, match="there is no scheduler of Dask at nowhere"), connected("nowhere"):
+        with pytest.raises(InputError, match="there is no Dask scheduler at nowhere"), connected("nowhere"):
             pass
         assert [one.name for one in threading.enumerate() if one not in before] == []
     finally:
@@ -48,7 +48,7 @@ def listening(says: bytes) -> Iterator[str]:
 def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
-        said = f"there is no scheduler of Dask at {address}: what listens there does not speak as one"
+        said = f"there is no Dask scheduler at {address}: what listens there is not one"
         with pytest.raises(InputError, match=said), connected(address, seconds=1):
             pass
     assert [one.name for one in threading.enumerate() if one not in before] == []
@@ -77,7 +77,7 @@ def test_who_is_trusted_is_said_before_another_machine_is_reached_in_clear(addre
 def test_the_warning_comes_before_the_connection(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(InputError), connected("tcp://host.invalid:8786", seconds=1):
         pass
-    assert "tcp://host.invalid:8786 is reached in clear" in " ".join(capsys.readouterr().err.split())
+    assert "tcp://host.invalid:8786 is reached unencrypted" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("address", ["", " "])

@@ -60,7 +60,7 @@ def test_many_runs_get_the_scores_that_each_has_by_itself(
         (("january", "--dask", "x", "--keep", "--json"), "scores each run by itself"),
         (("january", "january", "--dask", "x", "--keep"), "the same run is given twice"),
         (("january", "january/nothing", "--dask", "x", "--keep"), "there is no such folder"),
-        (("january", "--dask", "nowhere", "--keep"), "there is no scheduler of Dask at nowhere"),
+        (("january", "--dask", "nowhere", "--keep"), "there is no Dask scheduler at nowhere"),
         (("january", "february", "--keep"), "on a cluster (--dask)"),
     ],
 )
@@ -82,15 +82,15 @@ def test_a_worker_that_sees_something_else_scores_nothing(runs: tuple[Path, Path
     gold = tmp_path / "gold.csv"
     gold.write_text("topic,entity,grade\n")
     task = scoring_task(run, ScoreRequest(gold=str(gold)))
-    assert "does not see" in score_run(replace(task, run=str(runs[1]))).fault
+    assert "sees other files than the command" in score_run(replace(task, run=str(runs[1]))).fault
     assert "a worker has numpy" in score_run(replace(task, versions={**task.versions, "numpy": "0.1"})).fault
     gold.write_text("topic,entity,grade\nM002,x,1\n")
-    assert "the files that options name" in score_run(task).fault
+    assert "or for its options" in score_run(task).fault
     gold.unlink()
-    assert "does not see" in score_run(task).fault
+    assert "sees other files than the command" in score_run(task).fault
     task = scoring_task(run, ScoreRequest())
     (run / "decisions").mkdir()
     (run / "decisions" / "anna.jsonl").write_text("")
-    assert "does not see" in score_run(task).fault, "what people decided is part of the figures"
+    assert "sees other files than the command" in score_run(task).fault, "what people decided is part of the figures"
     shutil.rmtree(run / "decisions")
     assert not (run / "scores.json").exists()

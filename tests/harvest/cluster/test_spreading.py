@@ -231,6 +231,6 @@ def test_what_cannot_be_played_on_a_cluster_is_said_before_anything_is_sent(tmp_
         (("--dask", "tcp://127.0.0.1:9", "--worker", "w"), "leave --shard and --worker out"),
     ):
         refused(tmp_path, "new", *words, told=told)
-    refused(tmp_path, "there", "--dask", "nowhere", told="a cluster plays into a new run")
-    refused(tmp_path, "new", "--dask", "nowhere", told="there is no scheduler of Dask at nowhere")
+    refused(tmp_path, "there", "--dask", "nowhere", told="a cluster needs a new one")
+    refused(tmp_path, "new", "--dask", "nowhere", told="there is no Dask scheduler at nowhere")
     assert not api.times

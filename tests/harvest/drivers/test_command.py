@@ -213,7 +213,9 @@ async def test_a_program_that_dies_before_its_greeting_is_unanswered_at_open(bui
 async def test_a_program_without_a_greeting_is_late(built: Built) -> None:
     fault = await _fault(built(WAIT, prompt="> ", start_timeout=0.3))
     assert fault.reason == "timeout"
-    assert fault.detail.startswith("no whole greeting within 0.3 s; the program was killed. It had written nothing: ")
+    assert fault.detail.startswith(
+        "no complete greeting within 0.3 s; the program was killed. It had written nothing: "
+    )
 
 
 @pytest.mark.parametrize(("mode", "reply"), [("lines", "'Hi'"), ("json", '\'{"text": "Hi"}\'')])

@@ -90,8 +90,8 @@ def test_nothing_a_user_says_can_leave_its_place_in_a_url_or_a_form(text: str) -
     ("template", "said"),
     [
         ("{{ name }}", "cannot be used here"),
-        ("{{ text", "without a whole placeholder"),
-        ("{{ text | upper }}", "without a whole placeholder"),
+        ("{{ text", "without a complete placeholder"),
+        ("{{ text | upper }}", "without a complete placeholder"),
         ("{{}}", "cannot be used here"),
         ("said: {{ history }}", "must be the whole value"),
         ({"a": [{"b": "{{ topic }}"}]}, "cannot be used here"),
@@ -408,7 +408,7 @@ async def test_closing_never_raises_though_the_end_fails() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"body": {"q": "hello"}}, "nothing here sends what the user says"),
+        ({"body": {"q": "hello"}}, "the user turn is not sent"),
         ({"form": {"q": "{{ text }}"}}, "cannot both be sent"),
         ({"method": "GET"}, "a GET request has no body"),
         ({"method": "FETCH"}, "GET"),

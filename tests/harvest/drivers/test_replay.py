@@ -70,7 +70,7 @@ async def test_a_turn_that_was_never_answered_gets_no_answer_now() -> None:
     session = await ReplayDriver(Options.model_validate({"run": "imported"}), {key: recorded}).open(
         Opening("echo", "M002", 1, 1)
     )
-    with pytest.raises(Unanswered, match="not-recorded: turn 1 was asked in the recording and never answered"):
+    with pytest.raises(Unanswered, match="not-recorded: turn 1 was asked in the recording but never answered"):
         await session.say("Hello?")
 
 
@@ -91,7 +91,7 @@ async def test_names_may_differ(folder: Path) -> None:
     [
         ({"run": "missing"}, "there is no folder"),
         ({"run": "."}, "run.json"),
-        ({"system": "other"}, "no whole conversation of a system 'other'"),
+        ({"system": "other"}, "no complete conversation with a system 'other'"),
         ({"topics": {"T1": "M009"}}, "has no topic 'M009'"),
     ],
 )
@@ -106,5 +106,5 @@ async def test_an_interrupted_recording_plays_nothing(folder: Path) -> None:
     ends = [i for i, line in enumerate(lines) if '"ended"' in line or "trial-ended" in line]
     file.write_text("".join(lines[: ends[0]]), encoding="utf-8")
     chain_file(file).unlink()  # of a writer that was stopped, it would not be closed
-    with pytest.raises(InputError, match="no whole conversation"):
+    with pytest.raises(InputError, match="no complete conversation"):
         _driver(folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.notices.disarmed import Disarmed, disarmed_output, undisarmed
+from harvest.notices.disarmed import Disarmed, disarmed_output, underlying_stream
 from tests.support.bulletins import commands
 from tests.support.hostile_replies import HOSTILE
 
@@ -67,7 +67,7 @@ def test_output_is_disarmed_where_a_service_reads_it(
     with disarmed_output(["show", "run"], {variable: "true"}):
         print("::a::")
         print("::b::", file=sys.stderr)
-        print("::meant::", file=undisarmed(sys.stdout))
+        print("::meant::", file=underlying_stream(sys.stdout))
     assert (sys.stdout, sys.stderr) == before
     assert capsys.readouterr() == (_said("a", changed) + "::meant::\n", _said("b", changed))
 

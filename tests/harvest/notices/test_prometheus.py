@@ -8,7 +8,7 @@ from dataclasses import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from harvest.notices.bulletin import plain
-from harvest.notices.prometheus import metrics, succeeded_before
+from harvest.notices.prometheus import last_success, metrics
 from tests.support.bulletins import AT, CHANGED, DOWN, HOSTILE_BULLETIN, SAME, SHOWN, bulletin
 
 Labels = tuple[tuple[str, str], ...]
@@ -59,7 +59,7 @@ def test_the_last_success_outlives_audits_that_measured_nothing() -> None:
         assert found["harvest_last_audit_timestamp_seconds", ""] == at
         assert found["harvest_last_success_timestamp_seconds", ""] == AT
         assert found["harvest_exit_code", ""] == 3
-    assert math.isnan(succeeded_before(replace(down, audit="another"), good))
+    assert math.isnan(last_success(replace(down, audit="another"), good))
     assert ("harvest_last_success_timestamp_seconds", "") not in read_back(metrics(down, "nonsense"))
 
 

@@ -105,7 +105,7 @@ def test_a_parrot_can_treat_those_differently_who_say_certain_words() -> None:
     assert profile.carried("list", {"silent": 1.0})["silent"] == 1 - profile.carry
     assert "silent" in profile.reachable
     refused: tuple[tuple[dict[str, Row], str], ...] = (
-        ({" ": {"list": 1.0}}, "cued: no words"),
+        ({" ": {"list": 1.0}}, "cued: empty text"),
         ({"a": {"list": 0.9}}, r"cued\.a: the probabilities sum to 0\.9"),
         ({"a": {"refusal": 1.0}}, "then: no row for 'refusal'"),
     )

@@ -115,7 +115,7 @@ def test_a_store_has_one_division(here: Path, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert _harvest(*few, "--shard", "1/3") == 2
     told = capsys.readouterr().err
-    assert "dealt out in 2 shards, not in 3\n  allowed: --shard I/2" in told
+    assert "divided into 2 shards, not 3\n  allowed: --shard I/2" in told
     hold(
         Row(
             "an audit is dealt out in another way at the same address: `--shard 1/3` where shards of 2 are",
@@ -152,7 +152,7 @@ def test_a_store_has_one_audit(here: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     assert _harvest(*few, "--shard", "2/2", "--seed", "7") == 2
     said = capsys.readouterr().err
-    assert f"error: {store}/1-of-2: an audit is here that was recorded with different things:" in said
+    assert f"error: {store}/1-of-2: the audit at this address was recorded with different settings:" in said
     assert "the seed was 1 and is now 7" in said
     assert not Path("runs/shared-2-of-2").exists(), "it is refused before anything is sent"
     assert [one.name for one in Path("store").iterdir()] == ["1-of-2"]

@@ -28,9 +28,9 @@ def test_the_time_is_that_of_the_name_and_never_on_the_hour() -> None:
 
 @pytest.mark.parametrize("word", ["a\nb", "a\x1b[0m", "${{ github.token }}", "a\\%b", "dd\\\\%", "trail\\"])
 def test_what_no_schedule_can_hold_is_refused(word: str) -> None:
-    with pytest.raises(InputError, match="cannot stand in a schedule"):
+    with pytest.raises(InputError, match="cannot be used in a schedule"):
         job("/bin/harvest", word)
-    with pytest.raises(InputError, match="cannot stand in a schedule"):
+    with pytest.raises(InputError, match="cannot be used in a schedule"):
         job("/bin/harvest", folder=f"/{word}")
 
 

@@ -46,7 +46,8 @@ def test_github_would_take_it(tmp_path: Path, every: str, variables: tuple[str, 
     assert play["run"] == "harvest reaudit audits/a.yaml --github --junit harvest-weekly.xml\n"
     assert play.get("env", {}) == {name: f"${{{{ secrets.{name} }}}}" for name in variables}
     assert (
-        steps(text)["Keep the history, which holds no texts"]["with"]["path"] == "studies/of mine/audit.history.jsonl"
+        steps(text)["Keep the history, which contains no texts"]["with"]["path"]
+        == "studies/of mine/audit.history.jsonl"
     )
 
 

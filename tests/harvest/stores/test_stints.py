@@ -368,11 +368,11 @@ def test_another_audit_touches_nothing_of_a_run(stored: StoredRun, tmp_path: Pat
 
 def test_folders_that_are_not_of_the_store_are_refused(stored: StoredRun, tmp_path: Path) -> None:
     asyncio.run(play_audit(audit(), tmp_path / "own"))
-    with pytest.raises(InputError, match="was not begun in memory/1-of-2"):
+    with pytest.raises(InputError, match="does not belong to memory/1-of-2"):
         played(stored, tmp_path / "own")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to-mum").touch()
-    with pytest.raises(RunError, match="it holds 'to-mum'"):
+    with pytest.raises(RunError, match="it contains 'to-mum'"):
         played(stored, tmp_path / "letters")
     (tmp_path / "busy").mkdir()
     held = Lock(tmp_path / "busy")
@@ -397,7 +397,7 @@ def test_a_folder_of_another_shard_or_another_store_is_refused_before_anything_i
     sealed.seal_before(2)
     for other in (shard, begun, sealed):
         asked = list(counting(other).asked)
-        with pytest.raises(InputError, match=f"was not begun in {other.url} ") as caught:
+        with pytest.raises(InputError, match=f"does not belong to {other.url} ") as caught:
             asyncio.run(play_stored(second, tmp_path / "east", other))
         seen = code_lines(str(caught.value).replace(str(tmp_path / "east"), "FOLDER").replace(other.url, "…"))
         hold(
@@ -469,7 +469,7 @@ def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> N
     stored.fetch(tmp_path / "whole")
     assert not list((tmp_path / "whole").rglob(".*"))
     stored.put_new("evidence/other/run.json", b"{}")
-    with pytest.raises(RunError, match="is nothing of a run\n  do: find out where it comes from, and remove it"):
+    with pytest.raises(RunError, match="does not belong to a run\n  do: find out where it comes from, and remove it"):
         stored.fetch(tmp_path / "copy")
     lost = StoredRun(Counting(), "1-of-2")
     lost.put_new("stints/000001/run.json", b"{}")
@@ -479,7 +479,7 @@ def test_what_is_not_of_a_run_is_refused(stored: StoredRun, tmp_path: Path) -> N
     odd = StoredRun(Counting(), "1-of-2")
     odd.put_new("stints/000001/run.json", b"{}")
     odd.put_new(piece(1, "trials", 0), b'{"event":"opened","worker":"../../x"}\n')
-    with pytest.raises(RunError, match="does not say whose it is"):
+    with pytest.raises(RunError, match="does not name its worker"):
         odd.fetch(tmp_path / "odd")
 
 
@@ -492,7 +492,7 @@ def test_runs_in_a_store_are_fetched_for_as_long_as_they_are_read(tmp_path: Path
         assert read(folders[1]).header == read(folders[2]).header
     assert not folders[1].exists()
     (tmp_path / "empty").mkdir()
-    for name, why in (("empty", "no run is here"), ("no", "there is no such folder")):
+    for name, why in (("empty", "there is no run at this address"), ("no", "there is no such folder")):
         with pytest.raises(InputError, match=why), local_copies([f"file://{tmp_path}/{name}"], tmp_path / "out"):
             pass
     assert not (tmp_path / "no").exists()
@@ -502,14 +502,14 @@ def test_a_shard_that_has_only_been_claimed_is_missing_and_the_others_are_merged
     url = f"file://{tmp_path}/store"
     store = open_store(url)
     StoredRun(store, "2-of-2").claim()
-    with pytest.raises(InputError, match="2-of-2: a machine has begun here, and nothing is recorded yet"):
+    with pytest.raises(InputError, match="2-of-2: a machine has claimed this run but has not recorded anything yet"):
         merge_stored([url], tmp_path / "out")
     east = played(StoredRun(store, "1-of-2"), tmp_path / "east", trials=2)
     for number, runs in enumerate(([url], [f"{url}/2-of-2", str(tmp_path / "east")])):
         merged = merge_stored(runs, tmp_path / f"out-{number}")
         assert merged.trials == len(east.finished)
         assert merged.missing[0] == "1 shard of 2 not merged: 2"
-        assert merged.missing[-1] == f"{url}/2-of-2: its machine has begun, and nothing is recorded yet"
+        assert merged.missing[-1] == f"{url}/2-of-2: its machine has not recorded anything yet"
         seen = [f"missing: {said}".replace(url, "…") for said in (merged.missing[0], merged.missing[-1])]
         hold(
             Row(
@@ -595,7 +595,7 @@ def test_a_header_that_is_lost_is_named_before_anything_is_touched(tmp_path: Pat
     header.unlink()
     if empty:
         header.touch()
-    said = "1-of-2: stints/000001/run.json is missing or empty\n  do: .* bring the object back"
+    said = "1-of-2: stints/000001/run.json is missing or empty\n  do: .* restore the object"
     with pytest.raises(RunError, match=said):
         merge_stored([url], tmp_path / "out")
     with pytest.raises(RunError, match=said):
@@ -631,7 +631,7 @@ def test_a_piece_that_is_gone_or_empty_is_named_with_what_helps(tmp_path: Path, 
     def told() -> None:
         with pytest.raises(RunError, match=f"1-of-2: stints/000001/{kind}/{0:020d} is missing or empty") as caught:
             merge_stored([url], tmp_path / "out")
-        assert "bring the object back" in str(caught.value)
+        assert "restore the object" in str(caught.value)
         assert "safe:" not in str(caught.value)
 
     first.write_bytes(b"")

@@ -107,7 +107,7 @@ def test_a_turn_is_sent_again_only_where_that_is_safe(fault: DriverError, statef
 def test_a_reply_is_waited_for_as_long_as_its_bound_and_no_longer() -> None:
     assert delivered(Failing(Stepped(), [], 299.0), Limits(turn_timeout=300.0)).turn.sends == 1
     late = Failing(Stepped(), [], 301.0)
-    with pytest.raises(Unanswered, match="timeout: no whole reply within 300 s"):
+    with pytest.raises(Unanswered, match="timeout: no complete reply within 300 s"):
         delivered(late, Limits(turn_timeout=300.0))
     assert late.time.seconds == 300
 

@@ -115,9 +115,9 @@ def test_a_line_that_is_not_json_is_left_out_and_the_others_are_read(tmp_path: P
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        ('[\n  {"messages": [\n', "breaks off before it is complete"),
+        ('[\n  {"messages": [\n', "is truncated"),
         ('{\n "messages": []\n}\n{\n "messages": []\n}\n', "jq -c . FILE"),
-        ("not JSON\nat all\n", "does not begin as JSON does"),
+        ("not JSON\nat all\n", "does not begin like JSON"),
     ],
 )
 def test_a_file_of_which_nothing_is_json_is_refused_with_what_to_do(tmp_path: Path, text: str, advice: str) -> None:

@@ -59,7 +59,7 @@ def test_a_file_of_trees_of_trials_without_names_is_read_back(tmp_path: Path) ->
 
 
 def test_a_text_in_place_of_a_path_is_told_apart_in_a_few_words() -> None:
-    with pytest.raises(InputError, match=r"is a text of .* characters, not the path of a file") as caught:
+    with pytest.raises(InputError, match=r"has .* characters and is not the path of a file") as caught:
         read_trees(document(trees_as_json([_tree()] * 20)).decode())
     assert len(str(caught.value)) < 300
 

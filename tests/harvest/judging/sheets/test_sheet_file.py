@@ -241,7 +241,7 @@ def test_what_could_be_two_scores_or_none_is_refused_and_not_guessed(tmp_path: P
         (b"PK\x03\x04\0\0", "a ZIP archive"),
         (b"id,row\0\n", "a NUL byte"),
         (b"criterion,value\nFluency,\xe9\n", "CSV UTF-8"),
-        (b"\xff\xfecriterion", "not whole as UTF-16"),
+        (b"\xff\xfecriterion", "incomplete UTF-16"),
         (b'criterion,value\n"Fluency,1\n', "never closed"),
         (b"criterion,value,value\nFluency,1,0\n", "two columns are called 'value'"),
         (b"criterion,value\nFluency,1,0\n", "3 cells in a table of 2 columns"),
