@@ -104,7 +104,7 @@ def refuse_links(run: Path) -> None:
             inner_folder(run, f"evidence/{entry.name}", "evidence")
 
 
-def read_exhibit(run: Path, address: str) -> bytes:
+def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
     """Return the uncompressed exhibit at `address`. Raises ValueError, with what is wrong with it, if the content does
     not match its name or cannot be read."""
     path = run / address
@@ -119,7 +119,7 @@ def read_exhibit(run: Path, address: str) -> bytes:
         return data
     unpacking = zlib.decompressobj(wbits=31)  # gzip
     try:
-        plain = unpacking.decompress(data, _LARGEST)
+        plain = unpacking.decompress(data, largest)
     except zlib.error as fault:
         raise ValueError(f"cannot be decompressed: {fault}") from fault
     if not unpacking.eof:
@@ -127,10 +127,10 @@ def read_exhibit(run: Path, address: str) -> bytes:
     return plain
 
 
-def evidence_fault(run: Path, address: str) -> str:
+def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
     """Return what is wrong with the exhibit at `address`; "" if its content matches its name."""
     try:
-        read_exhibit(run, address)
+        read_exhibit(run, address, largest=largest)
     except ValueError as fault:
         return str(fault)
     return ""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import harvest.playing.play
-import recordings.log.header
+import protocols.library
 import recordings.log.run_folder
 from harvest.audits.audit import Audit, load_audit
 from harvest.cli import main
@@ -140,13 +140,13 @@ def test_a_plan_hashes_the_protocol_once_for_each_system_however_many_trials_the
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed: list[object] = []
-    protocol_hash = recordings.log.header._protocol_hash
+    protocol_hash = protocols.library.protocol_hash
 
     def counting(protocol: Protocol) -> str:
         hashed.append(protocol)
         return protocol_hash(protocol)
 
-    monkeypatch.setattr(recordings.log.header, "_protocol_hash", counting)
+    monkeypatch.setattr(protocols.library, "protocol_hash", counting)
     plan = make_plan(audit)
     assert plan.to_play == 6
     assert len(hashed) == 1

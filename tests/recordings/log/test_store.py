@@ -122,11 +122,9 @@ def test_pages_that_were_kept_as_they_are_and_archives_are_read_as_ever(tmp_path
 
 
 @pytest.mark.parametrize("data", [PAGE, b"", gzip.compress(PAGE)[:-9], gzip.compress(bytes(2_000_000))])
-def test_a_compressed_page_that_is_damaged_or_without_end_is_a_fault_and_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
-) -> None:
-    monkeypatch.setattr("recordings.files.evidence._LARGEST", 1_000_000)
-    assert "cannot be decompressed" in evidence_fault(tmp_path, as_found(tmp_path, data, "xhtml.gz"))
+def test_a_compressed_page_that_is_damaged_or_without_end_is_a_fault_and_no_more(tmp_path: Path, data: bytes) -> None:
+    fault = evidence_fault(tmp_path, as_found(tmp_path, data, "xhtml.gz"), largest=1_000_000)
+    assert "cannot be decompressed" in fault
 
 
 async def test_each_process_starts_a_file_of_its_own(tmp_path: Path) -> None:
