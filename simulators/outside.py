@@ -105,11 +105,8 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """Return the sample of the stream `purpose`; call it once for each.
-
-    Raises WordsWanted if it is still missing, and SourceFailed if there will be none, nor any for later samples of
-    this turn.
-    """
+    """Return the sample of the stream `purpose`; call it once for each. Raises WordsWanted if it is still missing, and
+    SourceFailed if there will be none, nor any for later samples of this turn."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
         sample = rng.samples[names]

@@ -73,10 +73,8 @@ def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
 
 
 def check_action(action: object, user: str) -> Say | Stop:
-    """Return `action` if it is one and all its parts have their types. user: the name of who returned it.
-
-    Raises BrokenPromise. Empty words and the reason for stopping are not checked here.
-    """
+    """Return `action` if it is one and all its parts have their types. user: the name of who returned it. Raises
+    BrokenPromise. Empty words and the reason for stopping are not checked here."""
     match action:
         case Say(route=None | Route()):
             parts = {name: getattr(action, name) for name in ("text", "state", "user", "act", "worded")}

@@ -111,11 +111,8 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 def build_user(document: Document) -> User:
     """Build the simulated user described by `document`: `{simulator: NAME, …options…}`, with `over: {…}` for a
-    wrapper.
-
-    Raises InputError, with its place in the file, for an unknown simulator, for unknown options, and for options that
-    name missing files.
-    """
+    wrapper. Raises InputError, with its place in the file, for an unknown simulator, for unknown options, and for
+    options that name missing files."""
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
         raise document.error((), "a user is needed", allowed="{simulator: NAME, …options…}")

@@ -75,10 +75,8 @@ class ReplayUser:
         return ReplayMemory(scenario.id, drawn)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next recorded turn, or leaving (`recorded-end`, `no-branch`).
-
-        Raises ValueError for a call out of turn.
-        """
+        """Return the next recorded turn, or leaving (`recorded-end`, `no-branch`). Raises ValueError for a call out of
+        turn."""
         memory = recall(state, ReplayMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         recorded = self.recordings.get(memory.topic, ())

@@ -68,11 +68,8 @@ class ScriptedUser:
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it.
-
-        Raises ValueError for a missing or unexpected answer, and BrokenPromise if a user of the protocol breaks a
-        promise.
-        """
+        """Return the next action after `observation` (None at the opening), and the memory after it. Raises ValueError
+        for a missing or unexpected answer, and BrokenPromise if a user of the protocol breaks a promise."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return action, memory

@@ -32,11 +32,8 @@ class User(Protocol):
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it.
-
-        Raises ValueError for a call out of turn: with an answer before the opening, without one after it, or after the
-        end.
-        """
+        """Return the next action after `observation` (None at the opening), and the memory after it. Raises ValueError
+        for a call out of turn: with an answer before the opening, without one after it, or after the end."""
         ...
 
 
@@ -46,9 +43,7 @@ class EnumerableUser(User, Protocol):
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Return all outcomes of this turn, including stopping; probabilities sum to 1. `respond` draws one of them.
-
-        Raises ValueError as `respond` does.
-        """
+        Raises ValueError as `respond` does."""
         ...
 
 

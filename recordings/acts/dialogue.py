@@ -101,9 +101,7 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
 
 def dialogues_of(conversations: Iterable[Conversation], seed: int | None = None) -> Dialogues:
     """Return one dialogue for each trial: of several attempts the first valid one, else the last that was cut off.
-
-    seed: as in `dialogue_of`.
-    """
+    seed: as in `dialogue_of`."""
     best: dict[TrialKey, Dialogue] = {}
     lost: dict[TrialKey, str] = {}
     finished: set[TrialKey] = set()

@@ -111,10 +111,8 @@ _RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `sc
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:
-    """Read the dialogues at `path`, whatever its kind. level: of the intents, for IARD.
-
-    Raises InputError if its kind is unknown, if it has no dialogue, or if an act has a reserved name.
-    """
+    """Read the dialogues at `path`, whatever its kind. level: of the intents, for IARD. Raises InputError if its kind
+    is unknown, if it has no dialogue, or if an act has a reserved name."""
     place, where = Place.of(path), Path(path)
     if where.is_dir():
         if not is_run(where):

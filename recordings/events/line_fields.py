@@ -36,10 +36,8 @@ _PAIRS = {"pieces": "[seconds, characters]", "noise": "[units, units changed]"}
 
 
 def read_as(form: type[_Row], values: Mapping[str, Json], place: Place) -> _Row:
-    """Return the JSON object `values` as a struct of the type `form`; undeclared keys are ignored.
-
-    Raises RunError, with the place, for a field that is missing or of another type.
-    """
+    """Return the JSON object `values` as a struct of the type `form`; undeclared keys are ignored. Raises RunError,
+    with the place, for a field that is missing or of another type."""
     found = {}
     for field in _fields(form):
         if field.name in values:

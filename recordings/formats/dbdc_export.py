@@ -39,10 +39,8 @@ def write_dialogues(
     folder: str | PathLike[str],
     counts: Mapping[Target, Counts] | None = None,
 ) -> int:
-    """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return how many there are.
-
-    Raises InputError if `folder` exists, and as `write_export` does.
-    """
+    """Write each conversation as FOLDER/SYSTEM/TOPIC-TRIAL.log.json, and return how many there are. Raises InputError
+    if `folder` exists, and as `write_export` does."""
     top = Path(folder)
     if top.exists():
         raise InputError("this exists already", place=Place(str(top)), advice="give the name of a new folder")

@@ -54,11 +54,9 @@ class _Exchange:
 
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
-    """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file.
-
-    Raises InputError with file:line:column: a repeated dialogue, two blocks of one side in a row, a number of types
-    other than that of the blocks, an unknown type or level.
-    """
+    """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file. Raises InputError
+    with file:line:column: a repeated dialogue, two blocks of one side in a row, a number of types other than that of
+    the blocks, an unknown type or level."""
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}

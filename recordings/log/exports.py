@@ -13,10 +13,8 @@ from topics.errors import InputError, Place
 
 
 def write_export(path: str | PathLike[str], data: bytes) -> None:
-    """Write `data` to `path` completely or not at all; an existing regular file is replaced.
-
-    Raises InputError, with nothing written, if `refuse_target` does; StoreError if it cannot be written.
-    """
+    """Write `data` to `path` completely or not at all; an existing regular file is replaced. Raises InputError, with
+    nothing written, if `refuse_target` does; StoreError if it cannot be written."""
     target = refuse_target(path)
     remove_leftovers(target.parent, target.name)
     try:

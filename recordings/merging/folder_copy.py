@@ -93,10 +93,8 @@ DAMAGED = "damaged"
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder to fill, which becomes `target` at the end of the `with`, or is removed on an error.
-
-    Raises StoreError if it cannot be written, and if a file outside cannot be read meanwhile.
-    """
+    """Yield a folder to fill, which becomes `target` at the end of the `with`, or is removed on an error. Raises
+    StoreError if it cannot be written, and if a file outside cannot be read meanwhile."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

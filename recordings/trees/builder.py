@@ -90,10 +90,8 @@ class TreeBuilder:
         return True
 
     def add_path(self, path: Iterable[PathTurn], trial: FoldedTrial | None = None, outcome: str = "") -> None:
-        """Fold in a path. trial: its name; either all paths have one or none. outcome: "" if unknown.
-
-        Raises ValueError if only some paths are named.
-        """
+        """Fold in a path. trial: its name; either all paths have one or none. outcome: "" if unknown. Raises
+        ValueError if only some paths are named."""
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
@@ -102,10 +100,8 @@ class TreeBuilder:
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
-    """Return the tree of all trials of `trees`, independent of their order and grouping.
-
-    Raises ValueError if there are none, they were merged by different keys, or a trial is in two of them.
-    """
+    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there
+    are none, they were merged by different keys, or a trial is in two of them."""
     if not trees:
         raise ValueError("no trees to merge")
     first = trees[0]

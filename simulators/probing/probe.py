@@ -240,9 +240,7 @@ def _say(text: str, memory: ProbeMemory) -> Say:
 
 def findings(plan: Options, topic: Topic, turns: Iterable[tuple[str, Answer]]) -> tuple[Finding, ...]:
     """Return the outcome of each turn of a recorded probe. turns: the act of each user turn with its answer, in order.
-
-    Raises ValueError for an act that the plan does not take after these answers.
-    """
+    Raises ValueError for an act that the plan does not take after these answers."""
     return walk(plan, topic, turns).found
 
 

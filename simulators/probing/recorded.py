@@ -32,9 +32,7 @@ class Probe:
 
     def topic(self, topic: Topic, traits: Mapping[str, object] | None = None) -> Topic:
         """Return the topic as the probe saw it: a persona may word the request differently. traits: of its scenario.
-
-        Raises InputError if the user could not have been played on this topic.
-        """
+        Raises InputError if the user could not have been played on this topic."""
         from simulators.probing.probe import ProbeMemory
         from simulators.registry import build_user
         from simulators.scenario import Scenario
