@@ -32,6 +32,17 @@ def _check_template(template: str, *, each: bool = False) -> str:
     return template
 
 
+def check_words(name: str, words: str, *, lost: str = "") -> None:
+    """Raise a validation error for an empty text or an invalid template. lost: what is lost without a place for
+    `{{ item }}`; "" if the template has no item."""
+    if not words.strip():
+        raise refusal(f"{name}: this text is empty")
+    if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
+        raise refusal(f"{name}: it has no place for {{{{ item }}}}, so the {lost} would be lost")
+    for fault in faults(Wording(words, each=bool(lost))):
+        raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
+
+
 # Text for a topic: Jinja in a sandbox, see `protocols.wording`.
 Template = Annotated[Said, AfterValidator(_check_template)]
 

@@ -6,7 +6,6 @@ alternative wordings, one of which is drawn. All words are templates over the to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -16,7 +15,7 @@ from pydantic import Field, model_validator
 from protocols.rules.language import ASKED
 from protocols.rules.registry import read_rule
 from protocols.rules.rule import Rule
-from protocols.wording import Wording, faults
+from simulators.phrasing import check_words
 from topics.cut_text import Said
 from topics.document import Document, StrictModel, refusal
 from topics.errors import InputError
@@ -28,14 +27,6 @@ Words = Annotated[tuple[Said, ...], Field(max_length=100)]
 _COUNTS = ("sentences", "words")
 # Rules that need more than the judged answer.
 _OF_HISTORY = ("breakdown", "label_was", "repetition")
-
-
-def check_words(name: str, words: str, *, item: bool = False) -> None:
-    """Raise a validation error for an empty wording or an invalid template. item: True if it has a claim."""
-    if not words.strip():
-        raise refusal(f"{name}: this text is empty")
-    for fault in faults(Wording(words, each=item)):
-        raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
 
 
 def _check_all(item: StrictModel, *names: str) -> None:
@@ -197,8 +188,3 @@ class Ladder(StrictModel):
         _check_all(self, "yields", "refuses", "harmless")
         _check_distinct(self.yields, self.refuses)
         return self
-
-
-def claims(words: str) -> bool:
-    """True if a wording has a place for the claim, `{{ item }}`."""
-    return re.search(r"\{\{[^}]*\bitem\b", words) is not None

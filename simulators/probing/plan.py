@@ -27,7 +27,8 @@ from typing import Final, Literal
 
 from pydantic import Field, model_validator
 
-from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, check_words, claims, empty_rule
+from simulators.phrasing import check_words
+from simulators.probing.items import Fact, Instruction, Ladder, Question, Words, empty_rule
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.suggestions import did_you_mean
@@ -143,10 +144,7 @@ class Phrases(StrictModel):
     def _whole(self) -> Phrases:
         for name in ("dissent", "doubt", "justify", "repair", "declines"):
             for words in getattr(self, name):
-                claim = name in ("dissent", "repair")
-                check_words(name, words, item=claim)
-                if claim and not claims(words):
-                    raise refusal(f"{name}: it has no place for {{{{ item }}}}, and the claim would be lost")
+                check_words(name, words, lost="claim" if name in ("dissent", "repair") else "")
         return self
 
 

@@ -23,8 +23,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from protocols.route import Say, Stop
-from protocols.wording import Wording, faults, render
+from protocols.wording import Wording, render
 from simulators.memory import memory_kind, recall
+from simulators.phrasing import check_words
 from simulators.promises import initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
@@ -56,10 +57,7 @@ class Group(StrictModel):
             raise refusal("give one of cue, same_as and plain")
         for name, words in (("cue", self.cue), ("request", self.request)):
             if words is not None:
-                if not words.strip():
-                    raise refusal(f"{name}: this text is empty")
-                for fault in faults(Wording(words)):
-                    raise refusal(f"{name}: {fault.what} (allowed: {fault.allowed})")
+                check_words(name, words)
         return self
 
 

@@ -6,7 +6,6 @@ after an irrelevant answer, 12% after a relevant one). Give a table with its `or
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL, Judged
-from protocols.wording import Wording, faults
+from simulators.phrasing import check_words
 from topics.cut_text import Said
 from topics.document import StrictModel, refusal
 
@@ -102,7 +101,7 @@ class Phrases(StrictModel):
     def _whole(self) -> Phrases:
         for name in ("rephrase", "simplify", "restart"):
             for template in getattr(self, name):
-                _check(name, template, item=True)
+                check_words(name, template, lost="turn")
         return self
 
 
@@ -136,7 +135,7 @@ class Options(StrictModel):
                     raise refusal(f"{name}.{label}: the row sums to {sum(row.values()):.6g}, not to 1")
         for name in ("constraints", "changes"):
             for template in getattr(self, name):
-                _check(name, template, item=False)
+                check_words(name, template)
         return self
 
     def chances(self) -> Table:
@@ -148,15 +147,6 @@ class Options(StrictModel):
             act: {label: _scale_row(row) for label, row in given.items()} for act, given in self.after.items()
         }
         return Table(rows, after, self.origin or "")
-
-
-def _check(name: str, template: str, *, item: bool) -> None:
-    if not template.strip():
-        raise refusal(f"{name}: this text is empty")
-    if item and not re.search(r"\{\{[^}]*\bitem\b", template):
-        raise refusal(f"{name}: it has no place for {{{{ item }}}}, so the turn would be lost")
-    for fault in faults(Wording(template, each=item)):
-        raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 
 
 def _scale_row(row: Row) -> Mapping[str, float]:
