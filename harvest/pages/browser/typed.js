@@ -1,9 +1,9 @@
-// What is typed in an element, line by line: one break between two blocks, whatever their margins are, so that every
-// editor's paragraphs and line breaks read alike. An expression whose value is a function of the element.
+// The text typed in an element, line by line: one break between two blocks, whatever their margins are, so that the
+// paragraphs and line breaks of all editors read alike. An expression whose value is a function of the element.
 (element) => {
   if (typeof element.value === "string") return element.value;
   if (!element.isContentEditable) return element.innerText ?? element.textContent ?? "";
-  const [BLOCK, BREAK, SPACE] = ["\ufdd0", "\ufdd1", "\ufdd2"]; // stand in no text
+  const [BLOCK, BREAK, SPACE] = ["\ufdd0", "\ufdd1", "\ufdd2"]; // occur in no text
   const pieces = [];
   const walk = (node) => {
     if (node.nodeType === Node.TEXT_NODE) {

@@ -1,13 +1,13 @@
-// Changes of the text: which of all that moves on a page may be words of an answer. Cheap by design: only what a change
-// touched is looked at, and whether it is to be seen is asked later, ten times a second.
+// Changes of the text that may be words of an answer. Cheap by design: only the parts that a change touched are
+// examined, and whether they are visible is checked later, ten times a second.
 
-// Parts of a page that are not the conversation, unless one types there.
+// Parts of a page outside the conversation, unless the user types there.
 const ASIDE = 'nav,aside,header,footer,[role=navigation],[role=complementary],[role=banner],[role=contentinfo]';
 const NO_TEXT = "button,[role=button],select,textarea,input,script,style,noscript,template,title";
-// What is offered to choose from comes and goes while one types.
+// Lists of suggestions come and go while the user types.
 const MENU = "[role=listbox],[role=menu],[role=tooltip]";
 
-/** Whether text in it may be part of the answer. places: what is known already of this batch. */
+/** True if text in it may be part of the answer. places: results already known in this batch. */
 function counted(element, places) {
   const path = [];
   let verdict = turn.watched === null || stale();
@@ -22,7 +22,7 @@ function counted(element, places) {
     const composer = turn.composer && turn.composer.element;
     const aside = matches(at, ASIDE) && !(composer && encloses(at, composer));
     if (aside || at === composer || matches(at, NO_TEXT) || matches(at, MENU) || typedInto(at)) {
-      // Within a watched element there is nothing aside: an answer has headers, too.
+      // Inside a watched element everything counts: an answer has headers, too.
       if (!(aside && turn.watched !== null && verdict)) {
         verdict = false;
         break;
@@ -39,7 +39,7 @@ function encloses(outer, inner) {
 }
 
 const PICTURED = "img,canvas,audio,video"; // drawings of lines are mostly icons
-const OBJECT = "\ufffc"; // what a text has in the place of one of these
+const OBJECT = "\ufffc"; // the character that stands for one of these in a text
 
 function textsIn(node, found) {
   if (nodeType(node) === 3) {
@@ -56,7 +56,7 @@ function textsIn(node, found) {
 
 const DIGITS = /[0-9\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\uff10-\uff19]+/g;
 
-/** Whether a short text only counts on, as clocks and "2 s ago" do. 4 that becomes 42 may be an answer that grows. */
+/** True if a short text only counts, like clocks and "2 s ago". 4 that becomes 42 may be a growing answer. */
 function ticks(old, fresh) {
   if (old.length > 80 || fresh.length > 80 || old.replace(DIGITS, "0") !== fresh.replace(DIGITS, "0")) return false;
   const [from, to] = [old.match(DIGITS) || [], fresh.match(DIGITS) || []];
@@ -71,12 +71,12 @@ function differs(old, fresh) {
   return false;
 }
 
-/** What changed, in the order it did. */
+/** The changes, in order. */
 function take(records) {
   if (turn === null || records.length === 0) return;
   const at = now();
   turn.mutations += records.length;
-  const texts = new Map(); // text node -> what it said first
+  const texts = new Map(); // text node -> its first text
   const places = new Map();
   const lists = new Map(); // element or root -> {gone, come}
   const looks = new Set();
@@ -95,7 +95,7 @@ function take(records) {
       looks.add(target);
     }
   }
-  const changed = new Map(); // element in which text changed -> where it is to be seen, if it is
+  const changed = new Map(); // element in which text changed -> where it is visible, if it is
   const lost = []; // the same, but they have left the page
   const note = (element, shown) => {
     if (connected(element)) changed.set(element, shown);
@@ -114,7 +114,7 @@ function take(records) {
     }
   }
   const gone = [];
-  const rewritten = []; // elements whose text was put there anew, the same as before
+  const rewritten = []; // elements whose text was written anew, the same as before
   for (const [target, list] of lists) {
     const element = elementAt(target);
     if (element === null) continue;
@@ -122,7 +122,7 @@ function take(records) {
     const [left, came, shown] = [[], [], []];
     let direct = false;
     for (const node of list.gone) {
-      // Put in and taken out again before anybody could see it.
+      // Inserted and removed again before anybody could see it.
       if (parentOf(node) !== null || !list.come.includes(node)) textsIn(node, left);
     }
     for (const node of list.come) {
@@ -150,7 +150,7 @@ function take(records) {
     suspects = suspect([element]) || suspects;
     if (uncovers(element)) changed.set(element, [element]);
   }
-  // Text grew in an element that was exchanged for another one in the same breath: the change was seen all the same.
+  // Text grew in an element that was replaced at the same moment: the change was visible all the same.
   for (const element of lost) {
     for (const [from, nodes] of gone) {
       if (connected(from) && nodes.some((node) => node === element || holds(node, element))) changed.set(from, [from]);
@@ -164,7 +164,7 @@ function take(records) {
   if (suspects || (turn.busy !== "" && at - turn.looked > 20)) glance();
 }
 
-/** A picture has come over the network, or the document of a frame: no element changed, and more is to be seen. */
+/** A picture or the document of a frame was loaded: no element changed, and more is visible. */
 function loaded(event) {
   const element = event.target;
   if (turn === null || turn.sent === null || before.has(element)) return;
@@ -175,9 +175,9 @@ function loaded(event) {
 
 listen(document, "load", loaded, true);
 
-/** Note when the first words came into an element that was there before them, or what they took the place of: a bubble
- * may be put there empty, or with a line that holds its place, long before it is answered. parent: the element or its
- * root; left: texts that went as others came; come: the nodes that did. */
+/** Note when the first words came into an element that was there before them, or the words that they replaced: a bubble
+ * may be inserted empty, or with a placeholder, long before it is answered. parent: the element or its root; left:
+ * texts that were replaced; come: the new nodes. */
 function begin(element, parent, left, come, at) {
   if (turn.sent === null || begun.has(element) || worded.has(element) || cameAt(element) === at) return;
   const was = left.join(" ").trim();
@@ -192,7 +192,7 @@ function begin(element, parent, left, come, at) {
   begun.set(element, { at, was: was.slice(0, 100) });
 }
 
-/** When it came into the page, with what it stands in; null: it was there when the turn was sent. */
+/** When it came into the page, with its surroundings; null if it was there when the turn was sent. */
 function cameAt(element) {
   for (let at = element; at !== null && !before.has(at); at = above(at)) if (births.has(at)) return births.get(at);
   return null;
@@ -205,7 +205,7 @@ function elementAt(parent) {
   return type === 11 && parent instanceof ShadowRoot ? hostOfRoot(parent) : document.documentElement;
 }
 
-/** A root that stood in the HTML itself, or was made before the eye came. */
+/** A root that was in the HTML itself, or was made before the eye was loaded. */
 function admit(root) {
   if (turn.roots.has(root)) return;
   turn.roots.add(root);
@@ -213,7 +213,7 @@ function admit(root) {
   suspect(find(root, MAYBE));
 }
 
-/** Words that were there and are only now shown, one by one: a change of looks of an element with text in it. */
+/** Words that were there and are shown only now, one by one: the style of an element with text changed. */
 function uncovers(element) {
   if (turn.sent === null || before.has(element) || !connected(element)) return false;
   const times = (turn.turned.get(element) || 0) + 1;
@@ -225,7 +225,7 @@ function uncovers(element) {
   return false;
 }
 
-/** Text changed in it: a button may have got another name. */
+/** Text in it changed: a button may have a new name. */
 function reconsider(element) {
   let fresh = false;
   let at = element;
@@ -235,7 +235,7 @@ function reconsider(element) {
   return fresh;
 }
 
-/** Whether one of them has become what may be a sign. */
+/** True if one of them has become a possible sign. */
 function suspect(all) {
   let fresh = false;
   for (let index = 0; index < all.length; index++) {
@@ -252,7 +252,7 @@ function suspect(all) {
   return fresh;
 }
 
-/** Decide which changes were seen. Later than they happened: laying out the page at each one would slow it down. */
+/** Decide which changes were visible, later than they happened: a layout at each change would slow the page down. */
 function settle() {
   if (turn === null) return;
   take(observer.takeRecords());
@@ -262,7 +262,7 @@ function settle() {
   let asked = 0;
   for (const [at, all] of waiting) {
     for (const element of all) {
-      // An element that has gone since was seen while it was there.
+      // An element that has gone since was visible while it was there.
       if (!shown.has(element)) shown.set(element, ++asked > 50 || !connected(element) || shows(element));
       if (shown.get(element)) {
         change(at);
@@ -272,8 +272,8 @@ function settle() {
   }
 }
 
-/** Whether text in it may be seen, now or once it has faded in. What is only said to screen readers, such as "Loading"
- * seconds after all is done, is no part of an answer, and is not read as one either. */
+/** True if text in it is visible, now or once it has faded in. Text for screen readers only, such as "Loading" seconds
+ * after everything is done, is not part of an answer, and is not read as one either. */
 function shows(element) {
   const visible = checkVisibility(element, { opacityProperty: false, visibilityProperty: true });
   if (!visible && styleOf(element).display !== "contents") return false;

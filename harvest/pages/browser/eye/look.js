@@ -1,10 +1,10 @@
-// Writing the page down. page.py names what is written; nothing here judges.
+// Writing the page as text. page.py describes the format; nothing is judged here.
 
 const LEFT_OUT = new Set("base head link meta noscript param script source style template title track".split(" "));
 const EMPTY = new Set(
   "audio br canvas embed hr iframe img input meter object progress select svg textarea video wbr".split(" "),
 );
-// The same as in page.py: only where the layout differs from these is it written down.
+// The same as in page.py: the layout is written only if it differs from these.
 const BLOCKS = new Set(
   ("address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer form " +
     "h-page h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol optgroup option p pre search section " +
@@ -16,7 +16,7 @@ const KEPT = new Set(
     "tabindex target disabled display open checked autocomplete maxlength download").split(" "),
 );
 const TELLING_DATA = /role|author|sender|from|speaker|user|type|message|turn|test|kind|state|status|side|lang|qa$|cy$/;
-const TERMS = ["open", "close", "separators", "linethickness"]; // what the parts of a formula say beside their words
+const TERMS = ["open", "close", "separators", "linethickness"]; // attributes of formula parts that carry meaning
 const EDITOR = /(?:^|\s)(?:cm-editor|CodeMirror|monaco-editor|ace_editor)(?:\s|$)/; // as in boxes.py
 const USED = /^(a|button|input|select|textarea)$/;
 // Fonts whose letters are drawings: with them `face` is a picture of a face.
@@ -38,7 +38,7 @@ function inQuotes(text) {
   return text.replace(NOT_XML, "\ufffd").replace(/[&<>"\r\n\t]/g, (sign) => ESCAPES[sign]);
 }
 
-/** {element: names} for the site's selectors; throws for one that is none, naming it. */
+/** {element: names} for the site's selectors; throws an error that names an invalid one. */
 function marked(site) {
   const marks = new Map();
   if (!site) return marks;
@@ -85,13 +85,13 @@ function look(site) {
   return out.join("");
 }
 
-// Nobody lays out a page so deep; reading one takes time that grows with the depth. What is deeper is written as text.
+// No real page is nested so deeply, and reading time grows with the depth. Deeper parts are written as text.
 const DEEPEST = 200;
 
-// What an element passes on to those in it: under (something around it is hidden), shut (a closed <details> is around
-// it), silent (text directly in it is not seen), space (white space is shown), hand (a pointing hand is shown), inert
-// (nothing in it can be used), born (when the piece of the page they all came with came), depth, and of its letters:
-// font (family), size, ink, kept (they cannot be selected).
+// The values that an element passes on to its children: under (an element around it is hidden), shut (it is in a closed
+// <details>), silent (text directly in it is not visible), space (white space is shown), hand (the cursor is a pointing
+// hand), inert (nothing in it can be used), born (when the piece of the page that brought them came), depth, and for its
+// letters: font (family), size, ink, kept (they cannot be selected).
 class Writer {
   constructor(out, marks) {
     this.out = out;
@@ -128,7 +128,7 @@ class Writer {
   }
 
   text(data, space) {
-    // Markup is indented; what is not shown need not be kept.
+    // Markup is indented; white space that is not shown need not be kept.
     if (space === "" && /^[ \t\n\r]*$/.test(data)) this.out.push(data === "" ? "" : data.includes("\n") ? "\n" : " ");
     else this.out.push(inText(data));
   }
@@ -184,7 +184,7 @@ class Writer {
     this.later(filled.length > 0 ? filled : childrenOf(slot), inner);
   }
 
-  /** Of a closed <details> only the first <summary> is seen. */
+  /** Of a closed <details> only the first <summary> is visible. */
   closed(details, inner) {
     const nodes = Array.from(childrenOf(details));
     const summary = nodes.find((node) => nodeType(node) === 1 && nameOf(node) === "summary");
@@ -197,7 +197,7 @@ class Writer {
     }
   }
 
-  /** Its TeX where the page carries it, else what stands above, below and under what, without any looks. */
+  /** Its TeX if the page contains it, otherwise its structure (what is above or below what) without any style. */
   formula(math) {
     const tex = find(math, 'annotation[encoding*="tex" i]');
     if (tex.length > 0) this.out.push('<annotation h-hide="1">', inText(textOf(tex[0])), "</annotation>");
@@ -247,7 +247,7 @@ class Writer {
     else if (EDITOR.test(attribute(element, "class") || "")) this.editor(element);
   }
 
-  /** All that is written in an editor of code, where it tells: only the lines in sight are on the page. */
+  /** The whole text of a code editor, if it is accessible: only the lines in view are on the page. */
   editor(element) {
     const whole = writtenIn(element);
     if (whole !== null) this.out.push(` h-value="${inQuotes(whole)}"`);
@@ -257,7 +257,7 @@ class Writer {
     return name === "input" && /^(submit|button|reset|image)$/i.test(attribute(element, "type") || "");
   }
 
-  /** Where a sound or a film comes from, if it does not say so itself. */
+  /** The source of a sound or a film that has none of its own. */
   recording(element, name) {
     const sources = attribute(element, "src") === null ? find(element, "source[src]") : [];
     const source = sources.length > 0 ? address(element, name, "src", attribute(sources[0], "src")) : null;
@@ -306,7 +306,7 @@ class Writer {
     if (around.shut || display === "none" || style.contentVisibility === "hidden" || faded(element, style)) {
       inner.under = true;
     } else if (style.visibility !== "visible") {
-      // One in it may be visible all the same.
+      // An element in it may be visible all the same.
       if (shownWithin(element)) inner.silent = true;
       else inner.under = true;
     } else if (display !== "contents" && name !== "body" && clipped(element, style, box)) {
@@ -332,7 +332,7 @@ class Writer {
     if (inner.inert ? USED.test(name) || typedInto(element) : switchedOff(element)) out.push(' h-off="1"');
   }
 
-  /** How its letters are drawn, where that is otherwise than around it: what is set apart is often not the answer. */
+  /** The style of its letters, if it differs from that around it: text set apart is often not the answer. */
   letters(element, name, style, inner, around) {
     const out = this.out;
     inner.font = style.fontFamily;
@@ -354,7 +354,7 @@ class Writer {
   }
 }
 
-/** What an editor hands out of its text, by the doors that CodeMirror 6 and 5, Ace and Monaco leave open; else null. */
+/** The text of an editor, through the interfaces of CodeMirror 6 and 5, Ace and Monaco; null for others. */
 function writtenIn(element) {
   try {
     const content = find(element, ".cm-content")[0];
@@ -367,11 +367,11 @@ function writtenIn(element) {
     const found = all.find((editor) => editor.getDomNode() === element);
     return found ? String(found.getValue()) : null;
   } catch (fault) {
-    return null; // what stands on the page is read then
+    return null; // then the text on the page is read
   }
 }
 
-/** Not to be seen through; what is only fading in will be seen. */
+/** True if it is not transparent; an element that is only fading in counts as visible. */
 function faded(element, style) {
   if (style.opacity !== "0") return false;
   for (const animation of animationsOn(element)) if (animation.playState === "running") return false;
@@ -387,7 +387,7 @@ function shownWithin(element) {
   return false;
 }
 
-/** Cut away by its own edges, or standing where nobody can scroll to. */
+/** True if it is clipped by its own edges, or is where nobody can scroll to. */
 function clipped(element, style, box) {
   if (box.width <= 1 || box.height <= 1) {
     const cut = style.overflowX !== "visible" || style.overflowY !== "visible";
@@ -399,7 +399,7 @@ function clipped(element, style, box) {
   return style.position === "absolute" && box.right + scrollX < -500;
 }
 
-/** Whether something in it stands outside its edges, as the window of a chat does in the empty element it hangs on. */
+/** True if something in it is outside its edges, like the window of a chat in the empty element it is attached to. */
 function escapes(around, position) {
   const all = find(around, "*");
   for (let index = 0; index < all.length && index < 200; index++) {
@@ -412,16 +412,16 @@ function escapes(around, position) {
   return root !== null && escapes(root, position);
 }
 
-/** A link or a source as an absolute address; null: not worth keeping. */
+/** A link or a source as an absolute address; null if it is not worth keeping. */
 function address(element, name, key, value) {
   let whole = value;
   try {
     whole = new URL(value, document.baseURI).href;
   } catch (fault) {
-    // Kept as it stands: it says what the page says.
+    // Kept unchanged: it shows what the page says.
   }
-  // Of what stands in the page itself only what it is: a picture may have megabytes.
+  // Of data in the page itself only the type is kept: a picture may have megabytes.
   if (key === "src") return /^(?:data:[^;,]{0,80}|blob:|)/i.exec(whole)[0] || whole.slice(0, 2000);
-  // A link is part of an answer: cut short, it would be another one.
+  // A link is part of an answer: shortened, it would be another one.
   return /^(data|blob|javascript):/i.test(whole) ? whole.slice(0, 200) : whole;
 }

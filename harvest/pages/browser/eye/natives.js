@@ -1,6 +1,6 @@
 // What the browser itself offers, kept from before the page's own scripts ran: pages replace prototypes, fake clocks,
 // wrap timers (so that each tick of ours would wake their framework), and a form with an input named "children" hides
-// its own `children`. The files of this folder are joined, in the order window.py names, into one function.
+// its own `children`. The files of this folder are joined, in the order given in injected.py, into one function.
 
 const bound = ((call, bind) => (native) => bind.call(call, native))(Function.prototype.call, Function.prototype.bind);
 
@@ -49,7 +49,7 @@ const every = window.setInterval.bind(window);
 const Observer = window.MutationObserver;
 const Weak = window.WeakRef;
 
-/** All elements under a document, shadow root or element that match; shadow roots within are not entered. */
+/** All matching elements under a document, shadow root or element; shadow roots inside are not entered. */
 function find(root, css) {
   const type = nodeType(root);
   return type === 1 ? findInElement(root, css) : type === 9 ? findInDocument(root, css) : findInFragment(root, css);

@@ -1,11 +1,11 @@
-// Signs that an answer is still being written, by what an element says about itself. `SIGNS` comes from busy_signs.py.
-// Whether one is new, and what a sign is worth, is judged elsewhere.
+// Signs that an answer is still being written, from an element's own attributes. `SIGNS` comes from busy_signs.py.
+// Whether a sign is new, and how reliable it is, is judged elsewhere.
 
-const SHOWN = SIGNS.filter((sign) => sign.css !== ""); // by elements that are there
+const SHOWN = SIGNS.filter((sign) => sign.css !== ""); // signs shown by the presence of elements
 const NEAR = new Set(SIGNS.filter((sign) => sign.near).map((sign) => sign.name));
 const TEXTLESS = new Set(SIGNS.filter((sign) => sign.textless).map((sign) => sign.name));
 
-// Words by which a button stops an answer. Short ones must stand alone: "Stop" does, "Stop sharing" does not.
+// Names of a button that stops an answer. Short ones must be the whole name: "Stop" is, "Stop sharing" is not.
 const STOP_ALONE = new RegExp(
   "^(?:stop|stopp|stoppen|halt|interrupt|anhalten|arr[eê]ter|stopper|interrompre|detener|parar|interromper|ferma|" +
     "interrompi|стоп|остановить|зупинити|zatrzymaj|przerwij|durdur|stoppa|stop_circle|dừng|hentikan|" +
@@ -27,9 +27,9 @@ const STOP_WRITING = new RegExp(
 );
 const OTHER_STOPS = /record|voice|audio|speak|speech|listen|read|mic|dictat|sharing|camera|video|play|follow|notif|timer|cookie/i;
 const HINT = /^(?:typing|loading|loader|thinking|spinner|spinning|pending|generating|skeleton|dots|shimmer|streaming|writing|composing)$/;
-// What is called an indicator is one, whatever it says: "Anna is looking up the tickets for you".
+// An element named an indicator is one, whatever its text: "Anna is looking up the tickets for you".
 const INDICATOR = /^(?:indicator|animation|placeholder|loader|spinner|status)$/;
-// One query finds everything that may be a sign; the rest is asked of these few only.
+// One query finds all possible signs; the other tests are made on these few only.
 const MAYBE = [
   "button,[role=button],input[type=button],input[type=submit]",
   ...SHOWN.map((sign) => sign.css),
@@ -50,7 +50,7 @@ function wordsOf(text) {
     .split(/[^a-z]+/);
 }
 
-/** An attribute's words; class names that only say what would happen (`data-[loading]:hidden`) are none. */
+/** An attribute's words, without class names that only say what would happen (`data-[loading]:hidden`). */
 function classWords(element) {
   const all = [];
   for (const token of (attribute(element, "class") || "").split(/\s+/)) {
@@ -102,14 +102,14 @@ function rootAround(element) {
   return at;
 }
 
-/** Something small that moves or says that somebody writes; inside a button it is a picture of something else. */
+/** A small element that moves or says that somebody writes; inside a button it is a picture of something else. */
 function hints(element) {
   for (let at = element; at !== null; at = above(at)) if (buttonLike(at) || nameOf(at) === "img") return false;
   const words = classWords(element).concat(
     wordsOf(attribute(element, "data-testid") || ""),
     wordsOf(attribute(element, "aria-label") || ""),
   );
-  // `cursor-pointer` is how a link looks; a `typing-cursor` is what stands at the end of a text that grows.
+  // `cursor-pointer` styles a link; a `typing-cursor` is at the end of a growing text.
   return words.some((word) => HINT.test(word)) || /(?:^|[\s_-])cursor(?:\s|$)/.test(attribute(element, "class") || "");
 }
 
@@ -117,8 +117,8 @@ function nearlyTextless(element) {
   return textOf(element).trim().length <= (indicates(element) ? 200 : 30);
 }
 
-/** Whether one of its names says both that somebody writes and that this is all that it is there for: a
- * `typing-indicator`, where `typing` may be a bubble whose words are being written. */
+/** True if one of its names says both that somebody writes and that this is its only purpose: a `typing-indicator`,
+ * while `typing` may be a bubble whose words are being written. */
 function indicates(element) {
   const names = ((attribute(element, "class") || "") + " " + (attribute(element, "data-testid") || "")).split(/\s+/);
   return names.some((name) => {
@@ -127,7 +127,7 @@ function indicates(element) {
   });
 }
 
-/** Which signs an element may be, by what it says of itself: stop, hint, and those that elements show. */
+/** The signs an element may be, from its own attributes: stop, hint, and those shown by the presence of elements. */
 function signsOf(element) {
   const signs = SHOWN.filter((sign) => matches(element, sign.css)).map((sign) => sign.name);
   if (stops(element)) signs.push("stop");
@@ -135,7 +135,7 @@ function signsOf(element) {
   return signs;
 }
 
-/** How an element can be known again after the page has put a new one in its place. */
+/** A key by which an element can be recognised after the page has replaced it with a new one. */
 function signature(element) {
   const parts = [nameOf(element)];
   for (const key of ["role", "type", "name", "aria-label", "data-testid", "placeholder", "class"]) {

@@ -1,5 +1,5 @@
-// The tree as a person has it before them: shadow roots (closed ones too) belong to the page, and every element has a
-// number for as long as it lives.
+// The tree as a person sees it: shadow roots (closed ones too) belong to the page, and every element has a number for as
+// long as it lives.
 
 const numbers = new WeakMap(); // element -> number
 const elements = new Map(); // number -> weak reference
@@ -22,11 +22,11 @@ function elementOf(number) {
   return (reference && reference.deref()) || null;
 }
 
-// A closed root can be had only when it is made.
+// A closed root is accessible only when it is made.
 const closedRoots = new WeakMap(); // host -> root
 const madeRoots = new Set(); // weak references to every root made by script
 const forgetRoot = new FinalizationRegistry((reference) => madeRoots.delete(reference));
-let onRoot = null; // told of every root at once: its first words may be written in the same breath
+let onRoot = null; // called with every root at once: its first words may be written at the same moment
 
 function keepRoot(host, root) {
   const reference = new Weak(root);
@@ -49,7 +49,7 @@ Object.defineProperty(Element.prototype, "attachShadow", {
   }.attachShadow,
 });
 
-// A custom element whose closed root stands in the HTML itself can ask for it once, and only so.
+// The closed root of a custom element in the HTML itself can be requested once, and only in this way.
 if (window.ElementInternals && HTMLElement.prototype.attachInternals) {
   const attachInternals = HTMLElement.prototype.attachInternals;
   const internalRoot = getter(ElementInternals.prototype, "shadowRoot");
@@ -88,7 +88,7 @@ function everyRoot(start = document, found = []) {
   return found;
 }
 
-/** Whether a person sees it; what is only scrolled away counts as seen. */
+/** True if a person sees it; an element that is only scrolled away counts as seen. */
 function seen(element) {
   if (!connected(element)) return false;
   if (!checkVisibility(element, { opacityProperty: true, visibilityProperty: true })) {
@@ -98,8 +98,8 @@ function seen(element) {
   return box.width > 0 && box.height > 0;
 }
 
-/** Whether what stands around it cuts it away, as a side bar does that is folded up. What is only scrolled away counts
- * as seen. */
+/** True if the elements around it clip it, like a side bar that is folded up. An element that is only scrolled away
+ * counts as seen. */
 function cutAway(element) {
   let box = edges(rectOf(element));
   if (animationsOn(element).length > 0 && element instanceof HTMLElement) box = unmoved(element) || box;
@@ -112,7 +112,7 @@ function cutAway(element) {
     position = style.position;
     const around = edges(rectOf(at));
     if (position === "fixed" && !meet(around, [0, 0, innerWidth, innerHeight])) return true;
-    // What these two cut away is the window's to scroll.
+    // The window scrolls what these two clip.
     if (at === document.documentElement || at === document.body) continue;
     if (style.display === "inline" || style.display === "contents") continue;
     if (style.overflowX === "visible" && style.overflowY === "visible") continue;
@@ -124,7 +124,7 @@ function cutAway(element) {
   return false;
 }
 
-/** Where it would be if nothing moved it: what glimmers leaves its frame again and again. */
+/** Where it would be if nothing moved it: a shimmering element leaves its frame again and again. */
 function unmoved(element) {
   const parent = above(element);
   if (!(parent instanceof HTMLElement) || parentOf(element) !== parent) return null;
@@ -143,7 +143,7 @@ function edges(box) {
   return [box.left, box.top, box.right, box.bottom];
 }
 
-/** Whether they have more in common than an edge: [left, top, right, bottom] each. */
+/** True if the two rectangles share more than an edge; each is [left, top, right, bottom]. */
 function meet(one, other) {
   return (
     Math.min(one[2], other[2]) - Math.max(one[0], other[0]) > 1 &&
@@ -156,20 +156,20 @@ function inert(element) {
   return false;
 }
 
-/** Disabled or read-only by itself. */
+/** True if it is disabled or read-only by itself. */
 function switchedOff(element) {
   if (matches(element, ":disabled,[aria-disabled=true],[aria-readonly=true]")) return true;
   return matches(element, "textarea[readonly],input[readonly]");
 }
 
-/** Whether it cannot be used: switched off by itself, or together with all around it. */
+/** True if it cannot be used: disabled by itself, or together with an element around it. */
 function off(element) {
   return switchedOff(element) || inert(element);
 }
 
 const TYPED = new Set(["", "text", "search", "email", "url", "tel", "number", "password"]);
 
-/** Whether one types into it: a box of text, or the outermost element of an editor. */
+/** True if the user can type into it: a text box, or the outermost element of an editor. */
 function typedInto(element) {
   const name = nameOf(element);
   if (name === "textarea") return true;

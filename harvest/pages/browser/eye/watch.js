@@ -1,9 +1,9 @@
-// Watching one turn: from before it is typed, because the busy moment of a quick answer is over before anybody outside
-// could ask.
+// Watching one turn from before it is typed, because the busy moment of a quick answer is over before a query from
+// outside could come.
 
 const EVERY = 100; // ms between two looks at the signs
-const STALL = 50; // ms by which such a look may be late before that is worth a note
-const LONGEST = 20; // pauses kept of the longest, and of the last
+const STALL = 50; // ms by which such a look may be late before that is noted
+const LONGEST = 20; // number of longest and of last pauses kept
 const WATCHED = {
   subtree: true,
   childList: true,
@@ -20,8 +20,8 @@ const WATCHED = {
 let turn = null; // what is known of this turn; times are those of `now`
 let births = new WeakMap(); // element -> when it came, with all in it
 let words = new WeakMap(); // element -> when text directly in it changed
-let begun = new WeakMap(); // element -> {at, was}: when it first got words, or others, and which it had until then
-let worded = new WeakSet(); // elements known to have had words before any of those noted came
+let begun = new WeakMap(); // element -> {at, was}: when it first got words, or new ones, and its words until then
+let worded = new WeakSet(); // elements known to have had words before the noted ones came
 let before = new WeakSet(); // elements that were there when the turn was sent
 const observer = new Observer((records) => take(records));
 let timer = null;
@@ -32,12 +32,12 @@ onRoot = (root) => {
   observer.observe(root, WATCHED);
 };
 
-/** Whether the turn was sent in this very document, so that what came with it can be told from what was there. */
+/** True if the turn was sent in this document, so that new elements can be distinguished from earlier ones. */
 function dated() {
   return turn !== null && turn.sent !== null && !turn.elsewhere;
 }
 
-/** ms after the send at which it came; null: before. around: the same for what it stands in. */
+/** ms after the send at which it came; null if before. around: the same for the elements around it. */
 function bornOf(element, around) {
   if (!dated() || before.has(element)) return null;
   const at = births.get(element);
@@ -54,7 +54,7 @@ function begunOf(element) {
   return first === undefined ? undefined : { after: first.at - turn.sent, was: first.was };
 }
 
-/** Whether the turn is typed into it. */
+/** True if the turn is typed into it. */
 function isComposer(element) {
   return turn !== null && turn.composer != null && turn.composer.element === element;
 }
@@ -70,31 +70,31 @@ function arm(parts, site) {
   const roots = everyRoot();
   turn = {
     sent: null,
-    elsewhere: false, // it was sent in a document before this one
+    elsewhere: false, // true if it was sent in a document before this one
     busy,
     roots: new Set(roots),
     watched: null,
-    around: null, // the smallest element that holds what is watched and the box to type in
+    around: null, // the smallest element that contains the watched elements and the box to type in
     maybe: new Map(), // element -> the signs it may be
     there: new Map(), // elements and signatures of signs that were there before -> names of the signs
     signs: {}, // name -> {now, last, first}
-    waiting: [], // changes of which it is not yet known whether they are seen
+    waiting: [], // changes whose visibility is not known yet
     looked: 0,
     ticked: now(), // when the timer last ran
     stalls: [], // [ms, since when] for which it was late, the longest since the send: the page could not run then either
     last: null,
-    rewritten: -Infinity, // when text was last put there anew, though the same: somebody is still painting
+    rewritten: -Infinity, // when the same text was last written anew: the page is still painting
     changes: 0,
     mutations: 0,
     longest: [],
     latest: [],
-    turned: new WeakMap(), // element -> how often its looks changed
+    turned: new WeakMap(), // element -> how often its style changed
   };
   turn.composer = kept(parts && parts.composer);
   turn.send = kept(parts && parts.send);
   turn.composerWasOn = turn.composer !== null && seen(turn.composer.element) && !off(turn.composer.element);
   turn.sendWasOn = turn.send !== null && seen(turn.send.element) && !off(turn.send.element);
-  // Roots made before and not yet on the page may be put there with the answer.
+  // Roots made before and not yet on the page may be inserted with the answer.
   for (const reference of madeRoots) {
     const root = reference.deref();
     if (root !== undefined) turn.roots.add(root);
@@ -130,7 +130,7 @@ function wasThere(name, key) {
 function sent() {
   if (turn === null) arm(null, null);
   settle();
-  // What typing brought along: the blinking caret of an editor, a "typing" of one's own.
+  // Effects of typing: the blinking caret of an editor, the user's own "typing" sign.
   remember(false);
   before = new WeakSet();
   for (const root of everyRoot()) {
@@ -148,7 +148,7 @@ function sent() {
   turn.turned = new WeakMap();
 }
 
-/** The turn was sent in the document before this one: what changes, and every sign there is, may be about its answer. */
+/** The turn was sent in the document before this one: every change and every sign may concern its answer. */
 function follow(site) {
   arm(null, site);
   for (const names of turn.there.values()) for (const name of [...names]) if (name !== "animation") names.delete(name);
@@ -165,7 +165,7 @@ function watch(numbers) {
   if (composer === null || turn.watched.length === 0) return;
   turn.around = composer;
   while (turn.around !== null && !encloses(turn.around, turn.watched[0])) turn.around = above(turn.around);
-  // A sign that is there still and was never about this turn has not ended: it never was.
+  // A sign that is still there and never concerned this turn has not ended: it did not exist.
   const there = Object.keys(turn.signs).filter((name) => turn.signs[name].now);
   glance();
   for (const name of there) if (NEAR.has(name) && !turn.signs[name].now) delete turn.signs[name];
@@ -173,8 +173,8 @@ function watch(numbers) {
 
 const SIDE = "nav,aside,[role=navigation],[role=complementary]";
 
-/** Whether it stands with the turn: within what holds both its text and the box to type in, and in no part of that
- * which stands aside. Before the turn is found on the page everything does. */
+/** True if it is near the turn: in the element that contains both its text and the box to type in, but not in a part
+ * set aside. Before the turn is found on the page everything is near. */
 function near(element) {
   if (turn.watched === null || stale()) return true;
   const composer = turn.composer && turn.composer.element;
@@ -205,7 +205,7 @@ function present() {
   }
   const many = turn.roots.size > 50;
   for (const root of turn.roots) {
-    // Asking thousands of roots ten times a second would cost more than this sign is worth.
+    // Querying thousands of roots ten times a second would cost more than this sign is worth.
     if (many && root !== document) continue;
     const running = nodeType(root) === 9 ? animationsOfDocument(root) : animationsOfShadow(root);
     for (const animation of running) {
@@ -217,7 +217,7 @@ function present() {
   return found;
 }
 
-/** What an animation moves that never ends by itself; null for others. */
+/** The element moved by an animation that never ends by itself; null for other animations. */
 function endless(animation) {
   const effect = animation.effect;
   if (!effect || animation.playState !== "running" || !effect.target) return null;
@@ -254,7 +254,7 @@ function glance() {
     if (send === null || !seen(send) || off(send)) there.add("send");
   }
   for (const [name, sign] of Object.entries(turn.signs)) {
-    // Where the timer was late, the sign may have been there until just now.
+    // If the timer was late, the sign may have been there until just now.
     if (sign.now && !there.has(name)) sign.last = Math.max(sign.last, at - EVERY);
     sign.now = false;
   }
@@ -274,7 +274,7 @@ function siteBusy() {
   return false;
 }
 
-/** A part of the page, or what the page has put in its place. */
+/** A part of the page, or the element that replaced it. */
 function foundAgain(part, at) {
   if (connected(part.element)) return part.element;
   if (at - part.sought < 300) return null;
@@ -292,8 +292,8 @@ function foundAgain(part, at) {
   return null;
 }
 
-/** The element of a number; of the box and the button of this turn what stands in their place now: some pages make
- * them anew with every change. null: it is no more. */
+/** The element with a number, or null if it has gone. For the box and the button of this turn, an element that replaced
+ * them counts: some pages rebuild them with every change. */
 function current(number) {
   const element = elementOf(number);
   if (element !== null && connected(element)) return element;
