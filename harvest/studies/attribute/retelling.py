@@ -51,8 +51,7 @@ def todays_reading(run: Run, system: str) -> Reading:
 def decide_again(
     one: Conversation, protocol: Protocol | None, topics: TopicSet, answers: Mapping[int, Answer] | None = None
 ) -> Conversation:
-    """Return the conversation with today's answers and the decisions of `protocol`, or as recorded if no rules
-    decided."""
+    """Return the conversation with today's answers and decisions of `protocol`; unchanged if no rules decided."""
     turns = tuple(_replace_answer(turn, (answers or {}).get(turn.number)) for turn in one.turns)
     if protocol is None or all(turn.route is None for turn in one.turns):
         return replace(one, turns=turns)

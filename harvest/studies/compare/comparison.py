@@ -205,8 +205,8 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """Compare all pairs of systems in one measure. `aligned` finds the common topics of cells; `part` is the type of
-    topics, or None for all."""
+    """Compare all pairs of systems in one measure. `aligned` finds common topics; `part` is a type of topics, None
+    for all."""
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:

@@ -20,8 +20,7 @@ _TOPICS = ("part in the difference", "difference without the topic")
 
 
 def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
-    """Return the printable form of a comparison. With `details`, tables also show which topics drive each
-    difference."""
+    """Return the printable form. With `details`, tables also show which topics drive each difference."""
     return StudyForm(
         head={
             "format": FORMAT,

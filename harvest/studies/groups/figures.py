@@ -206,8 +206,7 @@ def _tables(found: Sequence[Comparison], notes: Sequence[str]) -> Iterator[Rende
 
 
 def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Difference]]:
-    """Yield, for each measure, the differences from the base and then those of null pairs, as name, measure, group,
-    base and difference."""
+    """Yield each measure's differences from the base, then of null pairs: name, measure, group, base, difference."""
     for key in found.measures:
         for group in found.system.names:
             if (one := found.differences.get((key, group))) is not None:

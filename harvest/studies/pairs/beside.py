@@ -201,8 +201,7 @@ def _differing_stretches(found: WordDifferences | None, side: int) -> Sequence[t
 
 
 def _answer(page: _Page, turn: Turn, apart: Sequence[tuple[int, int]], parts: Sequence[str], side: int) -> Text:
-    """Return one side's answer. `apart` are the differing stretches of its text; `parts` is what only this answer
-    came with."""
+    """Return one side's answer. `apart` are differing stretches of its text; `parts` came with this answer only."""
     if turn.reply is None:
         return Text("no whole reply was recorded", style="red")
     found = Text()

@@ -74,8 +74,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStudy:
-    """Preferences of `people` between systems. `handed_out` counts the pairs in the key, `unjudged` those without a
-    choice."""
+    """Preferences of `people`. `handed_out` counts the pairs in the key, `unjudged` those without a choice."""
 
     key: PairKey
     level: float

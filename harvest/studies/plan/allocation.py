@@ -171,8 +171,8 @@ def plan_spending(
 def _cells(
     audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Return values of shape (systems, topics, trials) over the audit's topics, for the audit's systems if the pilot
-    has any."""
+    """Return values of shape (systems, topics, trials) over the audit's topics, for the audit's systems if it has
+    any."""
     tables, notes = pilot_cells(material, asked, key, settings)
     own = [one.name for one in audit.played if one.name in tables]
     systems = tuple(own or tables)
@@ -202,8 +202,7 @@ def _cells(
 
 
 def _unseen_ways(material: Material, systems: Sequence[str], topics: Sequence[str], level: float) -> Unseen:
-    """Estimate the unseen paths by topic, over systems. A path consists of user turns by state and answers by
-    label."""
+    """Estimate unseen paths by topic, over systems. A path has user turns by state and answers by label."""
     merging = merging_named("label")
     ways: dict[str, Counter[tuple[object, ...]]] = {topic: Counter() for topic in topics}
     for one in material.finished:

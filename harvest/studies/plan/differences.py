@@ -89,7 +89,6 @@ class DifferenceModel:
     sources: of each component, `pilot`, `stated`, `assumed` or `follows`.
     upper_interaction: upper 80% limit of the pilot's variance of systems × topics, NaN without one.
     coming: for %recovery, how often trials need it, of shape (topics, systems).
-    reach: largest possible difference of a topic.
     """
 
     basis: Basis
@@ -134,8 +133,7 @@ class DifferenceModel:
         return (1 - self.basis.settings.level) / self.pairs
 
     def cautious(self, mix: Mix) -> Power | None:
-        """Power for topics like these if systems × topics varied by the pilot's upper 80% limit; None without a
-        limit."""
+        """Power for topics like these if systems × topics varied by the pilot's upper 80% limit; None without one."""
         one, upper = self.components, self.upper_interaction
         if math.isnan(upper) or upper <= one.both:
             return None
@@ -144,8 +142,7 @@ class DifferenceModel:
         return self._power(changed, mix, "like-these")
 
     def beyond(self, own: Mix) -> Mapping[str, float]:
-        """Extrapolate by formulas: topics at the audit's trials, and trials of the audit's topics, with the wanted
-        power for either estimand. `own` has the audit's trials of each topic."""
+        """Extrapolate the topics, and the trials of the audit's topics, with the wanted power for either estimand."""
         topics, both, within = len(own), self.components.both, self.components.within
         if self.coming is not None:
             # In a ratio, trials and topics count by how many of their turns enter it.
@@ -156,26 +153,23 @@ class DifferenceModel:
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
         def enough(topics: float, variance: float) -> bool:
-            """True if so many topics, with this variance of their differences, show the difference in 4 studies
-            of 5."""
+            """True if so many topics, with this variance of differences, show the difference in 4 studies of 5."""
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is taken as normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
             return self.difference >= taken_up(topics, deviation, far, self._alpha)
 
         z = normal_quantile(1 - self._alpha / 2) + normal_quantile(WANTED)
-        trials_of_these = math.ceil(z**2 * 2 * within / (topics * self.difference**2))
         return {
             "topics": max(fewest, first_enough(lambda number: enough(number, 2 * both + 2 * each))),
-            "trials": math.inf
-            if topics < fewest
-            else first_enough(lambda number: enough(topics, 2 * both + 2 * within / number)),
-            "trials_of_these": max(2, trials_of_these),
+            "trials": first_enough(lambda number: enough(topics, 2 * both + 2 * within / number))
+            if topics >= fewest
+            else math.inf,
+            "trials_of_these": max(2, math.ceil(z**2 * 2 * within / (topics * self.difference**2))),
         }
 
     def smallest(self, grid: Grid[Powers], estimand: Estimand) -> Design[Powers] | None:
-        """Return the cheapest design with the wanted power; for these topics, one with the audit's topics if the grid
-        has any."""
+        """Return the cheapest design with the wanted power; for these topics, preferably with the audit's topics."""
         own = estimand == "these" and any(one.topics == grid.present.topics for one in grid.designs)
         return grid.smallest(lambda power: power[estimand].found, grid.present.topics if own else None)
 
@@ -260,8 +254,7 @@ class DifferenceModel:
                 f"The audit as it stands, {present}: found, ± half the interval, {said}. Its trials were dealt to "
                 "simulated topics at random; where topics that vary more have more of them, these topics do better."
             )
-        cautious = self.cautious(present.mix)
-        if cautious is not None:
+        if (cautious := self.cautious(present.mix)) is not None:
             yield (
                 "The pilot's spreads are estimates: were systems × topics to vary by their upper 80% limit, "
                 f"{present} would find it in {in_percent(cautious.found)} of studies of topics like these."
@@ -301,11 +294,9 @@ class DifferenceModel:
             "within": f"between trials {within}",
         }
         for source, words in (("pilot", "from the pilot"), ("stated", "as stated"), ("assumed", "ASSUMED")):
-            said = [parts[name] for name, own in self.sources.items() if own == source]
-            if said:
+            if said := [parts[name] for name, own in self.sources.items() if own == source]:
                 yield f"{words}: {', '.join(said)}"
-        assumed = [_ASSUMED[name] for name, own in self.sources.items() if own == "assumed"]
-        if assumed:
+        if assumed := [_ASSUMED[name] for name, own in self.sources.items() if own == "assumed"]:
             yield f"  that is: {'; '.join(assumed)}. Give --from RUN, or state them."
         if self.coming is not None:
             spread = "" if self.basis.pilots else ", ASSUMED to vary between topics as what passes does"
@@ -321,8 +312,8 @@ class DifferenceModel:
         errors = [own.found_error for one in grid.designs for own in one.power.values()]
         yield (
             f"found: share of simulated studies in which the test of `harvest compare` finds a true difference of "
-            f"{self.size}{error_words(errors)}; "
-            f"bold from {in_percent(WANTED)}; interval: {100 * level:g}%, of the difference"
+            f"{self.size}{error_words(errors)}; bold from {in_percent(WANTED)}; interval: {100 * level:g}%, of the "
+            "difference"
         )
         if self.pairs > 1:
             yield (
@@ -363,10 +354,9 @@ def plan_difference(
 
     detect: the difference, in points for percentages, else in the measure's own units.
     measure: of single conversations, or a share of turns; None for %useful of the first turn.
-    run: a pilot.
     stated: `mean`, and the standard deviations `between` topics, of system × topic (`interaction`) and `within`
         topics, in points for percentages, replacing the pilot's; for %recovery without a pilot also `failing`, the
-        percentage of trials that need it.
+        percentage that needs it.
     topics, trials: of the grid; () for half, once, twice and four times the audit's.
 
     Raises InputError for a measure without values of topics, and for impossible components.

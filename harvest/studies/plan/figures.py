@@ -137,8 +137,7 @@ def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
 
 
 def _design_table(title: str, cells: Iterable[tuple[Design[Any], Text]]) -> Table:
-    """Return a table with a row for each number of topics and a column for each number of trials. `cells` has a whole
-    grid, by topics."""
+    """Return a table of `cells`: a row for each number of topics, a column for each number of trials."""
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
     )

@@ -84,8 +84,7 @@ class PowerModel(Protocol[Simulated_co]):
         ...
 
     def landmarks(self, own: Mix) -> Sequence[Mix]:
-        """Return designs of interest besides the grid, the audit's first. `own` has the audit's trials of each
-        topic."""
+        """Return designs of interest besides the grid, the audit's first. `own` has the audit's trials by topic."""
         ...
 
 

@@ -222,8 +222,7 @@ def plan_node(
     changes: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Plan[BranchModel]:
-    """Plan a study in which one of two systems takes a branch more often, and `harvest compare` should name that
-    turn.
+    """Plan a study to find the turn at which one of two systems takes a branch more often, by `harvest compare`.
 
     run: the pilot.
     path: turns as `harvest compare` prints them; the last is the branch, or `end` for stopping.

@@ -111,8 +111,7 @@ def read_pilot(material: Material, measure: Measure, key: Key, settings: Setting
 
 
 def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> Floats:
-    """Return how often trials need recovery, of shape (topics, systems), for topics with two or more trials of each
-    system."""
+    """Return how often trials need recovery, of shape (topics, systems), for topics with 2 or more trials of each."""
     key, topics = (RECOVERY.name, None), [topic.id for topic in material.topics.topics]
     needed, trials = np.zeros((2, len(topics), len(systems)))
     for column, system in enumerate(systems):
@@ -129,8 +128,7 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return each system's values of a measure, of shape (topics, trials) with NaN if missing, and notes, also on
-    losses.
+    """Return each system's values, of shape (topics, trials) with NaN if missing, and notes, also on losses.
 
     Systems without any value are left out.
     """
@@ -265,8 +263,7 @@ def assumed_components(
 
 
 def refuse_difference(components: Components, difference: float, key: Key) -> None:
-    """Raise InputError if the measure's range has no room for such a difference, or if no number of trials would find
-    it."""
+    """Raise InputError if the measure's range has no room for the difference, or no number of trials would find it."""
     least = _LEAST_SHARE if is_percentage(key[0]) else _LEAST_VALUE
     if difference < least * (1 - 1e-9):  # as divided by 100
         raise InputError(

@@ -1,5 +1,4 @@
-"""Print the proposed trials of each topic, the effect on the interval, and unseen paths; as JSON and long-form rows,
-too."""
+"""Print the proposed trials of each topic, their effect and unseen paths; return them as JSON and long-form rows."""
 
 import json
 import math

@@ -28,8 +28,8 @@ def robustness_form(
     seed: int,
     unranked: Sequence[str] = (),
 ) -> StudyForm:
-    """Return the printable form of one run's systems, then of each pair of them. `unranked` explains why the other
-    pairs have no ranking."""
+    """Return the printable form of one run's systems and their pairs. `unranked` explains the pairs without a
+    ranking."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={

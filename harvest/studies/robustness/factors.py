@@ -57,8 +57,7 @@ class FactorStudy:
 
 
 def factor_study(armed: Armed, *, seed: int = 0) -> FactorStudy | None:
-    """Compute the effects of the factors. Return None if arms are the only factor, since their differences say the
-    same."""
+    """Compute the effects of the factors; None if arms are the only factor, since their differences say the same."""
     played: dict[str, dict[Combination, tuple[ArmedSystem, str]]] = {}
     levels: dict[str, Sequence[str]] = dict(armed.factors)
     audience = tuple(dict.fromkeys(system.group for system in armed.systems if system.group))
@@ -109,8 +108,7 @@ _Played = Mapping[Combination, tuple[ArmedSystem, str]]
 
 
 def _reason_withheld(armed: Armed, one: _Played, other: _Played | None) -> str:
-    """Say why a system or pair is left out: its losses depend on its answers, or its users differ. Return "" if it is
-    not."""
+    """Say why a system or pair is left out, or "": losses depend on its answers, or its users differ."""
     if other is None:
         found = armed.material.withholding([system.names[arm] for system, arm in one.values()])
         return found[0].sentence if found else ""

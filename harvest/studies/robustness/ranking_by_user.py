@@ -106,8 +106,7 @@ def _pairs(armed: Armed) -> list[tuple[ArmedSystem, ArmedSystem]]:
 
 
 def _reason_withheld(armed: Armed, both: tuple[ArmedSystem, ArmedSystem]) -> str:
-    """Say why a pair is left out: in some arm, losses depend on answers or users spoke differently. Return "" if it
-    is not."""
+    """Say why a pair is left out, or "": in some arm, losses depend on answers or users spoke differently."""
     one, two = both
     each = (armed.material.withholding((one.names[arm], two.names[arm])) for arm in one.names)
     return " ".join(dict.fromkeys(f"{reason.sentence}." for found in each for reason in found))

@@ -103,8 +103,7 @@ def _arm_table(one: RankedPair) -> Table:
 
 
 def _agreements(found: Sequence[Robustness]) -> dict[str, dict[str, float]]:
-    """Return, by measure and arm, Kendall's tau-b between the order of three or more systems there and in the
-    control."""
+    """Return Kendall's tau-b between the order of three or more systems in each arm and in the control, by measure."""
     if len(found) < 3 or any(one.system.names.keys() != found[0].system.names.keys() for one in found):
         return {}
     agreements: dict[str, dict[str, float]] = {}
@@ -126,7 +125,7 @@ def _size_words(one: RankedPair, arm: str) -> str:
 
 
 def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """Yield each pair's entries that are not figures: whether the better system depends on the user, and each arm's
+    """Yield each pair's entries that are not figures: how the better system depends on the user, and each arm's
     choice."""
     for one in pairs:
         yield {

@@ -92,8 +92,7 @@ class MeasureOverArms:
         return key_name(self.key)
 
     def elsewhere(self, arm: str) -> bool:
-        """True if an arm's difference is between figures other than its own and the control's, because trials are
-        missing."""
+        """True if missing trials make an arm's difference one between figures other than its own and the control's."""
         one, control = self.differences[arm], next(iter(self.figures))
         return one.n > 0 and (
             abs(one.other - self.figures[arm]) > _SAME or abs(one.base - self.figures[control]) > _SAME

@@ -130,8 +130,7 @@ def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _shared_changes(values: Mapping[str, Json]) -> Iterator[tuple[str, Mapping[str, Json]]]:
-    """Yield changes of keys that all values have; a key that only some have may simply not have been recorded by the
-    others."""
+    """Yield changes of keys that all values have; a missing key may simply not have been recorded."""
     every = [one for one in values.values() if isinstance(one, dict)]
     for key in every[0]:
         if all(key in one for one in every):

@@ -208,8 +208,7 @@ def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _user_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield differences in the models and files behind simulated users, and in the population that trials draw
-    from."""
+    """Yield differences in models and files behind simulated users, and in the population of trials."""
     parts: dict[str, dict[str, Json]] = {
         name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
         for name, run in named.items()

@@ -66,8 +66,7 @@ def lost_attempts(
 
 
 def loss_words(system: str, material: Material) -> str:
-    """Say how much of a system was lost, or "": `12 of 45 conversations were cut short by a failure of the user
-    (no-words x 12)`."""
+    """Return a clause on a system's losses, or "": `12 of 45 conversations were cut short by … (no-words x 12)`."""
     finished = sum(one.key.system == system for one in material.finished)
     invalid = sum(key.system == system for key in material.invalid)
     cut = material.cut_short.get(system, Counter[str]())

@@ -140,8 +140,7 @@ def measures_document(declarations: Sequence[Declaration]) -> dict[str, object]:
 
 
 def markdown(declarations: Sequence[Declaration]) -> str:
-    """Return a table row for each measure that can be requested: syntax, meaning, formula, source, and when it is
-    undefined."""
+    """Return a table row for each measure that can be requested: syntax, meaning, formula, source, when undefined."""
     lines = [("written", "what it says", "formula", "source", "NaN where"), ("---",) * 5]
     for one in declarations:
         if one.of in ("conversation", "trials", "measure"):

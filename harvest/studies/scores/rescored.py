@@ -25,8 +25,7 @@ _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity",
 
 
 def rescored(run: Path) -> Iterator[str]:
-    """Yield a sentence for each figure that the recording does not give, and for figures and notes missing from the
-    file.
+    """Yield a sentence for each figure that the recording does not give, and for missing figures and notes.
 
     Raises RunError for an unreadable run, and InputError for an invalid file of scores.
     """

@@ -1,5 +1,4 @@
-"""Write the `harvest-scores/1` document piece by piece: with thirty rows per conversation, it is too large for
-memory."""
+"""Write the `harvest-scores/1` document piece by piece, since thirty rows per conversation do not fit in memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

@@ -14,9 +14,8 @@ from harvest.audits.threshold import Threshold
 from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
 from harvest.studies.scores.judges import refuse_unknown
 from harvest.studies.validity.concentrations import Concentration, concentrations, first_lost
-from harvest.studies.validity.leaving import share_that_left
 from harvest.studies.validity.odd_answers import odd_answers
-from harvest.studies.validity.odd_users import odd_users
+from harvest.studies.validity.odd_users import odd_users, share_that_left
 from harvest.studies.validity.user_card import UserCard, UserDifference, fault_tables, user_card
 from harvest.studies.validity.witnessed import witness_notes
 from harvest.studies.validity.worded_turns import Models, WordedTurn, worded_turns
@@ -138,8 +137,7 @@ class Material:
         return fault_tables(own, [one for one in self.finished if one.key.system == system])
 
     def withholding(self, systems: Collection[str]) -> tuple[Concentration | UserDifference, ...]:
-        """Return the reasons to name no winner among these systems: dependent losses, and users who spoke
-        differently."""
+        """Return the reasons to name no winner among these systems: dependent losses, and differing users."""
         return (
             *(one for one in self.concentrations if one.system in systems),
             *(one for one in self.user_card.withholding if one.system in systems and one.other in systems),

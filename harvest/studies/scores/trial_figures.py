@@ -32,8 +32,7 @@ Values = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A watched figure. `name` is that in tables; `key` is that of its cells; `good` says which end of [0, 1] is
-    good."""
+    """A watched figure. `name` is printed, `key` finds its cells, and `good` is the good end of [0, 1]."""
 
     name: str
     key: Key

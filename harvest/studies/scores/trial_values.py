@@ -42,8 +42,7 @@ def key_name(key: Key) -> str:
 
 
 def share_values(system: str, material: Material) -> Values:
-    """Return the cells of `SHARES`. For %recovery a cell is (recovered, failed first), (0, 0) if the first turn was
-    useful."""
+    """Return the cells of `SHARES`; for %recovery (recovered, failed first), (0, 0) after a useful first turn."""
     found: Values = {}
     for one in material.finished:
         if one.key.system != system:
@@ -65,8 +64,8 @@ def refuse_turn(asked: object, turn: int | None, last: int) -> None:
 
 
 def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
-    """Raise InputError for a measure that is neither of single conversations nor in `shares`. `why` is a clause with
-    the reason."""
+    """Raise InputError for a measure that is neither of single conversations nor in `shares`, with the clause
+    `why`."""
     if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
         raise InputError(
             f"{asked} is computed over many conversations at once, so {why}", allowed=list_forms((*shares, *single()))
@@ -74,8 +73,7 @@ def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[
 
 
 def usual_measures(material: Material) -> list[Term]:
-    """Return the measures of single conversations, and `SHARES`, that `harvest score` always shows for this
-    material."""
+    """Return the measures of single conversations, and of `SHARES`, that `harvest score` always shows."""
     return [
         Term(one.name)
         for one in measures()

@@ -248,8 +248,7 @@ def _table(
 
 
 def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers: Answers) -> tuple[RowEstimate, ...]:
-    """Return the rows with Jeffreys intervals over the effective number of decisions, since those of one user are
-    correlated."""
+    """Return rows with Jeffreys intervals over the effective number of decisions, since a user's are correlated."""
     each = [_table([one], table.acts, table.order, answers, Smoothing()).counts for one in dialogues]
     users = [one.unit for one in dialogues]
     alone = is_one_person(dialogues)

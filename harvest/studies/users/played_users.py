@@ -134,8 +134,7 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """Return -log2 of the probability of the acts in these dialogues, each with a new person; inf if one is
-    impossible.
+    """Return -log2 of the probability of the acts in these dialogues, each with a new person; inf if impossible.
 
     Words are ignored.
     """

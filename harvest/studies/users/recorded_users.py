@@ -41,8 +41,7 @@ class RecordedUsers:
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """Build the user of that name as it played. Raises InputError if it cannot be rebuilt, or its choices cannot
-        be listed."""
+        """Build the named user as it played. Raises InputError if it is not available or cannot list its choices."""
         changes = self.changes[name]
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")

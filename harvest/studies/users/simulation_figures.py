@@ -30,8 +30,7 @@ _LONGEST_ACT = 14  # characters that fit next to the figures in 80 columns
 
 
 def fit_tables(file: UserFile, foresight: Mapping[str, HeldOut], played: Candidates) -> Iterator[Table]:
-    """Yield the act matrix with intervals, the stop models, and held-out figures of tables and of all playable
-    users."""
+    """Yield the act matrix with intervals, the stop models, and held-out figures of tables and playable users."""
     answers = ["answer"] if any(row.answer != ANY for row in file.rows) else []
     table = _table("after", *answers, "n", "then", "seen", f"{file.level:.0%} interval", "smoothed")
     for row in file.rows:

@@ -157,8 +157,7 @@ def _by_state(system: str, conversations: Sequence[Conversation], alpha: float) 
 
 
 def _places(conversation: Conversation) -> Iterator[tuple[str, bool]]:
-    """Yield the places that the attempt reached, and whether it was lost there; "" is the opening turn, without an
-    answer before it."""
+    """Yield the places that the attempt reached, and whether it was lost there; "" is the opening turn."""
     places = [turn.state if turn.number > 1 else "" for turn in conversation.turns]
     if not _is_lost(conversation):
         yield from ((place, False) for place in places)
@@ -204,8 +203,7 @@ def loss_table(conversations: Iterable[Conversation]) -> EventTable:
 
 
 def changed_losses(system: str, before: EventTable, now: EventTable) -> str:
-    """Return a sentence if a system loses attempts more or less often than before; "" if not, or if either table is
-    empty."""
+    """Return a sentence if a system's losses became more or less frequent; "" if not, or if a table is empty."""
     if not before or not now:
         return ""
     found = compare_events(now, before, generator(0, "losses", "baseline", system))

@@ -121,8 +121,7 @@ def _driver_notes(finished: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
-    """Report identical trials, which are not repeated measurements, as from a cache, a fixed seed or a canned
-    reply."""
+    """Report identical trials, as from a cache or a fixed seed, which are not repeated measurements."""
     of_topic: dict[str, list[tuple[str, ...]]] = {}
     for one in own:
         said = tuple(exchange.answer.text.strip() for exchange in one.exchanges)

@@ -127,8 +127,8 @@ class UserDifference:
 
 @dataclass(frozen=True, slots=True)
 class UserCard:
-    """The cards of all systems and their differences. `suspect` gives, by system and trial, the first turn affected
-    by a difference."""
+    """All systems' cards and differences. `suspect` has, by system and trial, the first turn that a difference
+    affects."""
 
     systems: tuple[SystemCard, ...] = ()
     differences: tuple[UserDifference, ...] = ()

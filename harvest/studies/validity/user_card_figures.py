@@ -62,8 +62,7 @@ def _effect_words(effect: Contrast) -> str:
 
 
 def card_warnings(card: UserCard) -> Iterator[str]:
-    """Yield a sentence for each system and rate in which users differ so that no winner is named; of several other
-    systems, the first."""
+    """Yield a sentence for each system and rate in which users differ so that no winner is named."""
     others: dict[tuple[str, str], list[UserDifference]] = {}
     for one in card.withholding:
         others.setdefault((one.system, one.rate), []).append(one)

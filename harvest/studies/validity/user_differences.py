@@ -74,8 +74,7 @@ def _values(turns: Sequence[WordedTurn]) -> Iterator[TurnValues]:
 
 
 def as_meant(turns: Sequence[WordedTurn]) -> frozenset[Stratum]:
-    """True if every turn without a fault has the policy's words, so that a turn that no sample worded is like the
-    others."""
+    """True if every turn without a fault has the policy's words, so that unworded turns look like the others."""
     same: dict[Stratum, bool] = {}
     for turn in turns:
         if not turn.fault:

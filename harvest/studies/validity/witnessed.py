@@ -19,8 +19,8 @@ _LONGEST = 60  # characters of an unread text
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """The comparison for one system. `verdicts` are by conversation (trial id, attempt) and turn; `damaged` counts
-    unreadable accounts."""
+    """One system's comparison. `verdicts` are by conversation (trial id, attempt) and turn; `damaged` accounts are
+    unreadable."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
     judged: Judged

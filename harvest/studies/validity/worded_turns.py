@@ -6,7 +6,6 @@ model's instructions. If they are unknown, as for a free model, only faults that
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -14,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from harvest.studies.validity.leaving import left_by_choice
+from harvest.studies.validity.odd_users import left_by_choice, refused_in
 from recordings.conversations.conversation import Conversation, TrialKey, Turn
 from recordings.files.evidence import read_exhibit
 from recordings.log.run_folder import Run
@@ -104,7 +103,7 @@ def _worded_options(given: object) -> Mapping[str, Any] | None:
 def worded_turns(
     conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
 ) -> tuple[WordedTurn, ...]:
-    """Return the turns of the conversations, in order. `topics` are by id; `folders` gives the run with each system's
+    """Return the turns of the conversations, in order. `topics` are by id; `folders` has the run with each
     evidence."""
     return tuple(
         found
@@ -189,12 +188,3 @@ def _count_refused(turn: Turn, samples: Sequence[tuple[str, str]]) -> Mapping[st
         return None
     refused = len(samples) - 1
     return {NOT_RECORDED: refused} if refused else {}
-
-
-def refused_in(mark: str) -> Mapping[str, int]:
-    """Count the refused samples by reason from a turn's mark, such as `policy: repeats-itself 3, assistant 1`."""
-    counted: Counter[str] = Counter()
-    for reason in filter(None, mark.partition(": ")[2].split(", ")):
-        name, _, count = reason.rpartition(" ")
-        counted[name if count.isdecimal() else reason] += int(count) if count.isdecimal() else 1
-    return dict(counted)

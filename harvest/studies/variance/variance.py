@@ -52,8 +52,7 @@ _USUAL = (f"{USEFUL.name} S1", MEAN_USEFUL.name)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A mean over topics. `value` is NaN without a topic; `topics` are those in it and `trials` their trials with a
-    value."""
+    """A mean over topics. `value` is NaN without a topic; `trials` counts those with a value in these `topics`."""
 
     value: float
     topics: int
@@ -259,8 +258,7 @@ class _Study:
         return Range(*self.measures[key].range, has_top=self.measures[key].declaration.has_top)
 
     def _reason_withheld(self, systems: Sequence[str], key: Key) -> str:
-        """Say why these systems have no intervals: their losses depend on answers, or users differ. Return ""
-        otherwise."""
+        """Say why these systems have no intervals, or "": losses depend on answers, or users differ."""
         lost = {
             name: lost_attempts(key, self.measures[key], name, self.values, self.material, self._topics)
             for name in systems
@@ -269,7 +267,7 @@ class _Study:
         return why_withheld(beside or [own.beside("") for own in lost.values()])
 
     def _reason_dependent(self, systems: Sequence[str], *tables: Floats) -> str:
-        """Say why intervals that treat topics and trials as independent would be too narrow. Return "" otherwise."""
+        """Say why intervals that treat topics and trials as independent would be too narrow, or return ""."""
         if together := [name for name in systems if name in self.material.continued]:
             return f"sessions of {', '.join(together)} go on from topic to topic, so trials are not independent"
         there = [one for one, *own in zip(self._topics, *tables, strict=True) if not np.isnan(own).all()]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from harvest.studies.validity.leaving import share_that_left, users_leaving
+from harvest.studies.validity.odd_users import share_that_left, users_leaving
 from protocols.answer import Answer, Exchange
 from protocols.route import Route, Say
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn

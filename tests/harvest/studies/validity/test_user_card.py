@@ -16,9 +16,10 @@ from harvest.cli import main
 from harvest.report.compared_finding import compared
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.scores.gathered import gather_runs
+from harvest.studies.validity.odd_users import refused_in
 from harvest.studies.validity.user_card import ALL_TURNS, changed_users, joined_tables, user_card
 from harvest.studies.validity.user_differences import ADDED, KEPT, LEFT, LENGTH, ORDERS, REFUSED
-from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, refused_in, worded_turns
+from harvest.studies.validity.worded_turns import NOT_RECORDED, WordedTurn, worded_turns
 from harvest.studies.watch.baseline import BaselineFile, SystemBaseline, read_baseline
 from protocols.answer import Answer
 from protocols.choice import Choice
