@@ -4,6 +4,7 @@
 what cannot work, with file:line:column, before anything is sent.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -14,13 +15,12 @@ from harvest.audits.arms import Arm, read_arms
 from harvest.audits.audit_file import AuditFile, Order
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
-from harvest.audits.fingerprints import fingerprints
 from harvest.audits.groups import check_groups
 from harvest.audits.population import Member, draw_member, read_population
 from harvest.audits.probes import check_harm, check_sessions
 from harvest.audits.system import System, read_systems, set_pace
 from harvest.audits.threshold import Threshold
-from harvest.drivers.registry import build_driver
+from harvest.drivers.registry import build_driver, driver_files, options_model
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure
 from harvest.voices.endpoints import Endpoints, read_endpoints
@@ -34,6 +34,7 @@ from topics.document import Document, read_document
 from topics.errors import InputError, Place
 from topics.gold import GoldTable
 from topics.library import load_gold, load_topics
+from topics.regular_file import read_regular
 from topics.topic import Topic, TopicSet
 
 FORMAT = "harvest-audit/1"
@@ -179,11 +180,33 @@ class Audit:
             "scoring": self.scoring,
             **({"user_files": files} if (files := files_of(self.protocol)) else {}),
             **({"endpoints": self.endpoints.definition()} if self.endpoints else {}),
-            **fingerprints([(one.name, one.driver, one.options) for one in self.systems], self.folder),
+            **self._fingerprints(),
             **({"harm": self.harm} if self.harm else {}),
             "max_invalid": self.max_invalid,
             "thresholds": [threshold.model_dump(exclude_none=True) for threshold in self.thresholds],
         }
+
+    def _fingerprints(self) -> dict[str, dict[str, Any]]:
+        """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
+
+        They are stored in the header of a run, so that it is not resumed with another program, function, certificate
+        or site under the old name. Older headers have none, and their runs are resumed without this check.
+        """
+        defaults: dict[str, Any] = {}
+        files: dict[str, Any] = {}
+        for system in self.systems:
+            options = options_model(system.driver).model_validate(system.options)
+            values = options.model_dump(mode="json")
+            defaults[system.name] = {key: value for key, value in values.items() if key not in system.options}
+            hashes = {}
+            for name, path in driver_files(system.driver, options, self.folder):
+                try:
+                    hashes[name] = hashlib.blake2b(read_regular(path), digest_size=16).hexdigest()
+                except OSError:
+                    hashes[name] = ""
+            if hashes:
+                files[system.name] = hashes
+        return {"system_defaults": defaults, "system_files": files}
 
 
 def shipped_audits() -> tuple[str, ...]:

@@ -1,14 +1,97 @@
 """Scoring of many runs on the workers of a Dask cluster, one task for each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harvest.cluster.client import connected, gone, threads, wait
-from harvest.cluster.scoring_task import KeptScores, score_run, scoring_task
 from harvest.studies.runs.side_by_side import refuse_twice
+from harvest.studies.scores.bounds import Checked
+from harvest.studies.scores.score_file import write_scores
 from harvest.studies.scores.score_request import ScoreRequest
-from recordings.log.run_folder import Run
+from recordings.files.digests import content_digest
+from recordings.judged import decisions
+from recordings.log.provenance import software
+from recordings.log.run_folder import Run, extent, read
 from recordings.log.store import read_header
+from topics.errors import HarvestError, InputError
+from topics.regular_file import entries
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringTask:
+    """A run to score. run: its folder, by a path that exists for all workers. seen: its files as the command sees
+    them. versions: the command's software."""
+
+    run: str
+    request: ScoreRequest
+    seen: Mapping[str, Any]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScores:
+    """The result of a task. bounds: the checked thresholds of the run's audit. fault: why nothing was kept, or ""."""
+
+    bounds: tuple[Checked, ...] = ()
+    fault: str = ""
+
+
+def scoring_task(run: Path, request: ScoreRequest) -> ScoringTask:
+    """Create a task. Files that the request names are resolved on this machine."""
+    folder, request = (
+        run.absolute(),
+        replace(request, gold=_absolute_if_file(request.gold), schema=_absolute_if_file(request.schema)),
+    )
+    return ScoringTask(str(folder), request, _read_folder(folder, request), software())
+
+
+def _absolute_if_file(named: str | None) -> str | None:
+    return str(Path(named).absolute()) if named and Path(named).is_file() else named
+
+
+def score_run(task: ScoringTask) -> KeptScores:
+    """Write the same `scores.json` that `harvest score RUN --keep` would write on the command's machine."""
+    folder = Path(task.run)
+    try:
+        versions = software()
+        differing = [name for name in {**task.versions, **versions} if versions.get(name) != task.versions.get(name)]
+        if differing:
+            name = differing[0]
+            raise InputError(
+                f"a worker has {name} {versions.get(name, 'not')}, and the command {task.versions.get(name, 'not')}",
+                allowed="workers with the same versions: figures may depend on them",
+            )
+        try:
+            same = _read_folder(folder, task.request) == task.seen
+        except OSError:
+            same = False
+        if not same:
+            raise InputError(
+                f"a worker sees other files than the command in {task.run}, or for its options",
+                allowed="runs and files in folders that all workers share by the same paths",
+            )
+        material = task.request.gathered([read(folder)]).material
+        scored = task.request.scored(material)
+        write_scores(
+            folder,
+            scored.table,
+            task.request.seed,
+            scored.selection.as_json(),
+            measures=scored.measures,
+            names=scored.names,
+        )
+    except HarvestError as fault:
+        return KeptScores(fault=str(fault))
+    return KeptScores(scored.bounds)
+
+
+def _read_folder(folder: Path, request: ScoreRequest) -> dict[str, Any]:
+    named = [Path(name) for name in (request.gold, request.schema) if name and Path(name).is_absolute()]
+    judged = [file for kind in ("judgments", decisions.FOLDER) for file in entries(folder, kind, "*.jsonl")]
+    files = [folder / "run.json", *judged, *named]
+    return {"events": extent(folder), "files": {str(file): content_digest(file) for file in files}}
 
 
 def score_on_cluster(runs: Sequence[Path], request: ScoreRequest, address: str) -> Iterator[tuple[Path, KeptScores]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Iterator, Mapping
-from pathlib import Path as FilePath
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 from urllib.parse import urlencode
 
@@ -14,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from harvest.drivers.described_reply import PARTS, STREAMS, WHOLE_BODY, Described, session_id
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, resolve_text
+from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, certificate_files, resolve_text
 from harvest.drivers.received import Received, excerpt
 from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path, listed
 from harvest.drivers.template import (
@@ -301,7 +300,4 @@ def build(options: Options, surroundings: Surroundings) -> HttpDriver:
     return HttpDriver(options, surroundings)
 
 
-def files(options: Options, folder: FilePath) -> Iterator[tuple[str, FilePath]]:
-    """Yield the file of trusted certificates."""
-    if options.ca_file is not None:
-        yield options.ca_file, folder / options.ca_file
+files = certificate_files

@@ -3,15 +3,14 @@ the messages of each session and sends all of them with every turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
 from harvest.drivers.history import History, json_bytes
-from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, sendable
+from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, certificate_files, sendable
 from harvest.drivers.received import Received, error_code
 from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
@@ -194,7 +193,4 @@ def build(options: Options, surroundings: Surroundings) -> OpenAIDriver:
     return OpenAIDriver(options, surroundings)
 
 
-def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the file of trusted certificates."""
-    if options.ca_file is not None:
-        yield options.ca_file, folder / options.ca_file
+files = certificate_files

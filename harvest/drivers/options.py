@@ -7,7 +7,8 @@ that are known to carry secrets accept only the latter.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -106,6 +107,12 @@ class WireOptions(StrictModel):
     ca_file: str | None = Field(
         None, description="file of certificates (PEM) to trust instead of the usual ones; relative to the audit file"
     )
+
+
+def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the file of trusted certificates: the function `files` of drivers with these options."""
+    if options.ca_file is not None:
+        yield options.ca_file, folder / options.ca_file
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:

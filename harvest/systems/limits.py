@@ -84,9 +84,6 @@ class Pace:
         return Pace(gap if gap > _LEAST_GAP else spacing, self.complaints)
 
 
-def _ignore_told(told: str) -> None: ...
-
-
 class Busy:
     """Tracks how long a system has only said that it gets too many requests, and when to give it up.
 
@@ -102,7 +99,7 @@ class Busy:
         self,
         longest: float = BUSY_TIMEOUT,
         clock: Clock = REAL_CLOCK,
-        tell: Callable[[str], object] = _ignore_told,
+        tell: Callable[[str], object] = lambda told: None,
         spacing: float = 0.0,
     ) -> None:
         self._longest, self._clock, self.tell = max(longest, _FEWEST_TRIES * spacing), clock, tell

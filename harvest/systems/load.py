@@ -32,15 +32,12 @@ _SURE, _RATHER_SURE = 3.0, 2.0  # standard errors, for accepting a change and fo
 _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many each time that one changes nothing
 
 
-def _ignore_level(level: int) -> None: ...
-
-
 class Load:
     """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number. clock:
     times the turns. eased: called with each new lowest number of turns."""
 
     def __init__(
-        self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = _ignore_level
+        self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = lambda level: None
     ) -> None:
         self.clock = clock
         self._level = None if most is None else Level(most)

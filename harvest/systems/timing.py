@@ -34,11 +34,8 @@ class Clock:
 REAL_CLOCK = Clock()
 
 
-def _told_nobody(at: float) -> None: ...
-
-
 # Called with the time when the user turn of this task goes out; the last call counts.
-SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=_told_nobody)
+SENDING: ContextVar[Callable[[float], None]] = ContextVar("sending", default=lambda at: None)
 
 
 class Stopwatch:

@@ -10,7 +10,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
-from harvest.cluster.scoring_task import score_run, scoring_task
+from harvest.cluster.scoring import score_run, scoring_task
 from harvest.playing.play import play
 from harvest.studies.scores.score_request import ScoreRequest
 from tests.support.cluster import cluster_here
