@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -103,7 +104,7 @@ class Step(StrictModel):
     def _value(self, kind: str) -> object:
         return getattr(self, "try_" if kind == "try" else kind)
 
-    @property
+    @cached_property
     def kind(self) -> str:
         return next(kind for kind in _KINDS if self._value(kind) is not None)
 
