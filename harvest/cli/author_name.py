@@ -8,8 +8,7 @@ _LONGEST = 100  # characters
 
 def check_author(name: str) -> str:
     """Return the name without surrounding white space. Raises InputError for names of several lines, and for those
-    that `--judges` or `--judgments` would misread.
-    """
+    that `--judges` or `--judgments` would misread."""
     found = name.strip()
     if found.casefold() in FOLDINGS:
         raise InputError(

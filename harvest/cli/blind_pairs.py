@@ -47,8 +47,7 @@ def serve_blind_pairs(
     port: int,
 ) -> None:
     """Show the pairs on a page. The sheet and its key are written if they do not exist; otherwise they must be of the
-    same pairs.
-    """
+    same pairs."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
     from harvest.judging.serving.choices import PAIR_CHOICES
@@ -66,8 +65,7 @@ def drawn_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
     """Return the pairs of a sheet. The sheet and its key are written if they do not exist; otherwise they must be of
-    the same pairs.
-    """
+    the same pairs."""
     return _drawn_once(runs, sheet, systems, topics, most, seed).blind
 
 

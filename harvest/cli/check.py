@@ -221,8 +221,7 @@ def _echo(text: str) -> None:
 
 def _openings(audit: Audit) -> Iterator[str]:
     """Show both ends of the first turn on some topics, and of their seed turns, so that people notice words that a
-    file has lost or split into several turns.
-    """
+    file has lost or split into several turns."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):

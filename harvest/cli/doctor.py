@@ -118,8 +118,7 @@ def _check_disk() -> Finding:
 
 def _check_browser() -> Finding:
     """Start the browser of the browser driver once, without a window. A missing browser is no fault, because other
-    drivers need none.
-    """
+    drivers need none."""
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser

@@ -1,6 +1,5 @@
 """Show what a file makes this machine do before any of it is done, and the option that permits keys sent in clear
-text.
-"""
+text."""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -21,8 +20,7 @@ keys_in_clear_option = click.option(
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
     """Yield lines for the code to run, the servers to contact, and the environment variables with their recipients.
-    Systems are named if there are several.
-    """
+    Systems are named if there are several."""
     every = tuple(exposures)
 
     def listed(verb: str, items: Iterable[tuple[str, Exposure]]) -> Iterator[str]:

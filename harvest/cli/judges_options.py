@@ -1,6 +1,5 @@
 """The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which choose the criteria and judgments behind
-SWAN and WAN in a study.
-"""
+SWAN and WAN in a study."""
 
 from collections.abc import Callable, Collection
 from functools import wraps

@@ -91,8 +91,7 @@ async def logged_in(
     settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
 ) -> dict[str, Any]:
     """Return the cookies and storage of a browser with these settings once the person has finished. Raises
-    DriverError.
-    """
+    DriverError."""
     browser = await Browser.launch(settings)
     try:
         window = await browser.open_window(settings)

@@ -39,8 +39,7 @@ _MOST = 5
 class Reaudit:
     """The arguments of a re-audit. audit: as given. base: the baseline's file. blessed: its content. log: the
     history's file. further: options to repeat in every suggested command. given: names of the rules that were given
-    as options.
-    """
+    as options."""
 
     audit: str
     base: Path
@@ -56,8 +55,7 @@ class Reaudit:
 
     def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
         """Name the runs that earlier commands left without a look. placebo: the audit has one, so that judging a run
-        is not enough. but: the run that is being resumed.
-        """
+        is not enough. but: the run that is being resumed."""
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:

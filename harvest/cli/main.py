@@ -244,8 +244,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
 
 def _flush() -> int:
     """Flush the output; return 2 if its disk is full, else 0. Unflushed output to a closed terminal would change the
-    exit code.
-    """
+    exit code."""
     code = 0
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -30,8 +30,7 @@ from topics.errors import InputError
 @dataclass(frozen=True, slots=True)
 class _Form:
     """A form that is a file. make: its content, from a bulletin and the earlier file. ours: True for bytes of an
-    earlier file, which may be replaced. said: the help text.
-    """
+    earlier file, which may be replaced. said: the help text."""
 
     make: Callable[[Bulletin, str], bytes]
     ours: Callable[[bytes], bool]

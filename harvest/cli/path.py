@@ -15,8 +15,7 @@ _ADDRESS = (
 
 class GivenPath(click.Path):
     """As in click, but empty paths, which click reads as the current folder, and addresses are refused. kind: of the
-    values.
-    """
+    values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)

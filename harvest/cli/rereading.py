@@ -107,8 +107,7 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
     """Read the answer from the stored reply of an API or a program, or else from its recorded text; an answer without
-    either is returned unchanged.
-    """
+    either is returned unchanged."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer

@@ -235,8 +235,7 @@ def _score_and_tell(
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
     """Report trials without a valid attempt, and those that a failing user cut short; return True if they exceed the
-    audit's limit.
-    """
+    audit's limit."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.

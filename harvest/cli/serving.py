@@ -65,8 +65,7 @@ def serve_page(
     adjudicate: bool = False,
 ) -> None:
     """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: only things that people
-    judged differently, with their judgments.
-    """
+    judged differently, with their judgments."""
     people = check_people(people)
     from harvest.judging.serving.choices import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
@@ -103,8 +102,7 @@ def serve_page(
 
 def check_people(people: Sequence[str]) -> list[str]:
     """Return the names of the people who judge. Raises InputError without names, or without the packages that serve
-    the page.
-    """
+    the page."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -134,8 +132,7 @@ def serve_questions(
     adjudicating: bool = False,
 ) -> None:
     """Serve questions until stopped. folder: where decisions are stored. told: a sentence to print after their
-    number.
-    """
+    number."""
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 

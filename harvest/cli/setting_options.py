@@ -20,8 +20,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 class _Choice(click.Choice[str]):
     """A choice that also accepts former values, which it does not show, and suggests the nearest value for an unknown
-    one.
-    """
+    one."""
 
     def __init__(self, kind: Choice) -> None:
         super().__init__(kind.words)
@@ -86,8 +85,7 @@ def measures_option(words: str) -> Callable[[_Command], _Command]:
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
     """Add an option for each of these settings, or for all. Options that are not given are None: the audit's setting
-    holds, or else the default. words: help texts by name.
-    """
+    holds, or else the default. words: help texts by name."""
 
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):

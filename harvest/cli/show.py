@@ -205,8 +205,7 @@ def _print_conversation(
     faults: Mapping[int, str],
 ) -> None:
     """Print a conversation. of_failure: files kept of a failure of this attempt, by name. verdicts: on its turns,
-    from the wire. faults: by turn, faults in a model's words for the user.
-    """
+    from the wire. faults: by turn, faults in a model's words for the user."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""

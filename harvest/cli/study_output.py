@@ -80,8 +80,7 @@ def figure_option(command: _Command) -> _Command:
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
     """Refuse forms that exclude each other and pictures that cannot be written, before anything is computed. forms:
-    whether each form is requested.
-    """
+    whether each form is requested."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")

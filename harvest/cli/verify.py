@@ -32,8 +32,7 @@ _PROVES = (
 @dataclass(slots=True)
 class _Found:
     """The result of a check. faults: changed files, and figures that do not follow. gaps: why something could not be
-    verified. notes: what remains uncertain. partly: some of it is not covered by any promise.
-    """
+    verified. notes: what remains uncertain. partly: some of it is not covered by any promise."""
 
     what: str
     said: list[str] = field(default_factory=list)

@@ -169,8 +169,7 @@ def _score_table(
     whole: bool,
 ) -> Table:
     """Return a table. widest: characters of the longest value with its interval, which is never cut. whole: the
-    longest name fits; otherwise names are folded, so that no figure is pushed off the screen.
-    """
+    longest name fits; otherwise names are folded, so that no figure is pushed off the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
@@ -221,8 +220,7 @@ _OF = {
 
 def estimand_of(resampled: Iterable[str | None]) -> str:
     """Return the common estimand of these intervals, such as `topics like these`; "" if there is none, or several.
-    Figures computed from such intervals (d') share it.
-    """
+    Figures computed from such intervals (d') share it."""
     found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
 
@@ -255,8 +253,7 @@ def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], str]:
     """Return a function that names rows by label, and by system too if the label occurs in several groups and would
-    be ambiguous.
-    """
+    be ambiguous."""
     labels = Counter(name for found in groups for name in {row.label for row in found})
     return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 
@@ -267,8 +264,7 @@ def _short_name(row: ScoreRow) -> str:
 
 def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
     """Give the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
-    out, because their bounds already count invalid trials.
-    """
+    out, because their bounds already count invalid trials."""
     for system in dict.fromkeys(row.system for row in rows if row.invalid):
         shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]
         own = [row for row in shares if row.measure == MEAN_USEFUL.name] or [

@@ -139,8 +139,7 @@ def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
 
 def difference_cells(one: Difference, level: float) -> dict[str, Any]:
     """Return the cells that a difference over matched trials fills: the estimate, its interval, p, bounds, verdict
-    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts.
-    """
+    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts."""
     tested = one.n > 0 and not math.isnan(one.adjusted)
     return {
         "estimand": "like-these",

@@ -27,8 +27,7 @@ class Tabled(Protocol):
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
     """Return rows as CSV with a heading, under the keys of JSON; undefined and inapplicable values are empty. A text
-    that looks like a formula is prefixed with an apostrophe.
-    """
+    that looks like a formula is prefixed with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -43,8 +42,7 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
 
 def _csv_cell(value: object) -> object:
     """A cell of CSV. A system's name in a log may look like a formula, which spreadsheets would run; an apostrophe
-    prevents it.
-    """
+    prevents it."""
     if isinstance(value, str) and _FORMULA.match(value):
         return f"'{value}"
     return "" if value is None else value
@@ -53,8 +51,7 @@ def _csv_cell(value: object) -> object:
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
     """Return a `tabular` with the rules of the package booktabs: a line for each measure, and for each system the
     value, its interval and its n. rows: overall rows, in the order of the lines. Comments below it name the methods
-    of the intervals.
-    """
+    of the intervals."""
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [

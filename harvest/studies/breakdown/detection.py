@@ -108,8 +108,7 @@ def held_out_submission(
 
 def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
     """Return ten bins of the predicted breakdown probability. predicted, observed: (n,) in [0, 1]. Empty bins have
-    NaN.
-    """
+    NaN."""
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []
     for number in range(10):

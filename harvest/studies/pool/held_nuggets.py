@@ -70,8 +70,7 @@ def held_figures(
     level: float = 0.95,
 ) -> tuple[HeldFigure, ...]:
     """Return the figures of each system for each of `READINGS`. conversations: valid ones. Intervals: bootstrap over
-    topics.
-    """
+    topics."""
     found = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]

@@ -44,8 +44,7 @@ class Noted:
 @dataclass(frozen=True, slots=True)
 class Found:
     """The findings in one conversation. skipped, unreached: names of steps. unread: turns after a wrapper's restart.
-    fault: why the conversation could not be read; "" if it could.
-    """
+    fault: why the conversation could not be read; "" if it could."""
 
     key: TrialKey
     noted: tuple[Noted, ...] = ()
@@ -58,8 +57,7 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Probed:
     """The findings in runs. found: one entry for each conversation with a valid attempt. plans: of the probes, by run
-    and user.
-    """
+    and user."""
 
     material: Material
     found: tuple[Found, ...]

@@ -101,8 +101,7 @@ class TreeFigures:
 
     def ends(self) -> dict[int, list[tuple[str, Words]]]:
         """Return, for each node, the kinds of end there with their share, `12/20` and interval as separate texts.
-        Empty unless the end of every trial is known.
-        """
+        Empty unless the end of every trial is known."""
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
@@ -166,8 +165,7 @@ def tree_figures(
     design: Design = INDEPENDENT,
 ) -> TreeFigures:
     """Return the figures of a tree. design: how its trials depend on each other. Raises InputError as
-    `scoring.stochastic.transitions.transitions` does.
-    """
+    `scoring.stochastic.transitions.transitions` does."""
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
     place = dict(zip(names, of.tolist(), strict=True))
@@ -194,8 +192,7 @@ def tree_figures(
 
 def _session(key: TrialKey) -> tuple[str, int]:
     """The session of a trial if sessions continue from topic to topic: the i-th trial of each topic is part of the
-    i-th.
-    """
+    i-th."""
     return key.system, key.trial
 
 

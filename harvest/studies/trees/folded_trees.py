@@ -15,8 +15,7 @@ from topics.errors import InputError, Place
 
 def folds_spoken(merge: str | None) -> bool:
     """Return True if `fold_trees` with these merge keys needs only the spoken words, which are faster to read. Raises
-    InputError for unknown keys.
-    """
+    InputError for unknown keys."""
     return merge is None or merging_named(merge) in SPOKEN
 
 

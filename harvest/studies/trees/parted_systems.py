@@ -230,8 +230,7 @@ def turn_name(tree: ConversationTree, node: int) -> str:
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
     """The texts of first answers by system and topic, in the order of the conversations. Empty if no answer has a
-    word, as in data that are shared without texts.
-    """
+    word, as in data that are shared without texts."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:

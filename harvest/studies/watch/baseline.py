@@ -63,8 +63,7 @@ _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
 
 class FigureBaseline(StrictModel):
     """A figure in the baseline. topics: (trials, mean, variance of the trials or null) by topic. runs: its value in
-    each run.
-    """
+    each run."""
 
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
@@ -115,8 +114,7 @@ class SystemBaseline(StrictModel):
 
 class BaselineFile(StrictModel):
     """A `harvest-baseline/1` file. gated: measures that may raise an alarm; others are only shown. runs: the blessed
-    runs. protocol, topics: content hashes. scoring: the settings of the figures.
-    """
+    runs. protocol, topics: content hashes. scoring: the settings of the figures."""
 
     format: Literal["harvest-baseline/1"]
     audit: str
@@ -290,8 +288,7 @@ def identities(run: Run) -> Mapping[str, Json]:
 
 def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
     """Raise InputError if the header is of another audit than the baseline's: name, protocol, topics or systems
-    differ. A renamed audit that is otherwise the same is accepted.
-    """
+    differ. A renamed audit that is otherwise the same is accepted."""
     audit = header.audit if isinstance(header.audit, dict) else {}
     name = str(audit.get("name", ""))
     if name == baseline.audit:

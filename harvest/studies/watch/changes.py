@@ -1,18 +1,20 @@
-"""Topics and turns that changed between a baseline and an audit, by the paths of conversations."""
+"""Changes: topics and turns between a baseline and an audit, and levels of a figure over a history."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harvest.studies.trees.merge_keys import merging_named
 from harvest.studies.trees.parted_systems import end_title
 from harvest.studies.watch.baseline import MERGE, Turn, Ways
+from harvest.studies.watch.history import Look
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import TrialKey
 from recordings.conversations.endings import CUT_ENDS
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.node_text import node_title
 from recordings.trees.tree import ConversationTree, FoldedTrial
+from scoring.statistics.change_points import ChangePoint, change_points
 from scoring.statistics.exchange import holm
 from scoring.statistics.stratified import compare_within
 from scoring.stochastic.node_permutation import node_p
@@ -21,14 +23,13 @@ from topics.errors import InputError
 from topics.identity import generator
 
 _DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
-_MOST_CHANGES = 5  # topics, or turns, of which it is said how they changed
+_MOST_CHANGES = 5  # topics, or turns, that are described
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
     """A topic whose first answers became useful more or less often. before, now: (useful, trials). p: Fisher's exact
-    test, two-sided, corrected over all topics (Holm).
-    """
+    test, two-sided, corrected over all topics (Holm)."""
 
     topic: str
     before: tuple[int, int]
@@ -40,8 +41,7 @@ class ChangedTopic:
 class ChangedTurn:
     """A turn after which conversations continue, or end, differently. turns: the path to it. branch: the branch that
     differs most. portion: its share before and now. came: trials that reached the turn. p: corrected over all turns
-    tested.
-    """
+    tested."""
 
     turns: tuple[str, ...]
     branch: str
@@ -112,3 +112,44 @@ def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[
 
 def _node_name(tree: ConversationTree, node: int) -> str:
     return f"{tree.speaker(node)[0].upper()} {node_title(tree, node)}"
+
+
+def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
+    """Return the change points of a figure, by the index of the first look at the new level.
+
+    Looks without a measurement are skipped, and so are changes that conversations cut short by failing users could
+    have hidden or caused. {} for fewer than `change_points.FEWEST` measurements.
+    """
+    places = [
+        place
+        for place, look in enumerate(looks)
+        if system in look.systems
+        and figure in look.systems[system].figures
+        and math.isfinite(look.systems[system].figures[figure].value)
+    ]
+    seen = [looks[place].systems[system].figures[figure] for place in places]
+
+    def found(values: Sequence[float]) -> tuple[ChangePoint, ...]:
+        return change_points(values, generator(seed, "change points", system, figure))
+
+    moved = found([one.value for one in seen])
+
+    def reduced(point: ChangePoint) -> list[float]:
+        """The values that make the change smallest, within what was cut short."""
+        rises, values = point.after > point.before, []
+        for place, one in enumerate(seen):
+            down, up = one.cut or (0.0, 0.0)
+            values.append(one.value + up if (place < point.at) == rises else one.value - down)
+        return values
+
+    if any(one.cut for one in seen):
+        ends = (0, *(one.at for one in moved), len(seen))
+        moved = tuple(
+            one
+            for one, start, end in zip(moved, ends, ends[2:], strict=False)
+            if any(
+                start < other.at < end and (other.after > other.before) == (one.after > one.before)
+                for other in found(reduced(one))
+            )
+        )
+    return {places[one.at]: one for one in moved}

@@ -27,8 +27,7 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 
 def new_dated_run(runs: Path, now: datetime) -> Path:
     """Create a folder named after the time, or after the time and a number if another command created it in the same
-    second. Raises OSError.
-    """
+    second. Raises OSError."""
     runs.mkdir(parents=True, exist_ok=True)
     while True:
         folder = free_name(runs / stamp(now)[:19].replace(":", "-"))
@@ -48,8 +47,7 @@ def free_name(folder: Path) -> Path:
 @dataclass(frozen=True, slots=True)
 class LeftRun:
     """A dated run that an earlier command left behind. whole: every trial was tried, so it can be judged as it is.
-    readable: it can be resumed.
-    """
+    readable: it can be resumed."""
 
     whole: bool
     sentence: str
@@ -85,8 +83,7 @@ class UnjudgedRun:
 
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
     """Return the dated runs in `runs` without a look, the newest first, except those that are being written and those
-    of the baseline.
-    """
+    of the baseline."""
     known = {one.at: one for one in looks}
     # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
     last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")

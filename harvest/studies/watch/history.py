@@ -33,11 +33,10 @@ from recordings.files.times import moment
 from scoring.inference.drift import SAME_BUDGET, SAME_SHARE, Baseline
 from scoring.inference.watch_state import Seen, WatchState, advance
 from scoring.inference.watched_audit import JudgingRules, pooled
-from scoring.statistics.change_points import ChangePoint, change_points
 from topics.counting import pluralize
 from topics.document import StrictModel, validated_json
 from topics.errors import InputError, Place
-from topics.identity import content_hash, generator
+from topics.identity import content_hash
 from topics.json_file import NotJsonError, json_lines
 from topics.regular_file import read_bytes
 from topics.text_file import LARGEST, decode
@@ -117,8 +116,7 @@ class LookSystem(StrictModel):
 class WatchRules(StrictModel):
     """How an audit is judged. matters: the smallest difference that matters. looks: number of audits that share the
     false-alarm probability. apart: seconds after an alarm before another audit can confirm it. enforce: alarms count
-    even if the baseline has fewer than four runs.
-    """
+    even if the baseline has fewer than four runs."""
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -237,15 +235,13 @@ class History:
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
     """Return the looks that count, in order of time; () if there is no file. baseline: only looks against this one;
-    "" for all. Raises InputError as `whole_history` does.
-    """
+    "" for all. Raises InputError as `whole_history` does."""
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
 def whole_history(path: str | PathLike[str]) -> History:
     """Return the content of the file; empty if there is none. Raises InputError, with its place, for a line that is
-    not a look or was changed after it was written.
-    """
+    not a look or was changed after it was written."""
     return (
         _parse_history(read_bytes(path, "JSON lines", largest=LARGEST), str(path)) if Path(path).exists() else History()
     )
@@ -325,8 +321,7 @@ def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, .
 
 def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
     """Return the earlier look at the run that began at `at`, made with fewer trials or other rules; None if there is
-    none.
-    """
+    none."""
     return next((one for one in looks if (one.baseline, one.at) == (baseline, at)), None)
 
 
@@ -358,49 +353,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
 
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
     """Return the rules of the audit that began at `at`; if it is not among the looks, those of the last audit before
-    it.
-    """
+    it."""
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())
-
-
-def moves(looks: Sequence[Look], system: str, figure: str, seed: int = 0) -> dict[int, ChangePoint]:
-    """Return the change points of a figure, by the index of the first look at the new level.
-
-    Looks without a measurement are skipped, and so are changes that conversations cut short by failing users could
-    have hidden or caused. {} for fewer than `change_points.FEWEST` measurements.
-    """
-    places = [
-        place
-        for place, look in enumerate(looks)
-        if system in look.systems
-        and figure in look.systems[system].figures
-        and math.isfinite(look.systems[system].figures[figure].value)
-    ]
-    seen = [looks[place].systems[system].figures[figure] for place in places]
-
-    def found(values: Sequence[float]) -> tuple[ChangePoint, ...]:
-        return change_points(values, generator(seed, "change points", system, figure))
-
-    moved = found([one.value for one in seen])
-
-    def reduced(point: ChangePoint) -> list[float]:
-        """The values that make the change smallest, within what was cut short."""
-        rises, values = point.after > point.before, []
-        for place, one in enumerate(seen):
-            down, up = one.cut or (0.0, 0.0)
-            values.append(one.value + up if (place < point.at) == rises else one.value - down)
-        return values
-
-    if any(one.cut for one in seen):
-        ends = (0, *(one.at for one in moved), len(seen))
-        moved = tuple(
-            one
-            for one, start, end in zip(moved, ends, ends[2:], strict=False)
-            if any(
-                start < other.at < end and (other.after > other.before) == (one.after > one.before)
-                for other in found(reduced(one))
-            )
-        )
-    return {places[one.at]: one for one in moved}

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from harvest.studies.watch.history import Look, moves
+from harvest.studies.watch.changes import moves
+from harvest.studies.watch.history import Look
 from harvest.tables.drawing.curve_chart import Curve, CurvePanel, curve_key, curve_panels
 from harvest.tables.drawing.svg import MARGIN, page
 from scoring.table import is_percentage

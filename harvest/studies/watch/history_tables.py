@@ -9,9 +9,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from harvest.studies.watch.changes import moves
 from harvest.studies.watch.document import figure_cells
 from harvest.studies.watch.figures import STYLES, THESE_RUNS
-from harvest.studies.watch.history import History, Look, LookFigure, moves
+from harvest.studies.watch.history import History, Look, LookFigure
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.words import signed_value, value_text
 from harvest.tables.comparison_words import p_text

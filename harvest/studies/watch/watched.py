@@ -160,8 +160,7 @@ class WatchedSystem:
 @dataclass(frozen=True, slots=True)
 class Watched:
     """An audit compared with its baseline. shadow: alarms do not count yet. look: number of this audit since the
-    baseline. noted: its line in the history.
-    """
+    baseline. noted: its line in the history."""
 
     baseline: BaselineFile
     shadow: bool
@@ -188,8 +187,7 @@ class Watched:
 
     def code(self, *, strict: bool) -> int:
         """Return the exit code: 1 if something changed and alarms count; 3 if a system could not be measured or, with
-        strict, something is undecided; otherwise 0.
-        """
+        strict, something is undecided; otherwise 0."""
         if self.verdict == "changed" and not self.shadow:
             return 1
         return 3 if not self.measured or (strict and not all(one.told for one in self.systems)) else 0

@@ -12,8 +12,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: people count in the
 @dataclass(frozen=True, slots=True)
 class Axis:
     """An axis. low, high: values at its ends, low < high. start, end: their pixels; a vertical scale that grows
-    upwards has end < start. step: distance between marks.
-    """
+    upwards has end < start. step: distance between marks."""
 
     low: float
     high: float

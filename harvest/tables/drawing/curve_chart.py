@@ -31,8 +31,7 @@ class Curve:
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
     """Curves on common axes. x, y: names of the axes, with units. ends: of y. wanted: a value of y that is marked by
-    a line across; None for no line.
-    """
+    a line across; None for no line."""
 
     title: str
     x: str
@@ -82,8 +81,7 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
 
 def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
     """Return the key of the curves and of the line across, in as many rows as needed, and the height at which it
-    ends.
-    """
+    ends."""
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]

@@ -52,8 +52,7 @@ def mermaid(
     width: int = WIDTH,
 ) -> str:
     """Return a flowchart; arguments as for `dot`. Everything except letters, digits and simple punctuation is escaped
-    (#34;).
-    """
+    (#34;)."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
         lines.append(f'  subgraph t{i} ["{_lines(_heading(tree, said, i))}"]')
@@ -86,8 +85,7 @@ def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]
 
 def _quote(*lines: str) -> str:
     r"""Quote a string of DOT. Backslashes are doubled, because they begin escapes (\N, \G, \n), and ampersands are
-    escaped, because Graphviz reads entities in labels and would turn `&lt;` into `<`.
-    """
+    escaped, because Graphviz reads entities in labels and would turn `&lt;` into `<`."""
     coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
     return '"' + "\\n".join(coded) + '"'
 

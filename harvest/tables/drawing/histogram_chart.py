@@ -13,8 +13,7 @@ _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 @dataclass(frozen=True, slots=True)
 class HistogramRow:
     """A histogram. label: above its bars. said: beside the label. shares: of the values in each bin, with sum 1.
-    middle: a line across the bars; NaN for none.
-    """
+    middle: a line across the bars; NaN for none."""
 
     label: str
     said: str
@@ -26,8 +25,7 @@ def histogram_panel(
     title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
 ) -> tuple[list[str], float]:
     """Return the elements of a panel from the height `down`, and the height at which it ends. ends: of the axis,
-    which has equal bins.
-    """
+    which has equal bins."""
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
     found = [text(MARGIN, down + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)

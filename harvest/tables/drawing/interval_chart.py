@@ -21,8 +21,7 @@ _MOST, _PLOT = 560.0, 270.0  # the most that words take on either side; the leas
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
     """A row. label: text on the left. said: text on the right. value, low, high: NaN if undefined. filled: a solid
-    mark, not a hollow one. heading: only a label, above its rows.
-    """
+    mark, not a hollow one. heading: only a label, above its rows."""
 
     label: str
     value: float = math.nan
@@ -36,8 +35,7 @@ class IntervalRow:
 @dataclass(frozen=True, slots=True)
 class IntervalPanel:
     """Rows on a common axis. scale: name of the axis, with its unit. zero: include 0, with a line. mark: `bar` for
-    bars from 0. small: many rows, closer together.
-    """
+    bars from 0. small: many rows, closer together."""
 
     title: str
     scale: str
@@ -49,8 +47,7 @@ class IntervalPanel:
 
 def panel_width(panel: IntervalPanel) -> float:
     """Return the pixels between the margins that a panel needs for all its text, which takes up to 560 on either
-    side.
-    """
+    side."""
     left, right = _side_widths(panel)
     return left + _GAP + _PLOT + _GAP + right
 
@@ -66,8 +63,7 @@ def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
 
 def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list[str], float]:
     """Return the elements of a panel from the height `down`, and the height at which it ends. wide: pixels between
-    the margins, at least `panel_width`.
-    """
+    the margins, at least `panel_width`."""
     size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
     elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
     left, right = _side_widths(panel)

@@ -54,8 +54,7 @@ def _fitting(text: str, most: float, size: float) -> int:
 
 def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, ...]:
     """Break `text` into at most `lines` lines of `most` pixels, if possible between words or after a `+` that joins
-    acts. The last line is cut; only an empty text has an empty line.
-    """
+    acts. The last line is cut; only an empty text has an empty line."""
     found: list[str] = []
     rest = text
     while rest and len(found) < lines - 1 and room(rest, size) > most:
@@ -67,8 +66,7 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 def _line_end(rest: str, fits: int) -> int:
     """The end of a line of at most `fits` characters: before a space or after a `+`, else after a hyphen, else the
-    full line.
-    """
+    full line."""
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):
         if rest[end] == " ":

@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from harvest.studies.watch.history import Look, LookFigure, LookSystem, moves
+from harvest.studies.watch.changes import moves
+from harvest.studies.watch.history import Look, LookFigure, LookSystem
 from harvest.studies.watch.history_chart import history_chart
 from harvest.studies.watch.history_tables import audit_times, history_tables
 from tests.support.command_line import harvest
