@@ -8,8 +8,8 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.cli.breakdown_detection import detected, reliability_tables
 from harvest.cli.breakdown_detection import predict as predict_command
+from harvest.cli.breakdown_detection import reliability_tables, with_predictions
 from harvest.cli.breakdown_detection import train as train_command
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import resampling_options
@@ -98,7 +98,7 @@ def evaluate(
     printed.
     """
     material = read_breakdown_files(files, counts=counts)
-    material = detected(material, files, counts, detector, held_out if cross_validate else None, seed)
+    material = with_predictions(material, files, counts, detector, held_out if cross_validate else None, seed)
     training = read_breakdown_files(train, counts=counts).gold if train else ()
     both = {turn.dialogue for turn in training} & {turn.dialogue for turn in material.gold}
     if both:

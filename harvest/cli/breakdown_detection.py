@@ -136,7 +136,7 @@ def _read_turns(paths: Sequence[Path]) -> Iterator[tuple[dict[str, Any], tuple[U
                 )
 
 
-def detected(
+def with_predictions(
     material: BreakdownMaterial,
     files: Sequence[Path],
     counts: Counts,

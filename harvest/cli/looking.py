@@ -93,7 +93,7 @@ class Reaudit:
 
 
 @contextlib.contextmanager
-def held(folder: Path) -> Iterator[None]:
+def hold_run(folder: Path) -> Iterator[None]:
     """Hold a run until it is judged, so that no other command considers it abandoned."""
     lock = None
     with contextlib.suppress(HarvestError):  # somebody else goes on with it already

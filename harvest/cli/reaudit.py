@@ -13,7 +13,7 @@ from rich.text import Text
 from harvest.audits.audit import Audit, load_audit, read_audit
 from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
-from harvest.cli.looking import OPTIONS, Reaudit, as_begun, held, judge
+from harvest.cli.looking import OPTIONS, Reaudit, as_begun, hold_run, judge
 from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import NumberRange, WholeNumberRange
 from harvest.cli.output_file import check_output_file
@@ -167,7 +167,7 @@ def command(
             with this.playing(folder):
                 play_to_folder(resolved, folder.absolute(), "", console)
                 console.print(Text(printable(f"recorded in {folder}", line=True)), soft_wrap=True)
-                stack.enter_context(held(folder))
+                stack.enter_context(hold_run(folder))
                 if resolved.placebo and not extend:
                     harness = play_placebo(resolved, folder, console)
         run = read(folder)
