@@ -358,7 +358,7 @@ def _import_sheet(
         tell(f"{pluralize(len(judgments), 'score')} of {author} written to {path} ({parts})")
     else:
         whole = pluralize(len(judgments), "score")
-        tell(f"nothing new: {author} gave all {whole} before; they still hold")
+        tell(f"nothing new: {author} gave all {whole} before, unchanged")
     if sheet.empty:
         lost = f", {sheet.notes} of them with a note, which is not kept" if sheet.notes else ""
         tell(f"{pluralize(sheet.empty, 'row')} without a value skipped{lost}")

@@ -166,7 +166,7 @@ def with_predictions(
         if known := len({*chosen.dialogues} & {*names}):
             notes.append(
                 f"the detector was trained on {known} of these {pluralize(len(names), 'dialogue')}: its figures "
-                "flatter it; --cross-validate trains without what is predicted"
+                "are too good; --cross-validate trains without the predicted turns"
             )
     if found.name in {one.name for one in material.submissions}:
         raise InputError(f"a submission cannot be called {found.name!r}", advice="rename its file or folder")

@@ -55,9 +55,9 @@ def command(
     if form == "validation" and not criterion:
         raise InputError("no criterion was given for the scores", advice="give --criterion NAME")
     if form == "dbdc" and force:
-        raise InputError("--force has no effect on a folder", advice="take the name of a new folder")
+        raise InputError("--force has no effect on a folder", advice="choose the name of a new folder")
     if form == "dbdc" and out.exists():
-        raise InputError("this exists already", place=Place(str(out)), advice="take the name of a new folder")
+        raise InputError("this exists already", place=Place(str(out)), advice="choose the name of a new folder")
     if form != "dbdc":
         check_output_file(out, replace=force, other="take another name, or --force")
     recorded = read(run)

@@ -48,15 +48,15 @@ def _format_help() -> str:
 @click.option("--format", "form", type=click.Choice(formats()), required=True, help="Format of the files.")
 @click.argument("files", nargs=-1, required=True, type=GivenPath())
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The run folder to write.")
-@click.option("--system", help="System of conversations that name none [the file's name without its ending].")
-@click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Trial of transcripts that give none [1].")
+@click.option("--system", help="System of conversations without one [the file's name without its ending].")
+@click.option("--trial", type=WholeNumberRange(1, LARGEST_NUMBER), help="Trial of transcripts without one [1].")
 @click.option(
     "--topics",
     type=NameOrFile(),
     metavar="NAME|FILE",
     help="Their topics [gfrc: fairweb-45; else: made from the files].",
 )
-@click.option("--topic", metavar="ID", help="Topic of messages that name none, and of dbdc [dbdc].")
+@click.option("--topic", metavar="ID", help="Topic of messages without one, and of dbdc [dbdc].")
 @click.option("--counts", type=click.Choice(COUNTS), help="dbdc: which annotation labels turns [workshop].")
 @click.option(
     "--breakdown",

@@ -45,7 +45,7 @@ def _check_folder(name: str) -> Path:
     if not name.strip():
         raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
-        what = f"the name {name!r} holds a control character or a byte that is not UTF-8"
+        what = f"the name {name!r} has a control character or a byte that is not UTF-8"
         raise InputError(what, allowed="any other characters", advice="name another folder; nothing was written")
     if folder.exists() and not folder.is_dir():
         raise InputError("this is a file, not a folder", place=Place(name), advice="name another folder")

@@ -150,7 +150,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 _print_note(f"judged as before, with {options}; options that are given count instead")
             added = file.add(noted)
             if before is not None and added is not before:
-                _print_note(f"judged again; what was told before stays in the history, too: {before.told}")
+                _print_note(f"judged again; the earlier verdict stays in the history, too: {before.told}")
     except (StoreError, Locked) as fault:
         raise InputError(
             f"this look was not written: {in_words(fault.fault)[0] if isinstance(fault, StoreError) else fault.what}",

@@ -14,7 +14,7 @@ from topics.counting import pluralize
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=NameOrFile(), metavar="RUN...")
 @click.option("--out", type=GivenPath(), required=True, metavar="RUN", help="The new run folder.")
-@click.option("--salvage", is_flag=True, help="Use what can be read of damaged runs; a single RUN is enough.")
+@click.option("--salvage", is_flag=True, help="Use the readable parts of damaged runs; a single RUN is enough.")
 def command(runs: tuple[str, ...], out: Path, salvage: bool) -> int:
     """Merge the runs of several machines into a new one.
 

@@ -28,11 +28,11 @@ def check_output_file(
     except OSError as fault:
         raise InputError(f"cannot be written: {fault.strerror}", place=place, advice=other) from None
     if mode is not None and stat.S_ISDIR(mode):
-        raise InputError("this is a folder, not a file", place=place, advice="take the name of a file")
+        raise InputError("this is a folder, not a file", place=place, advice="choose the name of a file")
     if mode is not None and not replace:
         raise InputError("this file exists already", place=place, advice=other)
     if mode is not None and not stat.S_ISREG(mode):
-        raise InputError("this is a device or pipe, not a file", place=place, advice="take the name of a file")
+        raise InputError("this is a device or pipe, not a file", place=place, advice="choose the name of a file")
     if mode is not None and ours is not None and not _is_replaceable(path, ours):
         raise InputError(
             "refusing to overwrite a file that Harvest did not write", place=place, advice="take another name"

@@ -64,7 +64,7 @@ from topics.errors import InputError
 )
 @click.option("--topics", metavar="N,...", help="Numbers of topics to try [½, 1, 2 and 4 times the audit's].")
 @click.option("--trials", metavar="N,...", help="Numbers of trials to try [½, 1, 2 and 4 times the audit's].")
-@setting_options("level", level="Confidence level of the intervals; the test finds what has a p of at most 1 - level")
+@setting_options("level", level="Confidence level of the intervals; a p of at most 1 - level is significant")
 @guard_option
 @click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the simulation.")
 @output_options

@@ -42,7 +42,7 @@ _CHUNK = re.compile(r"\d{4,}\.js")
     help=f"The smallest difference of shares that matters [that of reaudit, or {MATTERS:g}].",
 )
 @click.option(
-    "--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN, where anybody judged [sakai-2023]."
+    "--schema", type=NameOrFile(), metavar="NAME|FILE", help="Criteria for SWAN, if anything was judged [sakai-2023]."
 )
 @click.option("--judges", metavar="KIND,…", help="Whose judgments count for SWAN, in order [human,rule].")
 @click.option(

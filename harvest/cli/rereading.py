@@ -125,7 +125,7 @@ def _from_reply(run: Run, answer: Reread) -> Reread:
         return replace(answer, source=source, trouble=f"{reply.evidence[source]} cannot be read: {fault}")
     kept: Answer = redacted_value(now, Redactor())
     if marks_in(answer.was.text) > marks_in(kept.text + kept.thoughts):
-        return replace(answer, source=source, trouble="left as it is: it would bring back what was redacted")
+        return replace(answer, source=source, trouble="left as it is: it would bring back redacted text")
     return replace(answer, now=kept, source=source)
 
 

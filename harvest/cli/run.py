@@ -98,7 +98,7 @@ def command(
     if dask is not None and (shard is not None or worker):
         raise InputError("--dask assigns shards and names workers itself", advice="leave --shard and --worker out")
     if store is not None and shard is None and dask is None:
-        raise InputError("--store is for what several machines play", advice="add --dask, or --shard 1/1 for one alone")
+        raise InputError("--store is for runs of several machines", advice="add --dask, or --shard 1/1 for one alone")
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
@@ -251,7 +251,7 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     if cut:
         trials = pluralize(plan.planned, "trial")
         people.print(
-            f"[red]cut short by a failure of the user: {cut} of {trials}[/]; what was answered before is in the figures"
+            f"[red]cut short by a failure of the user: {cut} of {trials}[/]; earlier answers are in the figures"
         )
     return plan.to_play + cut > resolved.max_invalid * plan.planned
 

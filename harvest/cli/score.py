@@ -97,7 +97,7 @@ def command(
         if not keep or every or as_json or as_csv or as_latex or channels.any:
             raise InputError(
                 "--dask scores each run by itself and prints no figures",
-                allowed="with --keep, and without --all, --json, --csv, --latex and options that tell machines",
+                allowed="with --keep, and without --all, --json, --csv, --latex and options for other programs",
             )
         return _scored_apart(runs, request, dask, strict=strict)
     if keep and len(runs) > 1:

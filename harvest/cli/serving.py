@@ -80,7 +80,7 @@ def serve_page(
     bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices say what they mean
     asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
     part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
-    told = f" ({len(rows)}{part} rows; what trials share is asked once)" if len(asked) < len(rows) or part else ""
+    told = f" ({len(rows)}{part} rows; the same words are asked about once)" if len(asked) < len(rows) or part else ""
     topics = recorded.header.topic_set()
     known = {topic.id: topic for topic in topics.topics} if topics else {}
     serve_questions(

@@ -22,7 +22,7 @@ def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
         return
     names = sorted({name for one in found for name in one.people})
     people_named = ", ".join(printable(name, line=True) for name in names)
-    tell(f"agreement of {people_named}, where two or more of them judged the same thing:")
+    tell(f"agreement of {people_named}, over things that two or more of them judged:")
     whole = dict.fromkeys(one.criterion for one in found)
     wide = max(map(len, whole))
     for criterion in whole:

@@ -24,7 +24,7 @@ _NOT_ASKED = (
     "or was changed"
 )
 _PROVES = (
-    "The chain shows what was changed by accident. It proves nothing against people who can write the folder, because "
+    "The chain shows accidental changes. It proves nothing against people who can write the folder, because "
     "they can write a new chain: keep the hash of the recording elsewhere (--hash), or sign it."
 )
 

@@ -301,7 +301,7 @@ def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> 
             f"this is the audit {name!r}, and the baseline is of {baseline.audit!r}, which is different",
             place=place,
             allowed=f"{baseline.audit!r}, or an audit of its protocol, topics and systems under another name",
-            advice="take the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",
+            advice="use the baseline of this audit, or bless a run of it: harvest bless RUN --out FILE",
         )
 
 

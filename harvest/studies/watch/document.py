@@ -32,7 +32,9 @@ def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = 
         for sentence in () if harness is None else harness.sentences():
             yield Text(printable(f"harness: {sentence}", line=True), style="bold red")
         if harness is not None and not harness.sound:
-            yield Text("harness: so nothing is said of the systems, and this audit does not count; what was read:")
+            yield Text(
+                "harness: so nothing is concluded about the systems, and this audit does not count; its figures:"
+            )
         yield from watch_tables(found)
 
     return StudyForm(

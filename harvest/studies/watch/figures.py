@@ -69,7 +69,7 @@ def _legend(found: Watched) -> str:
     if len(found.baseline.runs) < FEWEST_RUNS:
         interval = (
             f"[low, high]{THESE_RUNS}: the {level} between these very runs, at their hours; that of the systems takes "
-            f"{FEWEST_RUNS} blessed runs, which show how much audits differ by themselves, and so does same"
+            f"{FEWEST_RUNS} blessed runs, which show how much audits differ by themselves; so does same"
         )
     else:
         interval = (

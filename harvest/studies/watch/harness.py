@@ -94,7 +94,7 @@ def _sent_faults(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple
             came[turns] -= 1
         else:
             where = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
-            yield "what was recorded as said is not what the page was sent", where
+            yield "the page received other messages than those recorded", where
 
 
 def _normalized_words(text: str) -> str:

@@ -155,7 +155,7 @@ def settling_words(one: Settling) -> str:
     if one.trials:
         return f"{_more_trials(one.trials)} would settle it with a chance of {100 * one.chance:.0f}%"
     if one.hindrance == "settled":
-        return "its interval lies beyond what matters already, and an alarm takes the evidence of further audits"
+        return "its interval lies beyond what matters already, and an alarm needs the evidence of further audits"
     if one.hindrance == "runs":
         return (
             "a baseline of so few runs does not show how much audits differ by themselves, so how many more trials "

@@ -66,7 +66,7 @@ def test_a_name_that_a_terminal_would_not_show_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = ended("init", name, code=2).stderr
-    assert "holds a control character" in said
+    assert "has a control character" in said
     assert said.replace("\n", "").isprintable()
     assert list(tmp_path.iterdir()) == []
 

@@ -213,7 +213,7 @@ def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what
     assert "judged as before, with --matters 0.2 --looks 52 --confirm-after 0 --enforce" in said
     assert Path(HISTORY).read_text() == kept, "the same was told again"
     said = reaudit("--run", run, "--looks", "10")
-    assert "judged again; what was told before stays in the history, too: bot ave%useful" in said
+    assert "judged again; the earlier verdict stays in the history, too: bot ave%useful" in said
     history = whole_history(HISTORY)
     assert Path(HISTORY).read_text().startswith(kept)
     assert (len(history.lines), len(history.looks)) == (3, 2)

@@ -344,7 +344,7 @@ def test_what_was_redacted_does_not_come_back(audit: Audit, played: Played, caps
     assert recorded is not None
     assert "The key is [redacted:secret]. It ends" in recorded.answer.text
     out, _ = reread(capsys, run, "--out", audit.folder / "mended")
-    assert "turn 1: left as it is: it would bring back what was redacted" in out
+    assert "turn 1: left as it is: it would bring back redacted text" in out
     events = (audit.folder / "mended" / "trials-000001.jsonl").read_text()
     assert secret not in events
 
