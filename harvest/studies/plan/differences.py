@@ -208,7 +208,6 @@ class DifferenceModel:
         }
 
     def answer(self, grid: Grid[Powers]) -> str:
-        """Say in one sentence whether topics or trials help."""
         now, topics, trials = (one.power["like-these"] for one in grid.landmarks)
         if now.found >= WANTED:
             like_these = f"neither: {grid.present} finds {self.size} in {in_percent(now.found)} of studies"
