@@ -54,6 +54,17 @@ def column_of(measure: str, figures: Sequence[tuple[int, Figure]]) -> Column:
     return Column(measure, at, value, worst, best, unjudged, unknown)
 
 
+def present_means(values: Floats) -> Floats:
+    """(parts,) the mean of the values in each row that are not NaN; NaN if all are. values: (parts, units)."""
+    seen = ~np.isnan(values)
+    counts = seen.sum(axis=1)
+    means = np.full(len(values), math.nan)
+    for count in np.unique(counts[counts > 0]).tolist():  # numpy adds equally many numbers in the same order
+        alike = counts == count
+        means[alike] = values[alike][seen[alike]].reshape(-1, count).mean(axis=1)
+    return means
+
+
 @dataclass(frozen=True, slots=True)
 class Conversations:
     """Conversations on judged topics of one type, under the same settings, with their relevant nuggets in one sequence.

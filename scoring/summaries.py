@@ -15,7 +15,7 @@ import numpy.typing as npt
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import says_how
 from recordings.files.times import moment
-from scoring.columns import Answers, Columns, Tally
+from scoring.columns import Answers, Columns, Tally, present_means
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design
 from scoring.inference.in_time import trials_in_time
@@ -26,7 +26,6 @@ from scoring.measures.usefulness import (
     UNLABELLED,
     Share,
     labels,
-    present_means,
     recovery_cells,
     shares,
     useful_cells,

@@ -32,7 +32,7 @@ from protocols.labels import MISSING, NOT_USEFUL
 from protocols.labels import USEFUL as USEFUL_LABEL
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import ended_badly, missing_turns
-from scoring.columns import Answers, Tally
+from scoring.columns import Answers, Tally, present_means
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import METHOD, Interval, no_interval, too_few
@@ -109,17 +109,6 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
     if math.isnan(first) or (first == 0 and math.isnan(second)):
         return math.nan, math.nan
     return (0.0, 0.0) if first else (second, 1.0)
-
-
-def present_means(values: Floats) -> Floats:
-    """(parts,) the mean of the values in each row that are not NaN; NaN if all are. values: (parts, units)."""
-    seen = ~np.isnan(values)
-    counts = seen.sum(axis=1)
-    means = np.full(len(values), math.nan)
-    for count in np.unique(counts[counts > 0]).tolist():  # numpy adds equally many numbers in the same order
-        alike = counts == count
-        means[alike] = values[alike][seen[alike]].reshape(-1, count).mean(axis=1)
-    return means
 
 
 def shares(
@@ -364,17 +353,9 @@ def _tally_conversations(answers: Answers) -> Iterator[Tally]:
 
 def _tally_failures(answers: Answers) -> Iterator[Tally]:
     lost, topics = answers.invalid & (answers.turns > 1)[:, None], len(answers.turns)
-    yield Tally(
-        RECOVERY.name,
-        None,
-        answers.recovered,
-        answers.failed,
-        lost,
-        np.ones(topics),
-        np.ones(topics, dtype=bool),
-        pooled=True,
-        fewest=(FEWEST_FAILED, "a first turn that failed"),
-    )
+    sides, every = (answers.recovered, answers.failed, lost), np.ones(topics, dtype=bool)
+    fewest = FEWEST_FAILED, "a first turn that failed"
+    yield Tally(RECOVERY.name, None, *sides, np.ones(topics), every, pooled=True, fewest=fewest)
 
 
 _of_labels = partial(

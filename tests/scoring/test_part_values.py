@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scoring.measures.usefulness import present_means, share, shares
+from scoring.columns import present_means
+from scoring.measures.usefulness import share, shares
 from scoring.summaries import means_over_topics
 
 shapes = arrays.array_shapes(min_dims=2, max_dims=2, max_side=40)
