@@ -21,7 +21,7 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
 
     Raises InputError if the runs have no topics or different ones, and for a file that is not a gold table.
     """
-    topics = _topics(runs)
+    topics = _shared_topics(runs)
     refuse_target(path)
     open_ = [one for one in pooled_entities(runs) if not one.judged]  # before others have to wait
     with shared_file(path) as file:
@@ -49,7 +49,7 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
     return table, len(rows)
 
 
-def _topics(runs: Sequence[PooledRun]) -> TopicSet:
+def _shared_topics(runs: Sequence[PooledRun]) -> TopicSet:
     sets = [topics for run in runs if (topics := run.recorded.header.topic_set()) is not None]
     if not sets:
         raise InputError("--gold: these runs have no topics, so nothing says what an entity is")

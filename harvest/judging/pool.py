@@ -163,8 +163,8 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
     covered: dict[_Key, set[int]] = {}
     asked = asked_in_words(schema)
     for number, run in enumerate(runs):
-        own = _newest(layer for layer in run.people if layer.source != SOURCE)
-        every = _newest(run.people)
+        own = _newest_by_person(layer for layer in run.people if layer.source != SOURCE)
+        every = _newest_by_person(run.people)
         for criterion in asked:
             for occurrence, text in _occurrences(number, run.assessed, criterion):
                 key = (criterion.name, occurrence.conversation.key.topic, plain_words(text))
@@ -189,7 +189,7 @@ def pooled_words(runs: Sequence[PooledRun], schema: Schema) -> tuple[Words, ...]
 _Key = tuple[str, str, str]
 
 
-def _newest(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
+def _newest_by_person(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
     """Return the newest judgment by target and person. `layers` are in order, the oldest first."""
     found: dict[Key, dict[str, Said]] = {}
     for layer in layers:

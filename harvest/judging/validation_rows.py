@@ -38,12 +38,12 @@ def write_validation(
             opinions.items(), key=lambda entry: (entry[0][0].turn, entry[0][0].start, entry[0][0].end)
         ):
             if name == criterion and opinion.value is not None:
-                rows.append(csv_line((_id(target), f"{opinion.value:g}", split_of(one.key.topic))))
+                rows.append(csv_line((_target_id(target), f"{opinion.value:g}", split_of(one.key.topic))))
     write_export(path, (csv_line(("id", "target", "split")) + "".join(rows)).encode())
     return len(rows)
 
 
-def _id(target: Target) -> str:
+def _target_id(target: Target) -> str:
     found = target.trial if target.attempt == 1 else f"{target.trial}#{target.attempt}"
     if target.turn:
         found += f":{target.turn}"

@@ -52,12 +52,12 @@ def _as_block(part: RenderableType, caption: str) -> list[Block]:
         words = part.plain.strip()
         return [text(words, _TONES.get(str(part.style), ""))] if words else []
     if isinstance(part, Table):
-        heads = [_plain(column.header).strip().replace("\n", " ") for column in part.columns]
-        cells = [[_plain(cell) for cell in column.cells] for column in part.columns]
+        heads = [_plain_cell(column.header).strip().replace("\n", " ") for column in part.columns]
+        cells = [[_plain_cell(cell) for cell in column.cells] for column in part.columns]
         rows = [list(row) for row in zip(*cells, strict=True)]
         return [table(heads, rows, [column.justify == "right" for column in part.columns], caption)]
     return [text(str(part))] if str(part).strip() else []
 
 
-def _plain(cell: RenderableType) -> str:
+def _plain_cell(cell: RenderableType) -> str:
     return cell.plain if isinstance(cell, Text) else str(cell)

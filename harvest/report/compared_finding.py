@@ -33,7 +33,7 @@ from scoring.table import is_percentage
 from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _BEYOND = 100_000  # nobody plays so many
 
 

@@ -98,7 +98,7 @@ def make_report(
         study = refused.what
     watched, looks = _watch_runs(gathered, baseline, history, matters)
     matters = (watched.matters if watched is not None else MATTERS) if matters is None else matters
-    said = _finding(gathered, scores, found, study, watched, matters)
+    said = _choose_finding(gathered, scores, found, study, watched, matters)
     by_judges = judged_sentence(judged, scores.joint, scores.coverage)
     said = replace(said, drives=" ".join(filter(None, (said.drives, by_judges))))
     kept = transcripts(material, scores, gathered.recorded, beside, judged if isinstance(judged, Assessed) else None)
@@ -108,7 +108,11 @@ def make_report(
     useful = {name: [cell[0] for cell in gathered.shares(name).get(key, {}).values()] for name in material.systems}
     parts = [
         ("figures", "Figures", sections.figure_blocks(material, scores, gathered.beside.contrasts, lost)),
-        ("compared", "Comparison", sections.compared_blocks(found) if isinstance(found, Comparison) else _why(found)),
+        (
+            "compared",
+            "Comparison",
+            sections.compared_blocks(found) if isinstance(found, Comparison) else _refusal_block(found),
+        ),
         ("watched", "Since the baseline", sections.watched_blocks(watched) if watched else ()),
         ("history", "History", sections.history_blocks(looks)),
         ("users", "Users worded by a model", as_blocks(card_tables(material.user_card), "Rates of the users' turns")),
@@ -117,7 +121,11 @@ def make_report(
         ("fairness", "R and GF", sections.fairness_blocks(material, scores)),
         ("judged", "Judged by criteria", judged_blocks(judged, material, scores)),
         ("spread", "Distributions", sections.distribution_blocks(scores, useful)),
-        ("variance", "Variance", sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _why(study)),
+        (
+            "variance",
+            "Variance",
+            sections.variance_blocks(study) if isinstance(study, VarianceStudy) else _refusal_block(study),
+        ),
         ("invalid", "Invalid trials", sections.invalid_blocks(material)),
         ("made", "How this was made", _made_of(gathered, scores, seed, made, command)),
     ]
@@ -126,14 +134,14 @@ def make_report(
     shown = [{"id": name, "title": title, "blocks": list(blocks)} for name, title, blocks in parts]
     made_from = {
         "runs": [
-            {"path": _from(beside, run.path), "named": str(run.path), "recording": recording_hash(run.path)}
+            {"path": _relative_path(beside, run.path), "named": str(run.path), "recording": recording_hash(run.path)}
             for run in runs
         ],
-        "baseline": _from(beside, baseline) if baseline else None,
-        "history": _from(beside, history) if history else None,
+        "baseline": _relative_path(beside, baseline) if baseline else None,
+        "history": _relative_path(beside, history) if history else None,
         "matters": matters,
         "seed": seed,
-        "schema": _from(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
+        "schema": _relative_path(beside, Path(schema)) if schema and Path(schema).is_file() else schema,
         "judges": judges,
         "made": made,
         "command": list(command),
@@ -151,7 +159,7 @@ def make_report(
         "from": made_from,
         "title": ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else ""),
         "finding": asdict(said),
-        "bars": [bar.as_block() for bar in _bars(material, scores, found, watched, matters)],
+        "bars": [bar.as_block() for bar in _top_bars(material, scores, found, watched, matters)],
         "undrawn": "" if watched is not None else left_out(found, len({one.key.system for one in material.finished})),
         "sections": [one for one in shown if one["blocks"]],
         "index": {**kept.index, "trees": list(trees.index), "shown": commands},
@@ -159,7 +167,7 @@ def make_report(
     return Report(document, kept.chunks)
 
 
-def _from(beside: Path, path: Path) -> str:
+def _relative_path(beside: Path, path: Path) -> str:
     """Return the path relative to the report's folder, so that both can be moved together."""
     return Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
 
@@ -180,7 +188,7 @@ def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparis
         return refused.what
 
 
-def _why(refused: str) -> Iterator[Block]:
+def _refusal_block(refused: str) -> Iterator[Block]:
     if refused:
         yield text(f"Not said here: {refused}.", "dim")
 
@@ -203,7 +211,7 @@ def _watch_runs(
     return found, (*looks_before(past, blessed.identity, at), found.noted)
 
 
-def _finding(
+def _choose_finding(
     gathered: Gathered,
     scores: ScoreTable,
     found: Comparison | str,
@@ -226,7 +234,7 @@ def _finding(
     return single(system, material, scores, spread, folder, own)
 
 
-def _bars(
+def _top_bars(
     material: Material, scores: ScoreTable, found: Comparison | str, watched: Watched | None, matters: float
 ) -> Iterator[Bar]:
     """Yield the bars at the top of the page."""
@@ -248,17 +256,17 @@ def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, comma
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}
     for run, source in zip(gathered.runs, gathered.sources, strict=True):
-        rows = [[name, _plain(value)] for name, value in _facts(run, source) if value]
+        rows = [[name, _plain_value(value)] for name, value in _run_facts(run, source) if value]
         yield text(str(source["run"]), "strong")
         yield table(["", ""], rows, caption=f"What {source['run']} is made from")
     own = [["seed", str(seed)], ["made at", made]]
     own += [[name, version] for name, version in software().items()]
     yield details("Software", [table(["", ""], own, caption="Software that made this report")])
-    settings = [[name, _plain(value)] for name, value in scores.settings.as_json().items()]
+    settings = [[name, _plain_value(value)] for name, value in scores.settings.as_json().items()]
     yield details("Scoring settings", [table(["setting", "value"], settings)])
 
 
-def _facts(run: Run, source: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
+def _run_facts(run: Run, source: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
     header, audit = run.header, recorded_audit(run)
     protocol = header.protocol if isinstance(header.protocol, dict) else {}
     topics = header.topic_set()
@@ -285,9 +293,9 @@ def _facts(run: Run, source: Mapping[str, Json]) -> Iterator[tuple[str, Any]]:
     yield "imported from", header.source
 
 
-def _plain(value: Any) -> str:
+def _plain_value(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) or "none"
+        return ", ".join(f"{name} {_plain_value(item)}" for name, item in value.items()) or "none"
     if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value)) or "none"
+        return ", ".join(map(_plain_value, value)) or "none"
     return str(value)

@@ -20,7 +20,7 @@ from scoring.table import ScoreRow, ScoreTable
 from topics.counting import pluralize
 
 MOST_NAMED = 3  # topics named in a finding
-_TIMES = 4  # as many trials or topics, of which it is said what they would bring
+_TIMES = 4  # the factor for trials or topics in advice on narrower intervals
 # Systems that are named and drawn at the top of a report.
 MOST_SYSTEMS = 8
 
@@ -89,7 +89,7 @@ def single(
     if many_lost(system, material):  # more topics would lose as much
         following = [cure_of_losses([loss_words(system, material)])]
     else:
-        following = ["", _narrower(spread)]
+        following = ["", _narrowing_advice(spread)]
     following.insert(1, f"Read the conversations on {plain(worst)}, where it did worst." if worst else "")
     shown = f"harvest show {shlex.quote(str(folder))} --system {shlex.quote(own)} --topic {shlex.quote(worst)}"
     return Finding(
@@ -146,7 +146,7 @@ def cure_of_losses(lost: Sequence[str]) -> str:
     return f"{listed(lost)}, and what would have followed is not known: remove the cause and make a new run."
 
 
-def _narrower(spread: SystemVariance | None) -> str:
+def _narrowing_advice(spread: SystemVariance | None) -> str:
     if spread is None:
         return ""
     like, these = spread.split.narrowing(_TIMES)

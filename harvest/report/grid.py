@@ -14,9 +14,9 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
-# Trials of which each has a mark of its own; of more, they are counted.
+# The most trials with a mark each; more are counted.
 _MOST_MARKS = 10
-_MOST_TOPICS = 300  # a larger grid is no picture, and slow to open
+_MOST_TOPICS = 300  # a larger grid cannot be read, and is slow to open
 _MOST_COLUMNS = 60  # of all systems together
 
 # The class by which the style sheet colours each mark, in the order in which a cell counts them.
@@ -55,7 +55,7 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
     played = [topic for topic in material.topics.topics if any((name, topic.id) in cells for name in systems)]
     values = {(row.measure, row.system, row.topic_type, row.turn): row for row in rows if row.trial is None}
     for name, topics in by_type(played[:_MOST_TOPICS]).items():
-        yield {"grid": _grid(name, topics, systems, turns, cells, values)}
+        yield {"grid": _type_grid(name, topics, systems, turns, cells, values)}
     marks = "   ".join(part for part in legend(material).split("   ") if ": trial " not in part)
     most = max(map(len, cells.values()), default=0)
     if most > _MOST_MARKS:
@@ -68,7 +68,7 @@ def grid_blocks(material: Material, rows: Sequence[ScoreRow]) -> Iterator[Block]
         yield text(f"Turns after S{turns[-1]} of {last} are not in the grid; conversations below are whole.", "warn")
 
 
-def _grid(
+def _type_grid(
     name: str,
     topics: Sequence[Topic],
     systems: Sequence[str],
@@ -80,7 +80,9 @@ def _grid(
         {
             "topic": {"text": topic.id, "href": address(topic=topic.id)},
             "cells": [
-                _cell(cells.get((system, topic.id), []), topic.id, system, turn) for system in systems for turn in turns
+                _grid_cell(cells.get((system, topic.id), []), topic.id, system, turn)
+                for system in systems
+                for turn in turns
             ],
         }
         for topic in topics
@@ -90,11 +92,11 @@ def _grid(
         "systems": list(systems),
         "turns": list(turns),
         "rows": rows,
-        "foot": _foot(name, systems, turns, values),
+        "foot": _foot_rows(name, systems, turns, values),
     }
 
 
-def _cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
+def _grid_cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str, Any]:
     """Return one cell. Its marks are pairs: of few trials each mark and "", of many trials each mark and its count."""
     marks = [one[turn - 1] for one in trials]
     counts = Counter(mark for mark in marks if mark != " ")
@@ -113,7 +115,7 @@ def _cell(trials: Sequence[str], topic: str, system: str, turn: int) -> dict[str
     }
 
 
-def _foot(
+def _foot_rows(
     name: str,
     systems: Sequence[str],
     turns: range,

@@ -35,7 +35,7 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
     )
     found = {(row.system, row.topic or "", row.measure): row for row in scores.single("topic") if row.turn is None}
     for system in dict.fromkeys(system for system, _, _ in assessed.each):
-        yield {"heat": _heat(system, assessed, material, found)}
+        yield {"heat": _heat_map(system, assessed, material, found)}
     lowest = sorted(
         ((key, one) for key in assessed.each for one in assessed.weighed(key) if one.weight > 0),
         key=lambda entry: (entry[1].scored.value, -entry[1].weight),
@@ -48,7 +48,7 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
             href = address(topic=topic, system=system, trial=trial)
             numbers = [f"{one.scored.value:.2f}", f"{one.weight:.2f}"]
             link = {"text": f"{system} · {topic} · trial {trial}", "href": href}
-            rows.append([link, one.criterion, *numbers, judged_words(one, spoken[key]), _by(one)])
+            rows.append([link, one.criterion, *numbers, judged_words(one, spoken[key]), _voter_names(one)])
         head = ["conversation", "criterion", "score", "weight", "what", "by"]
         right = [False, False, True, True, False, False]
         yield details(f"The {len(rows)} lowest scores", [table(head, rows, right, "What scored lowest")])
@@ -82,7 +82,7 @@ def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], c
     return found
 
 
-def _heat(
+def _heat_map(
     system: str, assessed: Assessed, material: Material, found: Mapping[tuple[str, str, str], ScoreRow]
 ) -> dict[str, Any]:
     measures = {str(term): name or SWAN.name for name, term in assessed.terms.items()}
@@ -95,7 +95,7 @@ def _heat(
             {
                 "topic": topic,
                 "href": address(system=system, topic=topic),
-                "cells": [_cell(found.get((system, topic, measure))) for measure in measures],
+                "cells": [_heat_cell(found.get((system, topic, measure))) for measure in measures],
             }
             for topic in topics
         ],
@@ -103,7 +103,7 @@ def _heat(
     }
 
 
-def _cell(row: ScoreRow | None) -> dict[str, Any]:
+def _heat_cell(row: ScoreRow | None) -> dict[str, Any]:
     """Return one cell. `step` is one of five, from the lowest to the highest scores; None if nothing is scored."""
     if row is None or math.isnan(row.value):
         return {"shown": "–", "step": None, "said": "not scored"}
@@ -125,7 +125,7 @@ def judged_words(one: Weighed, spoken: Conversation) -> str:
     return f"{name} “{words[:_LONGEST]}{'…' if len(words) > _LONGEST else ''}”"
 
 
-def _by(one: Weighed) -> str:
+def _voter_names(one: Weighed) -> str:
     return ", ".join(dict.fromkeys(map(str, one.scored.voters)))
 
 
@@ -133,7 +133,8 @@ def judged_items(assessed: Assessed, key: tuple[str, str, int], spoken: Conversa
     """Return a sentence for each score that counts, by turn (0: the whole conversation)."""
     found: dict[int, list[str]] = {}
     for one in assessed.weighed(key) if key in assessed.each else ():
-        words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}, by {_by(one)}"
+        words = f"{one.criterion} {one.scored.value:.2f} × {one.weight:.2f}: {judged_words(one, spoken)}"
+        words += f", by {_voter_names(one)}"
         words += "; others differ" if one.scored.disputed else ""
         words += f"; {one.scored.note}" if one.scored.note else ""
         found.setdefault(one.scored.item.turn, []).append(words)

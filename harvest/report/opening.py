@@ -53,7 +53,7 @@ def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []
     shown = [*whole, *(types[:_MOST_TYPES] if len(types) > 1 else ())]
-    end = _end([row.value if math.isnan(row.high) else row.high for row in shown], measure)
+    end = _track_end([row.value if math.isnan(row.high) else row.high for row in shown], measure)
     for row in shown:
         places = (row.value / end, row.low / end, row.high / end)
         yield Bar(
@@ -78,7 +78,7 @@ def left_out(found: Comparison | str, systems: int) -> str:
     return f"Drawn are {which} {MOST_SYSTEMS} of {systems} systems; all are under “Figures”."
 
 
-def _end(values: Sequence[float], measure: str) -> float:
+def _track_end(values: Sequence[float], measure: str) -> float:
     """Return the end of the track: 1 for shares, else a little more than the largest value."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=1.0)
@@ -116,7 +116,7 @@ def bars_of_watch(found: Watched) -> Iterator[Bar]:
     system, one = said_of(found)
     if one is None or not system.measured:
         return
-    end = _end([one.value, one.before], one.name.partition(" ")[0])
+    end = _track_end([one.value, one.before], one.name.partition(" ")[0])
     yield Bar("baseline", value_text(one.before, one.name), one.before / end)
     yield Bar("now", value_text(one.value, one.name), one.value / end)
     between = one.difference

@@ -78,10 +78,10 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
     folder = Path(__file__).parent
     style = (folder / "style.css").read_text(encoding="utf-8").strip() + CHART_STYLE
     script = (folder / "script.js").read_text(encoding="utf-8").strip()
-    sources = f"'{_hash(script)}'" + (" 'self' file:" if files else "")
+    sources = f"'{_policy_hash(script)}'" + (" 'self' file:" if files else "")
     pictures = " img-src 'self' file:;" if document["index"]["pictures"] else ""
     index = {**document["index"], "files": list(files)}
-    data = [("from", _json(document["from"])), ("index", _json(index))]
+    data = [("from", _compact_json(document["from"])), ("index", _compact_json(index))]
     data += [] if files else [(f"chunk-{place}", chunk) for place, chunk in enumerate(report.chunks)]
     html = _TEMPLATES.get_template("page.html").render(
         document,
@@ -90,8 +90,8 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
         data=data,
         style=style,
         script=script,
-        policy=f"default-src 'none'; script-src {sources}; style-src '{_hash(style)}';{pictures} base-uri 'none'; "
-        "form-action 'none'",
+        policy=f"default-src 'none'; script-src {sources}; style-src '{_policy_hash(style)}';{pictures} "
+        "base-uri 'none'; form-action 'none'",
     )
     return Page(html, files)
 
@@ -101,9 +101,9 @@ def chunk_file(name: str, place: int) -> str:
     return f"{name}-files/{place:04}.js"
 
 
-def _hash(text: str) -> str:
+def _policy_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _json(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -38,7 +38,7 @@ def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> 
         scale = 100.0 if is_percentage(measure) else 1.0
         every = [value for each in systems.values() for value in each]
         ends = (0.0, scale) if scale > 1 else (min(0.0, *every), _round_end(max(every)))
-        rows = [_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
+        rows = [_histogram_row(name, [scale * value for value in each], ends) for name, each in systems.items()]
         said += [f"{measure} of {row.label}: {row.said}" for row in rows]
         unit = "percent" if scale > 1 else measure
         drawn, down = histogram_panel(measure, f"{unit} of a conversation", rows, ends, _WIDTH - 2 * MARGIN, down + 8)
@@ -54,7 +54,7 @@ def _round_end(most: float) -> float:
     return next(size * step for step in (1, 2, 2.5, 5, 10) if size * step >= most * (1 - 1e-9))
 
 
-def _row(name: str, values: Sequence[float], ends: tuple[float, float]) -> HistogramRow:
+def _histogram_row(name: str, values: Sequence[float], ends: tuple[float, float]) -> HistogramRow:
     low, high = ends
     counts = [0] * _BINS
     for value in values:

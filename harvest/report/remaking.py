@@ -60,19 +60,17 @@ def origin(report: Path) -> Origin:
         advice = missing_advice(report) if isinstance(fault, FileNotFoundError) else _WRITES
         raise InputError(f"cannot be read: {in_words(fault)[0]}", place=Place(str(report)), advice=advice) from None
     except ValueError:
-        raise InputError(
-            "this is no report: it is not text in UTF-8", place=Place(str(report)), advice=_WRITES
-        ) from None
+        raise InputError("not a report: the file is not UTF-8 text", place=Place(str(report)), advice=_WRITES) from None
     found = _FROM.search(html)
     try:
         said = json.loads(found[1]) if found else {"runs": ()}
-        runs = [_found(report, one) for one in said["runs"]]
+        runs = [_locate_run(report, one) for one in said["runs"]]
         then, others_then = dict(said.get("software") or {}), set(said.get("measures") or ())
     except (ValueError, KeyError, TypeError):
         runs = []
     if not runs:
         raise InputError(
-            "this is no report that says what it was made from",
+            "this file does not say which runs it was made from",
             place=Place(str(report)),
             advice=_WRITES,
         )
@@ -95,7 +93,7 @@ def origin(report: Path) -> Origin:
     return Origin(paths, names, gone, changed, others, measures, said)
 
 
-def _found(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
+def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
     """Return the path of a run, its recorded name and its recorded hash.
 
     A run beside the page is preferred, because both are moved and copied together. If there is none, only the page was

@@ -24,7 +24,7 @@ from recordings.conversations.conversation import Conversation, Turn
 from scoring.measures.relevance import POSITION_WEIGHT
 from scoring.table import ScoreTable, shown_value
 
-# Characters of one text that a report holds.
+# The most characters of one text in a report.
 MOST_TEXT = 20_000
 
 _MOST_LINKS, _MOST_EVIDENCE, _MOST_TURNS = 50, 20, 500
@@ -111,11 +111,11 @@ def transcripts(
             columns["labels"].append("!" if one.outcome is not None and not one.outcome.valid else "")
         columns["end"].append(words.setdefault(outcome_words(one), len(words)))
         folder, _ = folders[one.key.system]
-        body = _body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
+        body = _conversation_body(one, os.path.relpath(folder, beside), scores.get(key, {}) if counts else {})
         for turn in body.get("turns", ()):
             if (one.trial_id, one.attempt, turn["n"]) in verdicts:
                 lines = verdict_lines(verdicts[one.trial_id, one.attempt, turn["n"]])
-                turn["parts"] = [*turn.get("parts", ()), *map(_short, lines)]
+                turn["parts"] = [*turn.get("parts", ()), *map(_bounded_line, lines)]
         if counts:
             _add_lines(body, "nuggets", nuggets.get(key, {}))
             _add_lines(body, "judged", judged_items(assessed, key, one) if assessed is not None else {})
@@ -195,11 +195,11 @@ def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[s
             place[f"{name}More"] = more[turn]
 
 
-def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
+def _conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a conversation that are not empty."""
     outcome = one.outcome
     found: dict[str, Any] = {
-        "turns": [_turn(turn, folder) for turn in one.turns[:_MOST_TURNS]],
+        "turns": [_turn_body(turn, folder) for turn in one.turns[:_MOST_TURNS]],
         "left": max(0, len(one.turns) - _MOST_TURNS),
         "detail": bounded(outcome.detail, 2000)[0] if outcome else "",
         "started": one.started_at,
@@ -211,7 +211,7 @@ def _body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str
     return {name: value for name, value in found.items() if value}
 
 
-def _turn(turn: Turn, folder: str) -> dict[str, Any]:
+def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
     said, cut = bounded(turn.said)
     by = f"{turn.state}, {turn.user}: {turn.act}" if turn.user else turn.state
     found: dict[str, Any] = {
@@ -235,7 +235,7 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
             "sentAs": bounded(reply.sent_as)[0],
             "links": [[bounded(link.text, _QUOTE)[0], bounded(link.href, 500)[0]] for link in links[:_MOST_LINKS]],
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
-            "parts": list(map(_short, parts[:_MOST_LINKS])),
+            "parts": list(map(_bounded_line, parts[:_MOST_LINKS])),
             "moreParts": max(0, len(parts) - _MOST_LINKS),
             # A page that a system wrote is never linked to: opened from a disk it would be taken for ours.
             "files": [
@@ -259,7 +259,7 @@ def _turn(turn: Turn, folder: str) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value or (name in kept and value is not None)}
 
 
-def _short(line: str) -> str:
+def _bounded_line(line: str) -> str:
     """Return a line that came with an answer; if it is cut, it says by how much."""
     shown, cut = bounded(line, _LINE)
     return f"{shown} … ({cut:,} more characters)" if cut else shown

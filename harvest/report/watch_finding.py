@@ -70,18 +70,18 @@ def _tried_words(material: Material) -> list[str]:
 def watched(found: Watched, material: Material, run: Path) -> Finding:
     """Return the finding about the system with the most serious verdict."""
     if not found.systems:
-        return Finding("cannot tell", "The baseline holds no system of this run.", f"{counted(material)}.")
+        return Finding("cannot tell", "The baseline has no system of this run.", f"{counted(material)}.")
     first, figure = said_of(found)
     others = [one for one in found.systems if one is not first]
-    also = [f"{plain(one.name)}: {_WORDS[_kind(one)]}" for one in others[:_MOST]]
+    also = [f"{plain(one.name)}: {_WORDS[_system_word(one)]}" for one in others[:_MOST]]
     also += [f"{len(others) - _MOST} more systems below"] if len(others) > _MOST else []
-    verdict = _kind(first)
-    drives = [*_drivers(first), *([f"Also {', '.join(also)}."] if also else ())]
-    following, command, link = _next(verdict, first, figure, run, found.rules)
+    verdict = _system_word(first)
+    drives = [*_driver_words(first), *([f"Also {', '.join(also)}."] if also else ())]
+    following, command, link = _next_step(verdict, first, figure, run, found.rules)
     return Finding(
         "nothing" if verdict == "not measured" else verdict,
-        _sentence(verdict, first, figure, found, turns_words(material, [first.name])),
-        _scope(found, first, figure, material),
+        _finding_sentence(verdict, first, figure, found, turns_words(material, [first.name])),
+        _scope_words(found, first, figure, material),
         " ".join(drives),
         following,
         command,
@@ -92,7 +92,7 @@ def watched(found: Watched, material: Material, run: Path) -> Finding:
 def said_of(found: Watched) -> tuple[WatchedSystem, WatchedFigure | None]:
     """Return the system with the most serious verdict, and the figure behind it."""
     words = list(_WORDS)
-    first = min(found.systems, key=lambda system: words.index(_kind(system)))
+    first = min(found.systems, key=lambda system: words.index(_system_word(system)))
     figures = (one for one in first.figures if one.gated)
     return first, min(figures, key=lambda one: (words.index(one.word), one.name != MEAN_USEFUL.name), default=None)
 
@@ -110,7 +110,7 @@ _WORDS = {
 }
 
 
-def _kind(system: WatchedSystem) -> str:
+def _system_word(system: WatchedSystem) -> str:
     if not system.measured:
         return "not measured"
     words = {one.word for one in system.figures if one.gated}
@@ -118,7 +118,7 @@ def _kind(system: WatchedSystem) -> str:
     return "cannot tell" if worst == "same" and system.verdict != "same" else worst
 
 
-def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
+def _finding_sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found: Watched, turns: str) -> str:
     """Return the finding in one sentence. `turns` is the denominator of ave%useful in words."""
     name = plain(system.name)
     if system.incomparable:
@@ -161,7 +161,7 @@ def _sentence(kind: str, system: WatchedSystem, one: WatchedFigure | None, found
     return f"Whether {name} changed since the baseline cannot be told: {did}."
 
 
-def _scope(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
+def _scope_words(found: Watched, system: WatchedSystem, one: WatchedFigure | None, material: Material) -> str:
     runs = pluralize(len(found.baseline.runs), "run")
     interval = f"{100 * found.level:g}% interval for these topics; " if one is not None else ""
     if one is not None and not one.difference.interval.printed:
@@ -182,7 +182,7 @@ def _first_topics(topics: Sequence[str]) -> str:
     return listed([plain(topic) for topic in topics[:_MOST]]) + more
 
 
-def _drivers(system: WatchedSystem) -> list[str]:
+def _driver_words(system: WatchedSystem) -> list[str]:
     parts = []
     was, now = system.models
     if was and now and was != now:
@@ -208,7 +208,7 @@ def _drivers(system: WatchedSystem) -> list[str]:
     return parts
 
 
-def _again(rules: WatchRules, *more: str) -> str:
+def _audit_command(rules: WatchRules, *more: str) -> str:
     """Return the command that judges the audit by the same rules."""
     words = ["harvest", "reaudit", "AUDIT", *more]
     for option, value, usual in (
@@ -220,7 +220,7 @@ def _again(rules: WatchRules, *more: str) -> str:
     return " ".join([*words, *(["--enforce"] if rules.enforce else [])])
 
 
-def _next(
+def _next_step(
     kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
 ) -> tuple[str, str, str]:
     """Return the next step, a command for it, and a link to what to read in the report."""
@@ -238,19 +238,19 @@ def _next(
     if kind == "alarm":
         return (
             "Play the audit again at another hour: it confirms the alarm, or does not. Meanwhile read what changed.",
-            _again(rules),
+            _audit_command(rules),
             link,
         )
     if kind in ("fell", "rose"):
         return (
             "Play the audit again at another hour: an alarm takes the evidence of more than one.",
-            _again(rules),
+            _audit_command(rules),
             link,
         )
     if kind == "perhaps back" or (kind == "cannot tell" and one is not None and one.state.is_changed):
         return (
             "Play the audit again at another hour: a second one near the baseline says that it is back.",
-            _again(rules),
+            _audit_command(rules),
             "",
         )
     if kind in ("same", "back"):
@@ -265,5 +265,5 @@ def _next(
         )
     settles = one.settles if one is not None else Settling()
     words = settling_words(settles) if settles.most else "play the audit again"
-    extend = _again(rules, "--extend", str(settles.trials)) if settles.trials else ""
+    extend = _audit_command(rules, "--extend", str(settles.trials)) if settles.trials else ""
     return f"{words[0].upper()}{words[1:]}.", extend, ""

@@ -19,8 +19,8 @@ _ALIKE = 0.05
 # A topic's id and the number of a trial.
 Trial = tuple[str, int]
 
-# What a conversation gives: a sum, and what it is a sum over: (value, 1) for a measure, (useful, asked) for a share.
-# NaN, or over nothing, where it gives no value. The figure of a topic is the ratio of its sums.
+# A conversation's numerator and denominator: (value, 1) for a measure, (useful, asked) for a share; NaN, or a
+# denominator of 0, without a value. The figure of a topic is the ratio of its sums.
 Cell = tuple[float, float]
 
 
@@ -113,7 +113,7 @@ def align(
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
     for place, system in enumerate(systems):
         for (topic, trial), cell in cells.get(system, {}).items():
-            there = cell[0] == cell[0]  # NaN is no value
+            there = cell[0] == cell[0]  # not NaN
             if there and topic in by_topic and (pooled or cell[1] > 0):
                 by_topic[topic][place].append(cell)
                 numbers[topic][place].append(trial)

@@ -36,7 +36,7 @@ FLOOR = 2
 
 _FLOORS = 8  # least numbers of trials that are tried
 _TRIED, _STUDIES = 200, 1000
-_NOTABLE = 0.005  # a gain below it is none
+_NOTABLE = 0.005  # smaller gains do not count
 _MANY, _MOST = 100, 1000  # degrees of freedom, from which on they hardly matter
 _LEAST_ICC, _MOST_ICC = 0.01, 0.95
 _NARROW, _WIDE = 0.05, 0.95  # the range that nine studies of ten lie in
@@ -75,7 +75,7 @@ class Chances:
         yes, no = np.empty(hits.shape), np.empty(hits.shape)
         for row, prior in enumerate(priors):
             others, over = np.delete(hits, row, axis=0).sum(axis=0), np.delete(seen, row, axis=0).sum(axis=0)
-            lent, trials = _lent(hits[row], seen[row], others, over, prior)
+            lent, trials = _borrowed_trials(hits[row], seen[row], others, over, prior)
             yes[row] = prior.mean * prior.size + hits[row] + lent
             no[row] = (1 - prior.mean) * prior.size + seen[row] - hits[row] + trials - lent
         return cls(yes, no)
@@ -117,7 +117,7 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
     return _Prior(mean, 1 / min(_MOST_ICC, max(_LEAST_ICC, icc)) - 1, between, inner)
 
 
-def _lent(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
+def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
     """Return (T,) hits and trials that other systems' outcomes on a topic are worth for this system.
 
     They are worth as many trials of its own as would be equally informative, which depends on how far the

@@ -104,7 +104,7 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
         {topic: tuple(_mean([getattr(one, way) for one in trials]) for way in ways) for topic, trials in side.items()}
         for side in (before, after)
     )
-    common = [topic for topic in same_topics if _whole(old.get(topic)) and _whole(new.get(topic))]
+    common = [topic for topic in same_topics if _is_complete(old.get(topic)) and _is_complete(new.get(topic))]
     tried = [[topic for topic, own in side.items() if not math.isnan(own[0])] for side in (old, new)]
     figures = [_mean([side[topic][0] for topic in own]) for side, own in zip((old, new), tried, strict=True)]
     alone = (len(set(tried[0]) - set(common)), len(set(tried[1]) - set(common)))
@@ -127,7 +127,7 @@ def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_us
     shares = {source: float(own.mean()) for source, own in each.items()}
     apart = (figures[1] - float(f[:, 0].mean())) - (figures[0] - float(e[:, 0].mean()))
     shares["topics"] = float(_without_crumbs(np.array(apart), (e, f)))
-    intervals = {source: _interval(own, level) for source, own in each.items()}
+    intervals = {source: _t_interval(own, level) for source, own in each.items()}
     intervals["topics"] = no_interval("what these topics add")
     unmatched = sum(math.isnan(one) for one in matched)
     return Attribution(figures[0], figures[1], shares, intervals, len(common), alone, unmatched)
@@ -144,7 +144,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-def _whole(means: tuple[float, ...] | None) -> bool:
+def _is_complete(means: tuple[float, ...] | None) -> bool:
     return means is not None and not any(map(math.isnan, means))
 
 
@@ -170,7 +170,7 @@ def _by_words(trials: Sequence[Told]) -> dict[Words, list[float]]:
     return found
 
 
-def _interval(own: Floats, level: float) -> Interval:
+def _t_interval(own: Floats, level: float) -> Interval:
     if not own.any():
         return no_interval("nothing")
     if len(own) < FEWEST:

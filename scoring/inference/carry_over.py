@@ -64,7 +64,7 @@ Exchanged = Literal["sessions", "orders", "topics"]
 
 _DRAWS = 1999  # with one more, for the data themselves, a round number: p in steps of .0005
 _CELLS = 2**20  # of drawn values held at a time
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _SWEEPS = 5  # of alternating means, for sessions that lack topics
 
 

@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 # Systems that a reliability asks for: the variance between fewer is hardly more than a guess.
 FEWEST_SYSTEMS = 4
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _ONE_TRIAL = "no topic has two trials with a value: what trials add cannot be told from what topics do"
 _ONE_TOPIC = "one topic: nothing to compare it with"
 

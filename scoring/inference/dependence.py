@@ -35,7 +35,7 @@ MISSING = -1
 # seed, and with 80 rounds by .001.
 _STEPS = 24
 
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-9  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from scoring.inference.aligned import Cell, Trial
 from scoring.inference.losses import End, Gain, WithLost
 from scoring.inference.matched import Difference, difference, within_bounds
 
-# By factor: its levels, the first one being that which others are set beside.
+# By factor: its levels, the first one is the reference.
 Levels = Mapping[str, Sequence[str]]
 # A level of each factor, in the order of the factors.
 Combination = tuple[str, ...]
@@ -73,12 +73,13 @@ def factorial_effects(
     played = whole or {at: Gain(WithLost(own)) for at, own in cells.items()}
     found: dict[Effect, Difference] = {}
     for effect in effect_names(levels):
-        sides = _sides(levels, effect)
+        sides = _effect_sides(levels, effect)
         scale = 2.0 ** (len(effect) - 1)  # 2^|S| means, half of them on each side
 
         def between(end: End, sides: tuple[list[Combination], ...] = sides, scale: float = scale) -> Difference:
             below, above = (
-                _averages([played[one].at(end, against=not at) for one in side], scale) for at, side in enumerate(sides)
+                _average_sides([played[one].at(end, against=not at) for one in side], scale)
+                for at, side in enumerate(sides)
             )
             return difference(
                 topics,
@@ -96,7 +97,7 @@ def factorial_effects(
     return found
 
 
-def _sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
+def _effect_sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
     """Return the combinations with a negative sign in the effect, and those with a positive one."""
     meant = dict(effect)
     own = [(levels[name][0], meant[name]) if name in meant else tuple(levels[name]) for name in levels]
@@ -108,7 +109,7 @@ def _sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Comb
     return against, counted
 
 
-def _averages(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
+def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
     """Return the mean over sides, times `scale`, for each trial with a value on all sides."""
     common = set(sides[0]).intersection(*sides[1:])
     found: dict[Trial, Cell] = {}

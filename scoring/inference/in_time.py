@@ -33,7 +33,7 @@ _LAGS = 10  # beyond them the weights are below .1
 _DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # so many draws, and more only where p is at most so small
 _TOLD = 0.002  # several measures are asked: at .05, one run of independent trials in ten would be said to drift
 _FEWEST = 20  # trials: of fewer, nothing is seen
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +99,11 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
     if not rows or sum(float(np.square(row).sum()) for row in rows) <= _SAME:
         return nothing
     rng = generator(0, "trials in time", *cells.shape)
-    within = _within(rows, rng)
+    within = _test_within_topics(rows, rng)
     known = np.concatenate(moments)
     if np.isnan(known).any() or len(rows) == 1:
         return within
-    whole = _across(rows, known, rng)
+    whole = _test_whole_run(rows, known, rng)
     # Two tests of one question: the smaller p counts twice.
     first = min((within, whole), key=lambda one: one.p)
     inflation = max(one.inflation for one in (within, whole) if one.p <= max(0.05, first.p))
@@ -129,12 +129,12 @@ def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
     return 1 - normal_cdf(float(_lagged_products(line[None])[0]) / spread)
 
 
-def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
+def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
     def statistic(drawn: Sequence[Floats]) -> Floats:
         return np.asarray(sum(_lagged_products(row) for row in drawn))
 
     seen = float(statistic([row[None] for row in rows])[0])
-    p = _p(seen, lambda draws: statistic([_permute_trials(row, draws, rng) for row in rows]))
+    p = _permutation_p(seen, lambda draws: statistic([_permute_trials(row, draws, rng) for row in rows]))
     total = sum(float(np.square(row).sum()) for row in rows)
     first = sum(float((row[1:] * row[:-1]).sum()) for row in rows)
     by_chance = sum(-float(np.square(row).sum()) / len(row) for row in rows)
@@ -151,7 +151,7 @@ def _within(rows: Sequence[Floats], rng: np.random.Generator) -> InTime:
     return InTime((first - by_chance) / total, p, 1 + part * (grown - 1), math.nan, 1.0)
 
 
-def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
+def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
     """Test all trials in the order of their times."""
     order = np.argsort(when, kind="stable")
     line = np.concatenate(rows)[order]
@@ -161,18 +161,18 @@ def _across(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> I
         return np.concatenate([_permute_trials(row, draws, rng) for row in rows], axis=1)[:, order]
 
     seen = float(_lagged_products(line[None])[0])
-    p = _p(seen, lambda draws: _lagged_products(drawn(draws)))
+    p = _permutation_p(seen, lambda draws: _lagged_products(drawn(draws)))
     total = float(np.square(line).sum())
     weights = _DECAY ** np.arange(1, _LAGS + 1)
     part = min(1.0, max(0.0, seen / total / float(np.square(weights).sum())))
     scale = math.sqrt(total * float(np.square(ranks).sum()))
     trend = float(line @ ranks)
-    drift_p = _p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
+    drift_p = _permutation_p(abs(trend), lambda draws: np.abs(np.einsum("bi,i->b", drawn(draws), ranks)))
     lag = float((line[1:] * line[:-1]).sum()) / total
     return InTime(lag, p, 1 + part * (_of_mean(len(line)) - 1), trend / scale, drift_p, True)
 
 
-def _p(seen: float, draw: Callable[[int], Floats]) -> float:
+def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
     """Return the share of draws at least as far as `seen`, which counts as one. Draws more if few do not settle it."""
     p, drawn, beyond = 1.0, 0, 0
     for draws, unsettled in _DRAWS:

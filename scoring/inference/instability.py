@@ -15,7 +15,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _CELLS = 2**21  # of exchanged values held at a time
 
 

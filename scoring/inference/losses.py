@@ -26,7 +26,7 @@ _DOUBT = 0.2
 # Share of attempts that two sides may lose together, if alike: about as much as a difference may then be wrong by.
 _FEW = 0.05
 
-# Said of the method of an interval that holds what the lost attempts could have given.
+# Added to the method of an interval that covers all possible values of lost attempts.
 WITHIN = "within the bounds of what was lost"
 
 # At which end of its bounds a figure is; None as it was recorded.

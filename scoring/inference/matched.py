@@ -18,7 +18,7 @@ from scoring.inference.paired import Estimand
 from scoring.inference.sides import compare_sides
 from scoring.statistics.exchange import holm, least_p
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True)

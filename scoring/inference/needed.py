@@ -16,7 +16,7 @@ from scoring.statistics.exchange import fewest_units
 
 Floats = npt.NDArray[np.float64]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _POWER = 0.8  # by convention (Cohen 1988)
 
 

@@ -43,7 +43,7 @@ Estimand = Literal["like-these", "these"]
 # How people read them.
 ESTIMANDS: dict[Estimand, str] = {"like-these": "topics like these", "these": "these topics"}
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _NEVER_SEEN = 3.5  # (3.7/1.96)²: 3.7 = -log(.025)
 
 

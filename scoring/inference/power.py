@@ -24,7 +24,7 @@ from scoring.statistics.outcomes import Components, Outcomes, Trials, draw_outco
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _DRAWS = 1999  # of exchanges: p to .0005, which moves power by less than chance does
 _MANY = 200  # degrees of freedom
 

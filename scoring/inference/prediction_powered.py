@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST_OF_PEOPLE = 2
 
 _WIDEST = 1.05  # what a wrong guess of the optimal weight may cost
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _STEPS = 20  # in which λ is lowered
 
 

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _HALVINGS = 60  # to the last bit
 _FARTHEST = 30.0  # log odds
 _EDGE = 1e-9  # chances of 0 and 1 have no odds

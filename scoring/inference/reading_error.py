@@ -61,9 +61,9 @@ def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: flo
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)
-    hidden = _most(len(seen), sensitivity, unlikely) - len(seen)
+    hidden = _most_faults(len(seen), sensitivity, unlikely) - len(seen)
     differ = sum(one.differ for one in seen)
-    missed = min(_most(differ, sensitivity, unlikely) - differ, sum(one.agree for one in seen))
+    missed = min(_most_faults(differ, sensitivity, unlikely) - differ, sum(one.agree for one in seen))
     return ReadingError(
         sum(one.agree + one.differ for one in told),
         differ,
@@ -74,7 +74,7 @@ def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: flo
 
 
 @functools.cache
-def _most(seen: int, sensitivity: float, unlikely: float) -> int:
+def _most_faults(seen: int, sensitivity: float, unlikely: float) -> int:
     """Return the largest number of faults of which at most `seen` are observed with a probability above `unlikely`."""
     if sensitivity >= 1:
         return seen

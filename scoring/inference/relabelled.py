@@ -77,14 +77,14 @@ def relabel(
     known = ~np.isnan(seen[0])
     if not known.any():
         return nothing
-    each = np.stack([_shares(column) for column in values[:, known].T])
+    each = np.stack([_deal_shares(column) for column in values[:, known].T])
     p = np.full(seen.shape[1], np.nan)
     p[known] = each[:, 0]
     least = each.min(axis=0)
     return Relabelled(tuple(p.tolist()), float((least <= least[0] + _SAME).mean()), users, draws)
 
 
-def _shares(values: Floats) -> Floats:
+def _deal_shares(values: Floats) -> Floats:
     """Return (B,) for each deal the share of deals with at least as large a value."""
     scale = np.abs(values[np.isfinite(values)]).max(initial=1.0)
     order = np.sort(values)

@@ -24,7 +24,7 @@ from scoring.statistics.beta import student_quantile, student_tails
 
 Floats = npt.NDArray[np.float64]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and session", "these": "t, clustered by session"}
 
 

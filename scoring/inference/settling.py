@@ -103,8 +103,8 @@ def _chances(
         shown = float(baseline.runs.var(ddof=1)) * (number - 1) / (number - 3)
         runs = max(0.0, shown - baseline.sampling_variance() * number)
     own = within / (each + more)
-    inside = _halves(baseline, found, own, SAME_SHARE * (found.left - found.spent), known=known)
-    outside = _halves(baseline, found, own, OUTER, known=known)
+    inside = _half_widths(baseline, found, own, SAME_SHARE * (found.left - found.spent), known=known)
+    outside = _half_widths(baseline, found, own, OUTER, known=known)
     part, seen = more / (each + more), within / each + runs
     prior = (_SCEPTICAL * matters) ** 2 + (0.0 if known else baseline.sampling_variance())
     drawn = prior / (prior + seen)  # towards no difference, under the second prior
@@ -121,7 +121,7 @@ def _chances(
     return np.asarray(np.minimum(flat, sceptical))
 
 
-def _halves(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
+def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
     """Return half widths of the interval with `tail` on each side, for each variance from trials."""
     if known:
         return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))

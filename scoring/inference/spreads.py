@@ -51,7 +51,7 @@ FEWEST_WITHOUT_TOP = 45
 
 METHOD = "weights with an unseen topic"
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 _CRUMB = 1e-9  # what rounding leaves beyond a range
 _RARER, _NEAREST, _FARTHEST = 40.0, 2.0, 8.0

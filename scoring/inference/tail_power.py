@@ -32,7 +32,7 @@ _REPLICATIONS = 400  # a power of .8 is then known to ±.02
 _FEWEST_STUDIES, _MOST_STUDIES = 60, 300
 _WORK = 25_000_000  # scores × studies × replications of one design
 _PLACES = (60, 40)  # topics, and trials of each, at whose quantiles stated components are tabled
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +93,13 @@ def stated_tail_model(components: Components) -> TailModel:
         raise ValueError(NO_TOP)
     width = components.high - components.low
     mean, between = (components.mean - components.low) / width, components.topic + components.both
-    chances = _around(np.array([mean]), between / components.room, _PLACES[0])[0]
+    chances = _beta_quantiles(np.array([mean]), between / components.room, _PLACES[0])[0]
     share = 1.0 if components.shape == "yes or no" else components.within / (components.room - between)
-    scores = components.low + width * _around(chances, min(share, 1.0), _PLACES[1])
+    scores = components.low + width * _beta_quantiles(chances, min(share, 1.0), _PLACES[1])
     return TailModel(tuple(scores), 1.0, components.high)
 
 
-def _around(means: Floats, share: float, places: int) -> Floats:
+def _beta_quantiles(means: Floats, share: float, places: int) -> Floats:
     """Return (n, places) quantiles of beta distributions. `share` is that of the largest possible variance."""
     at = (np.arange(places) + 0.5) / places
     if share <= _SAME:

@@ -16,7 +16,7 @@ from scoring.inference.interval import FEWEST
 from scoring.statistics.beta import student_tails
 
 _DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 def level_together(differences: npt.ArrayLike, rng: np.random.Generator, *, level: float) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from scoring.statistics.exchange import exchange_p
 from scoring.statistics.stratified import compare_within
 
-# Units of which exchanges can give a p of 2/2^6 = .03.
+# The number of units with which exchanges can give a p of 2/2^6 = .03.
 _FEWEST = 6
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from scoring.statistics.exchange import exchange_signs
 
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-9  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True)

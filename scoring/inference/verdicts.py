@@ -15,11 +15,11 @@ from scoring.figure import Good
 from scoring.inference.paired import Paired
 from scoring.statistics.exchange import holm
 
-# What is said of the first system against the second. higher, lower: where neither end of a measure is the good one.
+# Verdicts on the first system. higher, lower: for measures without a good end.
 # too few: so few topics that no difference, however large, could be found.
 Verdict = Literal["better", "worse", "higher", "lower", "cannot tell", "too few", "no value"]
 
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 def correct_intervals(found: Sequence[Paired]) -> list[float]:

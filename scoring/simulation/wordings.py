@@ -156,7 +156,7 @@ class _Table:
         told = {text: language_of(text) for text in texts}
         languages = {name: place for place, name in enumerate(sorted(set(told.values()) - {_NOT_TOLD}))}
         counted = Counter(word for one in dialogues for turn in one.turns for word in _words(turn.said or ""))
-        return cls(_slips(counted), languages, told)
+        return cls(_find_slips(counted), languages, told)
 
     @property
     def _ends(self) -> npt.NDArray[np.int64]:
@@ -180,7 +180,7 @@ class _Table:
                 if self.told[turn.said] in self.languages:
                     languages[self.languages[self.told[turn.said]]] += 1
                 for word in words:
-                    buckets[_bucket(word)] += 1
+                    buckets[_word_bucket(word)] += 1
                 first.extend(words)
             if len(first) >= _FIRST:
                 variety += (1, len(set(first[:_FIRST])) / _FIRST)
@@ -224,7 +224,7 @@ def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def _bucket(word: str) -> int:
+def _word_bucket(word: str) -> int:
     """Return a hash that is the same on every machine, unlike `hash`. Two words in one bucket cost a little power."""
     value = 2166136261
     for byte in word.encode():
@@ -232,7 +232,7 @@ def _bucket(word: str) -> int:
     return value % _BUCKETS
 
 
-def _slips(counted: Mapping[str, int]) -> frozenset[str]:
+def _find_slips(counted: Mapping[str, int]) -> frozenset[str]:
     """Return words seen once from which removing, adding, replacing or swapping one letter makes a frequent word."""
     frequent = [word for word, n in counted.items() if n >= _FREQUENT and len(word) >= _SHORTEST]
     by_length: dict[int, list[str]] = {}
@@ -243,7 +243,7 @@ def _slips(counted: Mapping[str, int]) -> frozenset[str]:
         for word, n in counted.items()
         if n == 1
         and any(
-            _near(word, other)
+            _is_near(word, other)
             for length in (len(word) - 1, len(word), len(word) + 1)
             for other in by_length.get(length, ())
             # An ending that only says more than one, or when, is grammar.
@@ -252,7 +252,7 @@ def _slips(counted: Mapping[str, int]) -> frozenset[str]:
     )
 
 
-def _near(one: str, other: str) -> bool:
+def _is_near(one: str, other: str) -> bool:
     """Return whether removing, adding or replacing one letter, or swapping two neighbours, makes one of the other."""
     if len(one) != len(other):
         short, long = sorted((one, other), key=len)

@@ -50,7 +50,7 @@ def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike
 def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
     """Return (k,) quantiles for probabilities inside (0, 1)."""
     log_beta = _log_beta(a, b)
-    noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # what rounding leaves of it
+    noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # rounding error
     low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _near(wanted, a, b)
     going = np.arange(wanted.size)
     for step in range(_HALVINGS * 6):

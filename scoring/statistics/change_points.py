@@ -48,7 +48,7 @@ def change_points(
     series = np.asarray(values, dtype=np.float64)
     if not np.isfinite(series).all():
         raise ValueError("a series has finite values: leave out what could not be measured")
-    found = sorted(_found(series, 0, rng, 1 - level, draws))
+    found = sorted(_find_changes(series, 0, rng, 1 - level, draws))
     if not found:
         return ()
     ends = [0, *(at for at, _ in found), len(series)]
@@ -58,7 +58,7 @@ def change_points(
     )
 
 
-def _found(
+def _find_changes(
     series: Floats, start: int, rng: np.random.Generator, alpha: float, draws: int
 ) -> Iterator[tuple[int, float]]:
     """Return (index, p) of each change point of a stretch that begins at `start`, the largest first."""
@@ -72,8 +72,8 @@ def _found(
     if p > alpha:
         return
     yield start + place + 1, p
-    yield from _found(series[: place + 1], start, rng, alpha, draws)
-    yield from _found(series[place + 1 :], start + place + 1, rng, alpha, draws)
+    yield from _find_changes(series[: place + 1], start, rng, alpha, draws)
+    yield from _find_changes(series[place + 1 :], start + place + 1, rng, alpha, draws)
 
 
 def _cusum(rows: Floats) -> Floats:

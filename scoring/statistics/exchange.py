@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 _WHOLE = 13  # up to so many units that differ, all exchanges are taken: 8192
 _DRAWS = 9999  # with one more, for the data themselves, a round number: p in steps of .0001
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _CELLS = 2**21  # of exchanged sums held at a time
 _NEAR = 2**16  # of the signs of one study: what the processor holds close by
 

@@ -177,13 +177,13 @@ def _chances(components: Components, difference: float, link: float, shared: Flo
     """
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
-        _at(components, components.mean + half, near * shared + sign * far * apart)
+        _topic_means(components, components.mean + half, near * shared + sign * far * apart)
         for half, sign in ((difference / 2, 1), (-difference / 2, -1))
     ]
     return np.stack(sides, axis=-1)
 
 
-def _at(components: Components, mean: float, normal: Floats) -> Floats:
+def _topic_means(components: Components, mean: float, normal: Floats) -> Floats:
     """Return means of topics at these normal quantiles, for a system with this mean."""
     width = components.high - components.low
     centre = (mean - components.low) / width

@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 _LENGTH = 4  # characters of a gram
 _BITS = 14  # sequences are counted in so many bits of a hash: two in one bucket cost a little power, no validity
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbours go far apart
-_SAME = 1e-9  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-9  # values that differ only by the order of summation must compare as equal
 _LARGE = 2**24  # multiplications
 
 

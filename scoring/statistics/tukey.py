@@ -28,7 +28,7 @@ DRAWS = 4999  # with one more, for the data themselves, a round number: p in ste
 MOST_CLOSED = 6
 
 _CELLS = 2**21  # permuted values held at a time
-_SAME = 1e-12  # rounding: what is equal but for the order of sums must rank as equal on every machine
+_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 
 def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRAWS) -> Floats:

@@ -48,7 +48,7 @@ def read_extraction_endpoint(
     line and column, for any fault in the file, and if the key is not set.
     """
     document = read_document(path)
-    entries = _entries(document)
+    entries = _endpoint_entries(document)
     chosen = name or (_USUAL if _USUAL in entries or len(entries) != 1 else next(iter(entries)))
     if chosen not in entries:
         what = f"there is no endpoint {chosen!r}" if name else f"none of {len(entries)} endpoints is called {chosen!r}"
@@ -62,7 +62,7 @@ def read_extraction_endpoint(
         return Endpoint(chosen, options, around, does="extracts nuggets")
 
 
-def _entries(document: Document) -> dict[str, dict[str, Any]]:
+def _endpoint_entries(document: Document) -> dict[str, dict[str, Any]]:
     value = document.value
     if not isinstance(value, dict) or value.get("format") not in (FORMAT, AUDIT):
         raise document.error(

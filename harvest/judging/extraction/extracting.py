@@ -20,7 +20,7 @@ from scoring.swan.judged import EXTRACTION, NUGGET, words_hash
 from scoring.words import passages
 from topics.counting import pluralize
 
-# Told how many passages are to be asked for; what it returns is called after each.
+# Gets the number of passages, and returns a function that is called after each.
 Watch = Callable[[int], Callable[[], None]]
 
 # Conversations that are not whole are named up to so many.
@@ -138,11 +138,11 @@ def account(done: Extracted) -> Iterator[str]:
     types = Counter(str(one.value["type"]) for one in layer.judgments if one.criterion == NUGGET)  # type: ignore[index]
     yield f"{pluralize(types.total(), 'nugget')} ({types['F']} of type F, {types['O']} of type O)"
     if found.refused:
-        yield f"{pluralize(found.refused.total(), 'nugget')} refused: {_reasons(found.refused)}"
+        yield f"{pluralize(found.refused.total(), 'nugget')} refused: {_reason_counts(found.refused)}"
     if found.unreadable:
         yield (
             f"{pluralize(found.unreadable.total(), 'passage')} without a reply that could be read: "
-            f"{_reasons(found.unreadable)}; --tries {done.tries + 1} asks for one more"
+            f"{_reason_counts(found.unreadable)}; --tries {done.tries + 1} asks for one more"
         )
     if found.missing:
         yield f"{pluralize(len(found.missing), 'conversation')} not whole, so in no layer; the same command goes on:"
@@ -153,5 +153,5 @@ def account(done: Extracted) -> Iterator[str]:
     yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"
 
 
-def _reasons(counted: Mapping[str, int]) -> str:
+def _reason_counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {why}" for why, count in sorted(counted.items()))

@@ -66,7 +66,7 @@ def extraction(
     for conversation, questions in asked:
         told.conversations += 1
         told.passages += len(questions)
-        fault = next((said for one in questions if (said := _fault(one, answers))), "")
+        fault = next((said for one in questions if (said := _passage_fault(one, answers))), "")
         if fault:
             told.missing.append((conversation, fault))
             continue
@@ -97,7 +97,7 @@ def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> l
     return found
 
 
-def _fault(question: Question, answers: Answers[Reading]) -> str:
+def _passage_fault(question: Question, answers: Answers[Reading]) -> str:
     """Return why a passage has no readable reply; "" if it has one."""
     where = f"turn {question.passage.turn}, {question.passage.speaker}"
     failure = answers.failures.get(question.key)

@@ -71,8 +71,8 @@ stands there. Never mend, shorten, join or translate it, and never quote "earlie
 
 def prompt_messages(passage: Passage, earlier: Sequence[Passage]) -> tuple[Message, ...]:
     """Return the messages that ask for the nuggets of `passage`, given the `earlier` passages, oldest first."""
-    shown = [_shown(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
-    value = {"earlier": shown, "passage": _shown(passage, len(passage.text))}
+    shown = [_passage_value(one, _CHARACTERS) for one in earlier[-_EARLIER:] if one.words]
+    value = {"earlier": shown, "passage": _passage_value(passage, len(passage.text))}
     return (Message("system", _INSTRUCTIONS), Message("user", json.dumps(value, ensure_ascii=False, indent=1)))
 
 
@@ -82,6 +82,6 @@ def version_of(sampling: Mapping[str, Any]) -> str:
     return content_hash("harvest-nuggets", {**asked, "sampling": dict(sampling)}, size=8)
 
 
-def _shown(passage: Passage, most: int) -> dict[str, str]:
+def _passage_value(passage: Passage, most: int) -> dict[str, str]:
     text = passage.text
     return {"speaker": passage.speaker, "text": text if len(text) <= most else f"{text[:most]} […]"}

@@ -19,7 +19,7 @@ from scoring.swan.nugget import Candidate
 from scoring.words import Passage
 from simulators.outside import Sample
 
-# What stands as the rule of a nugget that a model found.
+# The rule of a nugget that a model found.
 RULE = "model"
 
 # Nuggets of one passage.
@@ -48,7 +48,7 @@ NUGGET_FAULTS = MappingProxyType(
 
 _CUT = ("length", "max_tokens", "content_filter")
 _KEYS = frozenset({"quote", "type", "act"})
-# Of writings that set words apart: a quotation that begins or ends inside such a word is none.
+# In scripts that separate words, a quotation must not begin or end inside a word.
 _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 
@@ -86,7 +86,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     spans, refused = _Spans(passage.text), Counter[str]()
     found = []
     for item in items:
-        one = _candidate(item, spans)
+        one = _read_candidate(item, spans)
         if isinstance(one, str):
             refused[one] += 1
         else:
@@ -94,7 +94,7 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
     return Reading(tuple(sorted(found, key=lambda one: one.start)), MappingProxyType(dict(sorted(refused.items()))))
 
 
-def _candidate(item: Any, spans: _Spans) -> Candidate | str:
+def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
     """Return the nugget, or the name of its fault."""
     if not isinstance(item, dict) or not item.keys() <= _KEYS:
         return "no-nugget"

@@ -16,9 +16,9 @@ from topics.counting import pluralize
 from topics.decimals import decimal
 from topics.identity import content_hash
 
-# Things that a correlation is told of.
+# The fewest things for which a correlation is reported.
 _FEWEST = 10
-# Things that it is taken over: of more, so many at equal distances.
+# The most things that it uses: of more, every k-th.
 _MOST = 1000
 
 
@@ -86,8 +86,8 @@ def _of_criterion(items: Sequence[Item]) -> Iterator[str]:
         beside = ""
         if len(shared) >= _FEWEST:
             theirs = _correlation(shared)
-            beside = f"; people's {_told(theirs)} (n={len(shared)})"
-        yield f"length: its scores go with the number of words by {_told(found)} (n={len(scored)}){beside}"
+            beside = f"; people's {_signed_decimal(theirs)} (n={len(shared)})"
+        yield f"length: its scores go with the number of words by {_signed_decimal(found)} (n={len(scored)}){beside}"
     for half in ("dev", "test"):
         pairs = [(value, one.people) for one, value in scored if one.people is not None and half_of(one.topic) == half]
         if pairs:
@@ -102,5 +102,5 @@ def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
     return kendall_tau([first for first, _ in some], [second for _, second in some])
 
 
-def _told(value: float) -> str:
+def _signed_decimal(value: float) -> str:
     return decimal(value, 2, signed=True)

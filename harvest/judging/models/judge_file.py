@@ -38,7 +38,7 @@ class Prices(StrictModel):
     output: float = Field(ge=0)
 
 
-def _rising(scale: tuple[float, ...]) -> tuple[float, ...]:
+def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
     if not 2 <= len(scale) <= 9 or list(scale) != sorted(set(scale)) or scale[0] < 0 or scale[-1] > 1:
         raise refusal("a scale has 2 to 9 numbers from 0 to 1 in rising order, as in [0, 0.5, 1]")
     return scale
@@ -55,7 +55,7 @@ class Judge(StrictModel):
     endpoint: JudgeEndpoint
     criteria: tuple[str, ...] = ()
     samples: int = Field(1, ge=1, le=50)
-    scale: Annotated[tuple[float, ...], AfterValidator(_rising)] = (0.0, 0.5, 1.0)
+    scale: Annotated[tuple[float, ...], AfterValidator(_check_scale)] = (0.0, 0.5, 1.0)
     guideline: dict[str, Said] = Field({})
     vendor: str = ""
     prices: Prices | None = None
@@ -78,16 +78,20 @@ def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = Tru
         try:
             criterion = schema[name]
         except InputError as fault:
-            raise InputError(fault.what, place=_place(path, loc), allowed=fault.allowed, advice=fault.advice) from None
+            raise InputError(
+                fault.what, place=_criterion_place(path, loc), allowed=fault.allowed, advice=fault.advice
+            ) from None
         if not criterion.may_score("model") or criterion.level == "set":
             allowed = ", ".join(one.name for one in schema if one.may_score("model") and one.level != "set")
-            raise InputError(f"{criterion.name} is for people to judge", place=_place(path, loc), allowed=allowed)
+            raise InputError(
+                f"{criterion.name} is for people to judge", place=_criterion_place(path, loc), allowed=allowed
+            )
         if loc[0] == "guideline" and name != criterion.name:  # it is looked up as it is written
             what = f"the guideline is on {name!r}, and the criterion is called {criterion.name!r}"
-            raise InputError(what, place=_place(path, loc))
+            raise InputError(what, place=_criterion_place(path, loc))
 
 
-def _place(path: Path, loc: Loc) -> Place:
+def _criterion_place(path: Path, loc: Loc) -> Place:
     return read_document(path).place(loc, key=loc[0] == "guideline")
 
 

@@ -17,7 +17,7 @@ from topics.topic import Topic
 
 PREFERENCE = "preference"
 
-# What a verdict says of a pair shown as it stands, and shown the other way round.
+# The meaning of a verdict for a pair in its own order, and in reverse.
 _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie", "tie"), UNSURE: (UNSURE, UNSURE)}
 
 
@@ -95,7 +95,7 @@ def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
     read = [one for one in verdicts if not one.fault]
     value: Json
     if thing.paired:
-        sides = {swapped: _most(thing, verdicts, swapped) for swapped in (False, True)}
+        sides = {swapped: _majority(thing, verdicts, swapped) for swapped in (False, True)}
         if not all(sides.values()):
             read = []
         samples: tuple[Json, ...] = tuple(
@@ -114,7 +114,7 @@ def folded(thing: Thing, verdicts: Sequence[Verdict]) -> tuple[Judgment, ...]:
     return tuple(Judgment(about, thing.criterion, value, read[0].reason, kept) for about in thing.about)
 
 
-def _most(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
+def _majority(thing: Thing, verdicts: Sequence[Verdict], swapped: bool) -> str:
     """Return the most frequent verdict in one order: "tie" if several are equally frequent, "" without a verdict."""
     counts = Counter(
         _SIDES[str(one.value)][swapped]

@@ -31,7 +31,7 @@ _WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
 _CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
 _TOO_LONG = (OVERFLOW, "contextwindowexceeded")
-# Errors by which APIs say that a question is too long, and that they will not take, or not give, such words.
+# API errors for a question that is too long, and for words that are filtered.
 _FILTERED = ("content_filter", "content_policy_violation")
 # Characters of a reason that are kept.
 _MOST = 4000
@@ -52,7 +52,7 @@ class Verdict:
 
 def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
     """Return the score in a reply on one criterion."""
-    verdict = _read(sample, "score")
+    verdict = _read_verdict(sample, "score")
     value = verdict.value
     if verdict.fault or value is None or value == UNSURE:
         return verdict
@@ -63,7 +63,7 @@ def read_score(sample: Sample, scale: Collection[float]) -> Verdict:
 
 def read_better(sample: Sample) -> Verdict:
     """Return the preference in a reply on a pair."""
-    verdict = _read(sample, "better")
+    verdict = _read_verdict(sample, "better")
     return verdict if verdict.fault or verdict.value in BETTER else Verdict(fault="out of schema")
 
 
@@ -75,7 +75,7 @@ def failure_of(why: str) -> str:
     return "refused" if any(name in text for name in _FILTERED) else "failed"
 
 
-def _read(sample: Sample, key: str) -> Verdict:
+def _read_verdict(sample: Sample, key: str) -> Verdict:
     finish = sample.finish.lower()
     if finish not in _WHOLE and finish != SECRET:
         return Verdict(fault="overflowed" if finish in _CUT else "refused" if finish in _REFUSED else "failed")

@@ -24,9 +24,9 @@ from topics.topic import Topic
 # Characters of a note.
 LONGEST_NOTE = 4000
 
-# Seconds: a longer gap between two decisions is a pause, and says nothing of how long a decision takes.
+# Seconds: a longer gap between two decisions is a pause, and not part of the pace.
 _PAUSE = 300.0
-_RECENT = 50  # judgments by which the pace is told
+_RECENT = 50  # judgments from which the pace is estimated
 _ID = re.compile(r"[A-Za-z0-9-]{16,64}")
 
 
@@ -83,7 +83,7 @@ class Desk:
         self._topics, self._adjudicating = topics or {}, adjudicating
         self._asked = {one.id: one for one in asked}
         self._places = {key_of(Judgment(about, one.criterion, None)): one.id for one in asked for about in one.about}
-        self._known: dict[str, tuple[str, str, Json]] = {}  # what was said under an id: by whom, of what
+        self._known: dict[str, tuple[str, str, Json]] = {}  # by id of a decision: person, question and value
         self._files = [layer for layer in read_layers(run) if layer.kind == "human" and layer.path]
         self._people = {name: _Person(_shuffle_questions(asked, name, seed)) for name in people}
         for name in people:
@@ -134,7 +134,7 @@ class Desk:
         """
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
-        known, question, note = _id(sent["id"]), self._question(sent["question"]), sent["note"]
+        known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
         value = self._value(sent["value"], question.criterion)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
             raise Unacceptable(400, f"a note is text of at most {LONGEST_NOTE} characters")
@@ -171,7 +171,7 @@ class Desk:
         """
         if set(sent) != {"id", "undo"}:
             raise Unacceptable(400, "to take a decision back, send id and undo, and nothing else")
-        known, decision = _id(sent["id"]), _id(sent["undo"])
+        known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])
         by, question, _ = self._known.get(decision, ("", "", None))
         if by != name and known not in self._book.ids:  # one that was taken back before a new start is forgotten
             raise Unacceptable(404, "there is no such decision of yours")
@@ -230,7 +230,7 @@ class Desk:
             yield f"{name}: {len(person.states)} of {pluralize(len(self._asked), 'decision')}"
 
 
-def _id(known: Json) -> str:
+def _decision_id(known: Json) -> str:
     if not isinstance(known, str) or not _ID.fullmatch(known):
         raise Unacceptable(400, "an id has 16 to 64 letters, digits and hyphens")
     return known

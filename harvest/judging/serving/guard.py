@@ -99,7 +99,7 @@ class Guard:
             return
         try:
             person = self._person(scope)
-            body = await _body(scope, receive) if scope["method"] == "POST" else b""
+            body = await _read_body(scope, receive) if scope["method"] == "POST" else b""
         except _Refused as refused:
             await refused.answer(send)
             return
@@ -125,7 +125,7 @@ class Guard:
     def _person(self, scope: Scope) -> str:
         """Return who sent the request; "" for the page itself, which reveals nothing about the run. Raises _Refused."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
-        self._check_host(_values(headers, b"host"))
+        self._check_host(_header_values(headers, b"host"))
         self._check_origin(headers, scope["method"])
         path = scope["path"]
         allowed = _PAGE.get(path) or _API.get(path) or ("GET" if _QUESTION.fullmatch(path) else "")
@@ -135,9 +135,9 @@ class Guard:
             raise _Refused(405, f"this address takes {allowed} only", (b"allow", allowed.encode()))
         if path in _PAGE:
             return ""
-        person = self._holder(_values(headers, TOKEN_HEADER.encode()))
+        person = self._holder(_header_values(headers, TOKEN_HEADER.encode()))
         if allowed == "POST":
-            kinds = _values(headers, b"content-type")
+            kinds = _header_values(headers, b"content-type")
             if len(kinds) != 1 or kinds[0].lower().replace(b" ", b"") not in (
                 b"application/json",
                 b"application/json;charset=utf-8",
@@ -156,7 +156,7 @@ class Guard:
             )
 
     def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str) -> None:
-        origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
+        origins, sites = _header_values(headers, b"origin"), _header_values(headers, b"sec-fetch-site")
         if any(origin not in self.addresses.origins for origin in origins) or len(origins) > 1:
             raise _Refused(403, f"requests are taken from the page at {self.addresses} only")
         if method not in ("GET", "HEAD") and not origins:
@@ -178,14 +178,14 @@ class Guard:
         return found
 
 
-def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+def _header_values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
     return [value for key, value in headers if key.lower() == name]
 
 
-async def _body(scope: Scope, receive: Receive) -> bytes:
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
     """Return the whole body, reading at most LARGEST_BODY bytes however it is sent. Raises _Refused."""
     too_large = _Refused(413, f"more than {LARGEST_BODY} bytes", (b"connection", b"close"))
-    for length in _values(scope["headers"], b"content-length"):
+    for length in _header_values(scope["headers"], b"content-length"):
         if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:
             raise too_large
     found = bytearray()

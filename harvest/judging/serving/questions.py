@@ -83,7 +83,7 @@ def _of_set(row: Row, sets: Mapping[tuple[str, str], Sequence[Conversation]]) ->
         ({"system": system, "topic": topic},),
         topic,
         tuple(sets[system, topic]),
-        votes=_votes(row),
+        votes=_row_votes(row),
     )
 
 
@@ -112,11 +112,11 @@ def _of_turn(row: Row, trials: Mapping[tuple[str, int], Conversation], same: Sam
         row.get("speaker", "system"),
         start,
         end,
-        votes=_votes(row),
+        votes=_row_votes(row),
     )
 
 
-def _votes(row: Row) -> tuple[str, ...]:
+def _row_votes(row: Row) -> tuple[str, ...]:
     return (row["votes"],) if "votes" in row else ()
 
 
@@ -136,9 +136,9 @@ def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
                 break
             of_user = turn.number == question.turn and question.speaker == "user"
             of_system = turn.number == question.turn and question.speaker == "system"
-            sides.append(_side("user", turn.number, turn.said, question, of_user))
+            sides.append(_side_pieces("user", turn.number, turn.said, question, of_user))
             if turn.reply is not None and not of_user:
-                sides.append(_side("system", turn.number, turn.reply.answer.text, question, of_system))
+                sides.append(_side_pieces("system", turn.number, turn.reply.answer.text, question, of_system))
         conversations.append(sides)
     return {
         "id": question.id,
@@ -149,7 +149,7 @@ def shown(question: Question, topics: Mapping[str, Topic]) -> dict[str, Json]:
     }
 
 
-def _side(speaker: str, turn: int, text: str, question: Question, asked: bool) -> dict[str, Json]:
+def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: bool) -> dict[str, Json]:
     pieces: list[Json] = [["", text]]
     if asked and question.start >= 0:
         cut = ("", text[: question.start]), ("mark", text[question.start : question.end]), ("", text[question.end :])

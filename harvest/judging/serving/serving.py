@@ -134,7 +134,7 @@ async def serve(
         ws="none",
         lifespan="off",
         access_log=False,
-        log_level="error",  # what strangers send is refused, and is nothing to tell
+        log_level="error",  # refused requests of strangers are not worth a message
         server_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,

@@ -26,7 +26,7 @@ from topics.identity import content_hash
 if TYPE_CHECKING:
     import numpy
 
-# What a person reads stands first; what only the import needs stands last. Whose it is does not stand there.
+# Columns for people come first, and those for the import last. None names the system.
 COLUMNS = (
     "topic",
     "turn",
@@ -113,7 +113,7 @@ def sheet_rows(assessed: Sequence[Assessed], criterion: Criterion) -> Iterator[R
                 "speaker": item.speaker,
                 "said": said,
                 "text": text[item.start : item.end] if part else text,
-                "context": _context(text, item.start, item.end) if part else "",
+                "context": _marked_context(text, item.start, item.end) if part else "",
                 "type": item.type,
                 "act": acts.get((item.turn, item.speaker, item.start, item.end), ""),
                 "attempt": str(one.conversation.attempt),
@@ -131,7 +131,7 @@ def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
     return turn.said, turn.reply.answer.text if turn.reply else ""
 
 
-def _context(text: str, start: int, end: int) -> str:
+def _marked_context(text: str, start: int, end: int) -> str:
     """Return the part between ⟦ and ⟧, with the words around it."""
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
     left = "…" if start > _AROUND else ""

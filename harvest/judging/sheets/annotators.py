@@ -74,7 +74,7 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among,
     """
     mine: dict[str, list[Layer]] = {}
     for layer in layers:
-        if not layer.adjudicates:  # who saw what the others said does not agree with them by judging
+        if not layer.adjudicates:  # adjudicators saw the other judgments, so theirs is not agreement
             mine.setdefault(layer.author, []).append(layer)
     said: dict[str, dict[Key, dict[str, float | str | None]]] = {name: {} for name in criteria}
     for author, own in mine.items():
@@ -84,10 +84,10 @@ def agreements(layers: Iterable[Layer], criteria: Iterable[str]) -> tuple[Among,
                 continue
             if value is None or isinstance(value, (int, float, str)):
                 said[judgment.criterion].setdefault(key, {})[author] = value
-    return tuple(one for name, rows in said.items() for one in _among(name, rows))
+    return tuple(one for name, rows in said.items() for one in _agreements_of(name, rows))
 
 
-def _among(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[Among]:
+def _agreements_of(criterion: str, rows: Mapping[Key, Mapping[str, float | str | None]]) -> Iterator[Among]:
     shared = {key: row for key, row in rows.items() if len(row) > 1}
     everybody = sorted({author for row in shared.values() for author in row})
     groups = [tuple(everybody), *(combinations(everybody, 2) if len(everybody) > 2 else ())]

@@ -26,7 +26,7 @@ def assess_run(
     """Return the finished conversations with their items. Nuggets come from layers if `kept`, else they are new."""
     topics = recorded.header.topic_set()
     gold = read_gold_layers([run], topics)
-    # Scores that people gave must not keep a rule from saying what it sees, nor change what a sheet lists.
+    # People's scores must neither suppress a rule's score nor change the rows of a sheet.
     only_rules = Precedence((("rule", ""),), nuggets)
     judgments = Judgments.of(read_layers(run), schema, only_rules) if kept else Judgments(only_rules)
     if kept:

@@ -57,8 +57,8 @@ def read_sheet(
             empty += any(row.cells.values())
             notes += bool(row.get("note"))
             continue
-        criterion = _criterion(row, schema)
-        value = _value(row, criterion)
+        criterion = _row_criterion(row, schema)
+        value = _row_value(row, criterion)
         if reasons and not row.get("note"):
             raise row.error("note", "this decision has no reason", advice="say in 'note' why it is so")
         about: Mapping[str, str | int]
@@ -76,7 +76,7 @@ def read_sheet(
                 )
             about = {"system": key.system, "topic": key.topic}
         else:
-            about = _target(row, criterion, by_trial).about()
+            about = _row_target(row, criterion, by_trial).about()
         judged = (criterion.name, *sorted(about.items()))
         first = seen.setdefault(judged, row.place)
         if first is not row.place:
@@ -89,7 +89,7 @@ def read_sheet(
     return FilledSheet(tuple(found), empty, notes)
 
 
-def _criterion(row: Given, schema: Schema) -> Criterion:
+def _row_criterion(row: Given, schema: Schema) -> Criterion:
     try:
         criterion = schema[taken_back(row.get("criterion"))]
     except InputError as fault:
@@ -104,7 +104,7 @@ def _criterion(row: Given, schema: Schema) -> Criterion:
     return criterion
 
 
-def _target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
+def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, int], Assessed]) -> Target:
     column = "trial" if "trial" in row.cells and "id" not in row.cells else "id"  # as sheets of the first form had it
     row.need(column)
     trial = taken_back(row.get(column))
@@ -153,7 +153,7 @@ def _same_words(cell: str, words: str) -> bool:
     return False
 
 
-def _value(row: Given, criterion: Criterion) -> Json:
+def _row_value(row: Given, criterion: Criterion) -> Json:
     text = row.get("value")
     if text.lower() in _ABSENT:
         return None

@@ -17,7 +17,7 @@ from topics.errors import InputError, Place
 COLUMNS = ("pair", "topic", "left", "right", "preference", "note", "annotator")
 _NEEDED = ("pair", "left", "right", "preference")
 
-# tie: neither is better. unsure: the person cannot judge; it is no tie, and in no figure.
+# tie: neither is better. unsure: the person cannot judge; not a tie, and left out of figures.
 CHOICES = ("left", "right", "tie", "unsure")
 
 # How the name of one who chose ends that is not a person.

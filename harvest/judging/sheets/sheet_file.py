@@ -144,7 +144,9 @@ def read_rows(path: str | PathLike[str], columns: Sequence[str], needed: Sequenc
         advice="hand the rows in in several files, each with the row of column names",
     )
     text = decode_table(data, place.path, "a sheet", "save it from the spreadsheet as 'CSV UTF-8'")
-    yield from _csv(text, Place.of(path).path, columns, needed) if ending == ".csv" else _jsonl(text, path, needed)
+    yield from (
+        _csv_rows(text, Place.of(path).path, columns, needed) if ending == ".csv" else _jsonl_rows(text, path, needed)
+    )
 
 
 def sheet_ending(path: str | PathLike[str]) -> str:
@@ -160,12 +162,12 @@ def sheet_ending(path: str | PathLike[str]) -> str:
     return ending
 
 
-def _csv(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
+def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str]) -> Iterator[Given]:
     table = read_table(text, name, columns)
     head, separator = table.head, table.separator
     if not head:
         raise InputError("the sheet is empty", place=Place(name, 1, 1), allowed=", ".join(columns))
-    at = _columns(head, name)
+    at = _column_places(head, name)
     for one in needed:
         if one not in at:
             raise InputError(
@@ -203,7 +205,7 @@ def _read_row(here: Mapping[str, Cell], first: Cell, name: str) -> Given:
     return Given({column: cell.text for column, cell in here.items()}, Place(name, first.line, first.column), where)
 
 
-def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
+def _column_places(head: Sequence[Cell], name: str) -> dict[str, int]:
     """Return the position of each column by its name in lower case. Spreadsheets may add columns without a name."""
     columns: dict[str, int] = {}
     for i, cell in enumerate(head):
@@ -219,11 +221,11 @@ def _columns(head: Sequence[Cell], name: str) -> dict[str, int]:
     return columns
 
 
-def _jsonl(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[Given]:
+def _jsonl_rows(text: str, path: str | PathLike[str], needed: Sequence[str]) -> Iterator[Given]:
     for value in read_json_text(text, str(Path(path).with_suffix(".jsonl"))):
-        cells = {column: _cell(value[column]) for column in value.keys()}  # noqa: SIM118  no mapping
+        cells = {column: _cell_text(value[column]) for column in value.keys()}  # noqa: SIM118  no mapping
         for one in needed:
-            value[one]  # says which key the object lacks
+            value[one]  # raises the error for a missing key
         yield _given_line(cells, value)
 
 
@@ -234,7 +236,7 @@ def _given_line(cells: Row, value: JsonValue) -> Given:
     return Given(cells, Place(value.path, value.line), where)
 
 
-def _cell(value: JsonValue) -> str:
+def _cell_text(value: JsonValue) -> str:
     if isinstance(value.value, bool) or not isinstance(value.value, (str, int, float, type(None))):
         raise value.error(f"{value.loc[-1]}: must be text or a number")
     return "" if value.value is None else str(value.value).strip()

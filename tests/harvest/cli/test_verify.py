@@ -241,7 +241,7 @@ def test_a_run_that_is_gone_leaves_the_report_unverified(here: Path, capsys: pyt
             ["nothing"],
             "nothing: cannot be read: No such file or directory do: check the path; relative",
         ),
-        (["binary"], "binary: this is no report: it is not text in UTF-8 do: name a run folder, or a page"),
+        (["binary"], "binary: not a report: the file is not UTF-8 text do: name a run folder, or a page"),
         (["small", "--hash", ""], "--hash '' is not a hash"),
         (["small", "--hash", "zzz"], "--hash 'zzz' is not a hash"),
         (["small/run.json"], "no report that says what it was made from"),
