@@ -263,7 +263,7 @@ async def test_a_dry_run_says_what_it_would_take_and_sends_nothing(run: Path) ->
         ({"criteria": ["Beauty"]}, (), "judge.yaml:2:3: no criterion called 'Beauty'"),
         ({"criteria": ["Fair exposure"]}, (), "Fair exposure is for people to judge"),
         ({"criteria": ["Adaptability"]}, (), "Adaptability is for people to judge"),
-        ({}, ("--criterion", "Adaptability"), "which people judge"),
+        ({}, ("--criterion", "Adaptability"), "only people judge sets of conversations"),
         ({"criteria": ["Fluency"], "guideline": {"Beauty": "x"}}, (), "no criterion called 'Beauty'"),
         ({"criteria": ["Fluency"], "guideline": {"fluency": "x"}}, (), "the criterion is called 'Fluency'"),
         ({"criteria": ["Fluency"]}, ("--topic", "X9"), "'X9'"),
