@@ -119,7 +119,7 @@ def _reread_answer(run: Path, conversation: Conversation, turn: Turn, reply: Sys
     now = redacted_value(now, Redactor())  # as when it was recorded: markup may have hidden a secret
     if marks_in(was.text) > marks_in(now.text):
         # Markup can separate the pieces of a secret that are adjacent in the text.
-        return Reread(conversation, turn, was, None, source, "left as it is: it would bring back what was redacted")
+        return Reread(conversation, turn, was, None, source, "left as it is: it would bring back redacted text")
     if refused is None:
         return Reread(conversation, turn, was, now, source)
     return Reread(conversation, turn, was, now, source, "", refused.kind, refused.excerpt)
