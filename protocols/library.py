@@ -6,9 +6,8 @@ from pathlib import Path
 
 from protocols.graph import reachable_on
 from protocols.protocol import Protocol
-from protocols.reading import read_protocol
+from protocols.reading import FORMAT, read_protocol
 from protocols.rules.registry import encode_rule
-from protocols.schema import FORMAT
 from protocols.states import State, Target
 from protocols.wording import render
 from topics.document import Document, read_document

@@ -15,9 +15,9 @@ from scoring.summaries import interval_fields
 from scoring.swan.assessment import Assessment, nugget_notes
 from scoring.swan.checking import check
 from scoring.swan.item import Source
+from scoring.swan.precedence import Opinion
 from scoring.swan.scorers import CORRECTED, SCORERS, UNCHECKED, Scorers
 from scoring.swan.unsettled import refuse_unsettled
-from scoring.swan.votes import Opinion
 from scoring.swan.wan import Swan
 from scoring.table import ScoreRow
 from topics.counting import pluralize

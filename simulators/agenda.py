@@ -39,16 +39,16 @@ from pydantic import Field, model_validator
 
 from protocols.choice import taken_as
 from protocols.questions import Question, clarifying_question
-from simulators.choices import judge_unlabelled
-from simulators.content_words import content_words, share_of_words
+from simulators.clarification import content_words, share_of_words
 from simulators.memory import memory_kind, topic_for_user
 from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import ItemWords, Phrasebook, Template, Variants, fill_template, phrasebook
 from simulators.reasons import FRUSTRATED, GOAL_REACHED, PATIENCE
 from simulators.scenario import Observation, Scenario
-from simulators.stopping.experience import Experience, after
+from simulators.scripted import judge_unlabelled
 from simulators.stopping.hazard import Hazard
 from simulators.stopping.library import StopOption
+from simulators.stopping.model import Experience, after
 from simulators.streams import Streams
 from topics.document import StrictModel, refusal
 from topics.errors import InputError

@@ -22,8 +22,8 @@ from simulators.moves import Memory, Move, Plan, PlanningUser, check_traits
 from simulators.phrasing import Phrasebook, Words
 from simulators.reasons import LEFT
 from simulators.scenario import Observation, Scenario
-from simulators.stopping.experience import Experience, after
 from simulators.stopping.library import StopOption
+from simulators.stopping.model import Experience, after
 from simulators.streams import Streams
 from simulators.turn_table import TurnTable
 from topics.document import StrictModel, refusal

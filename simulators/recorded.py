@@ -10,8 +10,7 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from recordings.conversations.conversation import Conversation
 from recordings.log.run_folder import read
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import exact_form
+from recordings.trees.builder import TreeBuilder, exact_form
 from recordings.trees.tree import ConversationTree
 from simulators.memory import check_order, memory_kind, recall
 from simulators.moves import check_traits

@@ -1,20 +1,53 @@
 """The scripted user: it says what a protocol says, and lets the protocol's simulated users speak in their states."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from protocols.answer import Exchange
+from protocols.answer import Answer, Exchange
+from protocols.choice import Choice
 from protocols.interpreter import Position, advance, begin
 from protocols.protocol import Protocol
 from protocols.route import Ask, Route, Say, Stop
-from simulators.choices import with_choice
+from protocols.rules.empty import Empty
+from protocols.rules.error_page import ErrorPage
+from protocols.rules.refusal import Refusal
+from protocols.rules.rule import Sight
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.promises import check_turn, initial_state, next_action
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from topics.topic import Topic
+
+
+def with_choice(user: User, state: State, observation: Observation | None, action: Say | Stop) -> Say | Stop:
+    """Return `action` with its probability and the hazard of leaving, if the user's `distribution` lists them. The
+    recording is valid without them, so an error in `distribution` leaves the action as it is."""
+    known = action.choice or Choice()
+    if known.probability is not None or not isinstance(user, EnumerableUser):
+        return action
+    with suppress(Exception):
+        found, leaving = 0.0, dict[str, float]()
+        for chance in user.distribution(state, observation):
+            other = chance.action
+            if isinstance(other, Stop):
+                leaving[other.reason] = leaving.get(other.reason, 0.0) + chance.probability
+            elif isinstance(action, Say) and other.state == action.state:
+                found += chance.probability
+        if isinstance(action, Stop):
+            found = leaving.get(action.reason, 0.0)
+        if 0 < found < 1 + 1e-9:
+            return replace(action, choice=replace(known, probability=min(found, 1.0), leaving=leaving))
+    return action
+
+
+def judge_unlabelled(topic: Topic, answer: Answer) -> str:
+    """Judge an answer without a label: every answer counts except an empty one, an error page and a refusal."""
+    sight = Sight(topic, (Exchange("", answer),))
+    judged = {"empty": Empty().judge, "error-page": ErrorPage().judge, "refusal": Refusal().judge}
+    return next((name for name, judge in judged.items() if judge(sight).holds), "answered")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Our YAML files, validated against their models: the first fault is reported in one sentence at its place.
 
-`topics.yaml_values` refuses faults in any YAML before that; `topics.scalars` defines numbers and truth values.
+`topics.yaml_values` refuses faults in any YAML before that; `topics.yaml_values` defines numbers and truth values.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from topics.counting import pluralize
 from topics.cut_text import comment_after
 from topics.errors import InputError, Place
 from topics.json_file import JsonValue, NotJsonError, read_json_value
-from topics.scalars import number_advice, plain_number, plain_scalar
 from topics.suggestions import nearest
 from topics.text_file import read_text
 from topics.written_form import MISWRITTEN
-from topics.yaml_values import Loc, Marks, read_yaml
+from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
 # Files of ours by the name of their format, for people.

@@ -5,6 +5,7 @@ several documents in one file, lone surrogates, and nesting that exhausts the st
 words of a text: a # in it (`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,9 +15,46 @@ import yaml
 
 from topics.cut_text import Surroundings, commented, refuse_emptied
 from topics.errors import InputError, Place
-from topics.scalars import plain_scalar
 from topics.text_file import place_in
 from topics.unseen_characters import culprit, named, refuse_lost_breaks, surrounds
+
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+_LOOSE = re.compile(r"[-+]?(\.[0-9]+|[0-9]+\.|[0-9]+\.?[0-9]*)([eE][-+]?[0-9]+)?")
+_NO_NUMBER = re.compile(r"[-+]?\.?(nan|inf|infinity)", re.IGNORECASE)
+_WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_LONGEST_INTEGER = 18  # characters: fewer than 64 bits can hold
+_LONGEST_FLOAT = 30  # characters
+
+
+def plain_scalar(text: str) -> object:
+    """Return the value of an unquoted word: True, False, None, an int, a float, or the word itself."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if len(text) <= _LONGEST_INTEGER and _INTEGER.fullmatch(text):
+        return int(text)
+    if len(text) <= _LONGEST_FLOAT and _FLOAT.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text
+
+
+def number_advice(text: str) -> str | None:
+    """Return how to write something that was meant as a number but is not read as one, or None."""
+    if _NO_NUMBER.fullmatch(text):
+        return "write digits: infinity and not-a-number are not allowed here"
+    if _INTEGER.fullmatch(text) and len(text) > _LONGEST_INTEGER:
+        return f"write a number of at most {_LONGEST_INTEGER} digits, without quotation marks"
+    if not _LOOSE.fullmatch(text) or not math.isfinite(float(text)):
+        return None
+    if _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
+        return f"write it without quotation marks: {text}"
+    return f"write {plain_number(float(text))}"
+
+
+def plain_number(bound: object) -> object:
+    """Return a number as it would be written in a file: 1 and not 1.0."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
 
 # The way to a value from the top of a document: ("topics", 3, "id").
 Loc = tuple[str | int, ...]

@@ -27,7 +27,7 @@ from simulators.act_table import STOP
 from simulators.enumeration import Response, expand
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser
-from simulators.stopping import experience
+from simulators.stopping import model as experience
 from topics.library import load_topics
 
 IARD = Path(__file__).parent.parent.parent / "tests" / "data" / "iard" / "acts.jsonl"

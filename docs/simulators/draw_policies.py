@@ -27,9 +27,8 @@ from simulators.act_table import ActSequence, fit
 from simulators.memory import encode_memory
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.experience import after, begin
 from simulators.stopping.hazard import Hazard
-from simulators.stopping.model import StopModel
+from simulators.stopping.model import StopModel, after, begin
 from simulators.stopping.rate_of_gain import RateOfGain
 from simulators.stopping.tallies import Frustration
 from simulators.streams import Streams

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from harvest.audits.arms import Arm, read_arms
-from harvest.audits.audit_file import AuditFile, Order
+from harvest.audits.audit_file import AuditFile, Member, Order, Threshold, draw_member, read_population
 from harvest.audits.exposures import read_exposures, refuse_keys_in_clear
 from harvest.audits.factors import read_factors
 from harvest.audits.groups import check_groups
-from harvest.audits.population import Member, draw_member, read_population
 from harvest.audits.probes import check_harm, check_sessions
 from harvest.audits.system import System, read_systems, set_pace
-from harvest.audits.threshold import Threshold
 from harvest.drivers.registry import build_driver, driver_files, options_model
 from harvest.systems.driver import Driver, Surroundings
 from harvest.systems.exposure import Exposure

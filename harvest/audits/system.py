@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from harvest.audits.arms import Arm
-from harvest.audits.audit_file import SystemEntry
+from harvest.audits.audit_file import Member, SystemEntry
 from harvest.audits.groups import grouped_name
-from harvest.audits.population import Member
 from harvest.systems.driver import Driver
 from harvest.systems.limits import Limits
 from topics.document import Document

@@ -50,7 +50,7 @@ def serve_blind_pairs(
     same pairs."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
-    from harvest.judging.serving.choices import PAIR_CHOICES
+    from harvest.judging.serving.desk import PAIR_CHOICES
 
     folder, kept = judged_folder(sheet), key_file(sheet)
     drawn = _drawn_once(runs, sheet, systems, topics, most, seed)

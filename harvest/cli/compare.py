@@ -13,7 +13,7 @@ from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs
 from harvest.studies.compare.document import comparison_form
-from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.inference.paired import ESTIMANDS, Estimand, Guard
 from scoring.notation import parse_all

@@ -13,7 +13,7 @@ from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation
 from recordings.formats.answers_export import write_answers
 from recordings.formats.dbdc_export import annotator_counts, write_dialogues
-from recordings.formats.lengths import most_turns, with_missing_turns
+from recordings.formats.imports import most_turns, with_missing_turns
 from recordings.formats.messages_export import write_messages
 from recordings.formats.transcript_export import write_transcript
 from recordings.judged.gold_layers import read_gold_layers

@@ -13,10 +13,8 @@ from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import shape_of_ends
 from recordings.files.times import stamp, utc_now
 from recordings.formats.dbdc import BREAKDOWNS, COUNTS, Breakdown, Counts
-from recordings.formats.imported_names import odd_names
 from recordings.formats.importers import IMPORTERS, MADE, Request, formats, importer
-from recordings.formats.imports import import_header, record
-from recordings.formats.lengths import told_most_turns
+from recordings.formats.imports import import_header, odd_names, record, told_most_turns
 from recordings.judged.gold_layers import keep_gold, read_gold_layers
 from recordings.judged.judgments import keep_layer
 from recordings.log.run_folder import is_run, read

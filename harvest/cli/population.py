@@ -10,7 +10,7 @@ from harvest.cli.judges_options import check_judges, judges_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import measures_option, setting_options
-from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables
 from harvest.studies.users.populations import population_figures
 from harvest.terminal import people_console

@@ -22,7 +22,7 @@ from harvest.cli.playing import introduce, play_to_folder
 from harvest.cli.study_output import Output, form_options
 from harvest.notices.verdicts import watch_bulletin
 from harvest.parrot.placebo import placebo_server
-from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.watch.baseline import read_baseline, refuse_other_audit
 from harvest.studies.watch.dated_runs import free_name, new_dated_run
 from harvest.studies.watch.document import watch_form

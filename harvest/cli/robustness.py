@@ -15,7 +15,7 @@ from harvest.studies.robustness.factors import factor_study
 from harvest.studies.robustness.ranking_by_user import ranking_by_user, unranked_pairs
 from harvest.studies.robustness.robustness import robustness
 from harvest.studies.scores.arms import gather_arms
-from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Judges
 from recordings.log.run_folder import read
 from scoring.notation import Term
 

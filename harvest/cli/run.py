@@ -17,7 +17,7 @@ from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
-from harvest.cluster.assignment import Assignment
+from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan
 from harvest.stores.store import open_store
 from harvest.stores.stored_run import StoredRun, refuse_other_division

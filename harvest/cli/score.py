@@ -12,7 +12,7 @@ from harvest.cli.notifying import Channels, notice_options
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath, NameOrFile
 from harvest.cli.setting_options import setting_options
-from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
 from harvest.studies.scores.bounds import code_of
 from harvest.studies.scores.report import print_scores

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,24 +11,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harvest.cli.asked_criteria import asked_criteria
-from harvest.cli.author_name import check_author
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.told_agreement import tell_agreement
 from harvest.judging.sheets.adjudication import disputed_rows
-from harvest.judging.sheets.asked_rows import assess_run
-from harvest.terminal import printable
+from harvest.judging.sheets.annotation_sheet import Assessed
+from harvest.judging.sheets.annotators import agreements
+from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion
+from harvest.judging.sheets.sheet_file import Row
+from harvest.terminal import printable, tell
 from recordings.files.errors import StoreError, in_words
 from recordings.judged.decisions import DecisionBook
-from recordings.judged.judgments import read_layers
+from recordings.judged.judgments import Layer, read_layers
 from recordings.log.run_folder import Run
+from scoring.annotations.agreement import Agreement
+from scoring.swan.precedence import FOLDINGS
 from scoring.swan.schema import Schema
 from topics.counting import pluralize
+from topics.decimals import decimal
 from topics.errors import InputError
 from topics.topic import Topic
 
 if TYPE_CHECKING:  # the page is made where it is served
-    from harvest.judging.serving.choices import Choice
+    from harvest.judging.serving.desk import Choice
     from harvest.judging.serving.questions import Question, Same
 
 PORT = 8477
@@ -67,7 +71,7 @@ def serve_page(
     """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: only things that people
     judged differently, with their judgments."""
     people = check_people(people)
-    from harvest.judging.serving.choices import scale_choices, value_choices
+    from harvest.judging.serving.desk import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
 
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
@@ -190,3 +194,75 @@ def serve_questions(
         pass  # which is how it ends: all that was said to be saved is on disk
     finally:
         listening.close()
+
+
+def asked_criteria(
+    assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
+) -> tuple[list[Row], int]:
+    """Return rows as `chosen_rows` does. Without names, raise an InputError that lists the criteria and their rows.
+
+    goal: the purpose of the rows, as in “no criterion was given for the sheet”.
+    """
+    if names:
+        return chosen_rows(assessed, schema, names, sample, seed)
+    there = rows_by_criterion(assessed, schema)
+    wide = max(map(len, there), default=0)
+    for name, count in there.items():
+        click.echo(f"  {name:<{wide}}  {schema[name].level:<8}  {count:>7} {'row' if count == 1 else 'rows'}", err=True)
+    click.echo(f"  {'all':<{wide}}  {'':<8}  {sum(there.values()):>7} rows", err=True)
+    raise InputError(
+        f"no criterion was given for the {goal}",
+        allowed="--criterion NAME for each criterion wanted, or --criterion all",
+        advice="begin with one criterion; --sample N draws some of its rows",
+    )
+
+
+_LONGEST = 100  # characters
+
+
+def check_author(name: str) -> str:
+    """Return the name without surrounding white space. Raises InputError for names of several lines, and for those
+    that `--judges` or `--judgments` would misread."""
+    found = name.strip()
+    if found.casefold() in FOLDINGS:
+        raise InputError(
+            f"--author: {found!r} is a value of --judgments, so it cannot be a name",
+            advice="take another name",
+        )
+    if not found.isprintable() or "," in found or len(found) > _LONGEST:
+        raise InputError(
+            f"--author: {found[:40]!r} cannot be a name",
+            allowed=f"at most {_LONGEST} characters on one line, without commas, which separate the names of --judges",
+        )
+    return found
+
+
+# Things with a rare judgment below which their number is printed: alpha depends on them.
+_FEW = 10
+
+
+def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
+    """Print how far people agree, if two of them judged the same thing. people: their layers, the oldest first."""
+    found = agreements(people, criteria)
+    if not found:
+        return
+    names = sorted({name for one in found for name in one.people})
+    people_named = ", ".join(printable(name, line=True) for name in names)
+    tell(f"agreement of {people_named}, over things that two or more of them judged:")
+    whole = dict.fromkeys(one.criterion for one in found)
+    wide = max(map(len, whole))
+    for criterion in whole:
+        first, *pairs = (one for one in found if one.criterion == criterion)
+        click.echo(f"  {criterion:<{wide}}  {_agreement_figures(first.found)}", err=True)
+        for one in pairs:
+            who = " and ".join(printable(name, line=True) for name in one.people)
+            click.echo(f"  {'':<{wide}}  {who}: {_agreement_figures(one.found)}", err=True)
+    tell("  alpha: Krippendorff's of the scores or values; 1 is full agreement, 0 chance, n/a if all are equal")
+
+
+def _agreement_figures(one: Agreement) -> str:
+    own = one.interval
+    ends = f" [{decimal(own.low, 2)}, {decimal(own.high, 2)}]" if own.printed else ""
+    alpha = "n/a" if math.isnan(one.alpha) else f"{decimal(one.alpha, 2)}{ends}"
+    few = f", {one.rare} of them not like most" if own.printed and one.rare < _FEW else ""
+    return f"equal {100 * one.equal:.0f}% (n={one.things})  alpha {alpha} (n={one.scored}{few})"

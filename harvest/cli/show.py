@@ -18,6 +18,14 @@ from rich.text import Text
 from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.pages.witness.judgement import Verdict
+from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
+from harvest.studies.pairs.conversation_pairs import (
+    ConversationPair,
+    Side,
+    choose_sides,
+    label_differences,
+    pair_conversations,
+)
 from harvest.studies.pairs.conversation_rows import (
     choice_line,
     conversation_row,
@@ -26,12 +34,14 @@ from harvest.studies.pairs.conversation_rows import (
     outcome_words,
     part_lines,
 )
+from harvest.studies.runs.side_by_side import refuse_twice
 from harvest.studies.validity.witnessed import verdict_lines, wire_verdicts
-from harvest.terminal import people_console, printable, terminal_width, wrap_lines
+from harvest.terminal import people_console, printable, tell, terminal_width, wrap_lines
 from protocols.labels import USEFUL
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation
 from recordings.log.run_folder import Run, read
 from recordings.log.shard import planned_trials, shard_note
+from topics.counting import pluralize
 from topics.errors import InputError, Place
 
 if TYPE_CHECKING:
@@ -77,7 +87,7 @@ def command(
     if beside is not None:
         if system is not None or attempt is not None or every:
             raise InputError("--system, --attempt and --all do not go with --beside", advice="name both: --beside A,B")
-        from harvest.cli.beside import show_beside  # brings numpy, which a list of trials does not need
+        from harvest.cli.show import show_beside  # brings numpy, which a list of trials does not need
 
         recordings = [read(run) for run in runs]
         show_beside(recordings, beside, topic=topic, trial=trial, flipped=flipped, as_text=as_text, as_json=as_json)
@@ -264,3 +274,76 @@ def _print_conversation(
     if conversation.outcome and conversation.outcome.choice:
         chosen = choice_line(conversation.outcome.choice, conversation.outcome.reason)
         console.print(Text(f"  {printable(chosen, line=True)}", style="dim"), soft_wrap=True)
+
+
+def show_beside(
+    runs: Sequence[Run],
+    given: str,
+    *,
+    topic: str | None,
+    trial: int | None,
+    flipped: bool,
+    as_text: bool,
+    as_json: bool,
+) -> None:
+    """Print the pairs selected by `given` (`A,B`), topic and trial. flipped: only pairs with different labels.
+
+    Whole conversations are printed for a topic, for a single pair and with as_text; otherwise a list.
+    """
+    refuse_twice(runs)
+    sides = choose_sides(runs, given)
+    every = pair_conversations(*sides)
+    chosen = [one for one in every if topic in (None, one.topic) and trial in (None, one.trial)]
+    if not chosen:
+        raise _no_pair_error(every, sides, topic, trial)
+    shown = [one for one in chosen if one.flipped] if flipped else chosen
+    whole = as_text or topic is not None or len(chosen) == 1
+    for sentence in dict.fromkeys(sentence for run in runs for sentence in run.damage):
+        tell(printable(f"damage: {sentence}", line=True))
+    if as_json:
+        trials = [
+            {
+                "topic": one.topic,
+                "trial": one.trial,
+                "flipped": list(one.flipped),
+                "conversations": [
+                    conversation_row(each, whole=whole) if each else None for each in (one.left, one.right)
+                ],
+            }
+            for one in shown
+        ]
+        named = [{"name": side.name, "system": side.system, "run": str(side.run.path)} for side in sides]
+        click.echo(json.dumps({"format": "harvest-beside/1", "sides": named, "trials": trials}))
+        return
+    console = people_console()
+    for one in shown:
+        if whole:
+            for line in pair_lines(one, sides, console):
+                console.print(line, soft_wrap=True)
+            console.print()
+        else:
+            click.echo(pair_line(one, sides))
+    if len(chosen) > 1 or flipped:
+        if shown and not whole:
+            click.echo()
+        both = sum(one.left is not None and one.right is not None for one in chosen)
+        counted = pluralize(len(chosen), "trial")
+        click.echo(f"{len(shown)} shown of {counted}; {both} with a valid attempt on both sides")
+        said = list(summary_lines(list(label_differences(chosen)), sides))
+        for sentence in said or ["no turn has a label on both sides"]:
+            click.echo(sentence)
+
+
+def _no_pair_error(
+    every: Sequence[ConversationPair], sides: tuple[Side, Side], topic: str | None, trial: int | None
+) -> InputError:
+    names = " and ".join(side.name for side in sides)
+    topics = list(dict.fromkeys(one.topic for one in every))
+    if not every:
+        return InputError(f"nothing is recorded of {names}")
+    if topic is not None and topic not in topics:
+        listed = ", ".join(topics[:8]) + (", …" if len(topics) > 8 else "")
+        return InputError(f"neither of {names} was tried on a topic {topic!r}", allowed=listed)
+    trials = sorted({one.trial for one in every if topic in (None, one.topic)})
+    listed = ", ".join(map(str, trials[:8])) + (", …" if len(trials) > 8 else "")
+    return InputError(f"neither of {names} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)

@@ -14,8 +14,7 @@ from harvest.cli.study_output import Output, check_output, figure_option, write_
 from harvest.studies.scores.gathered import gather_runs, recorded_design
 from harvest.studies.trees.figures import TreeFigures, tree_figures
 from harvest.studies.trees.folded_trees import fold_trees, folds_spoken
-from harvest.studies.trees.outlines import outlined_trees, wrap_sentences
-from harvest.studies.trees.rows import tree_form
+from harvest.studies.trees.rows import outlined_trees, tree_form, wrap_sentences
 from harvest.studies.trees.tree_scores import TrialScores, tree_scores, trial_scores
 from harvest.studies.trees.words import legend, plates, sentences
 from harvest.tables.study_form import FORMS

@@ -11,7 +11,7 @@ from harvest.cli.number import WholeNumberRange
 from harvest.cli.path import GivenPath
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.cli.study_output import Output, output_options
-from harvest.studies.scores.judges import Judges
+from harvest.studies.scores.scorecard import Judges
 from harvest.studies.variance.rows import variance_form
 from harvest.studies.variance.variance import study_variance
 from recordings.log.run_folder import read

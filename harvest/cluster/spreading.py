@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from harvest.audits.audit import Audit
-from harvest.cluster.assignment import Assignment, Told, audit_hash
 from harvest.cluster.client import connected, gone, threads, wait
+from harvest.cluster.shard_task import Assignment, Told, audit_hash
 from harvest.stores.merging import merge_stored
 from harvest.stores.store import Store, open_store
 from harvest.stores.stored_run import divisions, refuse_other_division

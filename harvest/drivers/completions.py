@@ -13,12 +13,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from harvest.drivers.described_reply import ReplyPath, count_tokens
 from harvest.drivers.parts import OTHER_ROLE, OTHER_ROLES, MisshapenError, Parts
 from harvest.drivers.received import Received, error_code, error_message, excerpt, sound_text
-from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.drivers.stream_text import REPEATED
-from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 from protocols.answer import Answer

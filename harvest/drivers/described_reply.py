@@ -5,22 +5,148 @@ joined, sources and calls are collected, and the last session, model or end is u
 (Dify's `message_replace`) replaces the text before it.
 """
 
+from __future__ import annotations
+
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator
 
 from harvest.drivers.event_stream import events_in, is_stream
 from harvest.drivers.parts import MisshapenError, Parts
 from harvest.drivers.received import Received, error_message, excerpt, sound_text
-from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.sources import BESIDE, NO_SOURCES, addresses_in, holds_others, may_hold_addresses
 from harvest.drivers.stream_text import REPEATED, stream_text
-from harvest.drivers.token_counts import count_tokens
 from harvest.systems.driver import Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
+from topics.document import refusal
+
+# Of OpenAI and Anthropic, Bedrock, Gemini and Ollama.
+_NAMES = {
+    "prompt_tokens": "prompt",
+    "input_tokens": "prompt",
+    "inputTokens": "prompt",
+    "promptTokenCount": "prompt",
+    "prompt_eval_count": "prompt",
+    "completion_tokens": "completion",
+    "output_tokens": "completion",
+    "outputTokens": "completion",
+    "candidatesTokenCount": "completion",
+    "eval_count": "completion",
+    "total_tokens": "total",
+    "totalTokens": "total",
+    "totalTokenCount": "total",
+    "thoughtsTokenCount": "reasoning",
+    "cachedContentTokenCount": "cached",
+    "cache_read_input_tokens": "cached",
+}
+_DETAILS = {
+    ("completion_tokens_details", "reasoning_tokens"): "reasoning",
+    ("output_tokens_details", "reasoning_tokens"): "reasoning",
+    ("prompt_tokens_details", "cached_tokens"): "cached",
+    ("input_tokens_details", "cached_tokens"): "cached",
+}
+
+
+def count_tokens(usage: Mapping[str, object], *, others: bool = False) -> Mapping[str, int]:
+    """Return the counts in a `usage` object. others: also include counts with unknown names, unchanged."""
+    found: dict[str, int] = {}
+    for key in (*_NAMES, *(usage if others else ())):
+        _count(found, _NAMES.get(key, key), usage.get(key))
+    for (holder, key), name in _DETAILS.items():
+        details = usage.get(holder)
+        if isinstance(details, Mapping):
+            _count(found, name, details.get(key))
+    return MappingProxyType(found)
+
+
+def _count(found: dict[str, int], name: str, value: object) -> None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        found[name] = value
+
+
+_STEP = re.compile(
+    r"\.(?P<name>[^.\[\]'\"*\s]+)|\[(?P<index>-?[0-9]{1,9})\]|\[(?P<every>\*)\]"
+    r"|\['(?P<single>[^']*)'\]|\[\"(?P<double>[^\"]*)\"\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPath:
+    """A parsed path. steps: (kind, value) pairs; the kind is a name, an index, or every entry."""
+
+    text: str
+    steps: tuple[tuple[str, str | int], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> ReplyPath:
+        """Parse a path. Raises ValueError with the first step that is not understood."""
+        if not text.startswith("$"):
+            raise ValueError(f"{text!r} is not a path: it must start with $, as in $.message.text")
+        steps: list[tuple[str, str | int]] = []
+        at = 1
+        while at < len(text):
+            match = _STEP.match(text, at)
+            if match is None:
+                raise ValueError(f"{text!r} is not a path: {text[at:]!r} is not a step (.name, [0], [*] or ['name'])")
+            kind = str(match.lastgroup)
+            value = match[kind]
+            steps.append(("index", int(value)) if kind == "index" else ("every" if kind == "every" else "name", value))
+            at = match.end()
+        return cls(text, tuple(steps))
+
+    @property
+    def many(self) -> bool:
+        """True if the path can match several values."""
+        return any(kind == "every" for kind, _ in self.steps)
+
+    def find(self, value: object) -> list[object]:
+        """Return the values at the path, in order; [] if a name or an index is missing."""
+        found = [value]
+        for kind, step in self.steps:
+            found = [inner for outer in found for inner in _values_inside(outer, kind, step)]
+        return found
+
+
+def _values_inside(value: object, kind: str, step: str | int) -> Sequence[object]:
+    if isinstance(value, Mapping):
+        if kind == "every":
+            return list(value.values())
+        return [value[step]] if kind == "name" and step in value else []
+    if isinstance(value, list):
+        if kind == "every":
+            return value
+        if isinstance(step, int) and -len(value) <= step < len(value):
+            return [value[step]]
+    return []
+
+
+def check_path(text: str) -> str:
+    """Return the path. Raises a refusal of the option if it is not a valid path."""
+    try:
+        ReplyPath.parse(text)
+    except ValueError as fault:
+        raise refusal(str(fault)) from None
+    return text
+
+
+def listed(value: object) -> object:
+    """Return a single text as a tuple, and a list, as kept in a resolved audit, as a tuple too."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Path = Annotated[str, AfterValidator(check_path)]
+# An option that is one path, or a list of them.
+Paths = Annotated[tuple[Path, ...], BeforeValidator(listed)]
+
 
 WHOLE_BODY = "text"
 # What an audit may give paths for besides the reply's text.

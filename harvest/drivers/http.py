@@ -11,11 +11,21 @@ from urllib.parse import urlencode
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from harvest.drivers.described_reply import PARTS, STREAMS, WHOLE_BODY, Described, session_id
+from harvest.drivers.described_reply import (
+    PARTS,
+    STREAMS,
+    WHOLE_BODY,
+    Described,
+    Path,
+    Paths,
+    ReplyPath,
+    check_path,
+    listed,
+    session_id,
+)
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Headers, Text, Url, WireOptions, certificate_files, resolve_text
 from harvest.drivers.received import Received, excerpt
-from harvest.drivers.reply_path import Path, Paths, ReplyPath, check_path, listed
 from harvest.drivers.template import (
     PLACEHOLDERS,
     Fields,
@@ -31,7 +41,7 @@ from harvest.drivers.template import (
 from harvest.drivers.wire import Jar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
-from recordings.log.long_work import aside
+from recordings.log.store import aside
 from topics.document import StrictModel, refusal
 
 _FAREWELL = 5.0  # seconds: the longest a session's end is waited for

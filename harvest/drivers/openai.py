@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from harvest.drivers.completions import Completion
+from harvest.drivers.described_reply import Paths, ReplyPath
 from harvest.drivers.history import History, json_bytes
 from harvest.drivers.options import THOUGHTS_APART, Url, VariableName, WireOptions, certificate_files, sendable
 from harvest.drivers.received import Received, error_code
-from harvest.drivers.reply_path import Paths, ReplyPath
 from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.long_work import aside
+from recordings.log.store import aside
 from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from harvest.drivers.received import excerpt
 from harvest.systems.driver import Capabilities, NothingHeld, Opening, Reply, Unanswered
 from recordings.conversations.conversation import Conversation
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import EXACT, exact_form
+from recordings.trees.builder import EXACT, TreeBuilder, exact_form
 from recordings.trees.tree import ConversationTree
 from topics.counting import pluralize
 from topics.identity import generator

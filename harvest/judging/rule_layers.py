@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harvest.judging.extraction.layer import nugget_judgments
+from harvest.judging.extraction.extracting import nugget_judgments
 from harvest.judging.sheets.annotation_sheet import Assessed
 from recordings.conversations.conversation import Conversation
 from recordings.judged.judgments import Judgment, Layer, Target

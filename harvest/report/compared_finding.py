@@ -23,8 +23,7 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.studies.scores.lost_attempts import loss_words
 from harvest.studies.scores.scorecard import Material
 from harvest.tables.comparison_words import p_text, signed
-from scoring.comparison.pairs import SEE_BOUNDS
-from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.comparison.pairs import SEE_BOUNDS, Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.library import good_end
 from scoring.measures.usefulness import MEAN_USEFUL

@@ -19,7 +19,7 @@ from harvest.report.transcripts import transcripts
 from harvest.report.watch_finding import nothing
 from harvest.report.watch_finding import watched as watched_finding
 from harvest.studies.compare.comparison import Comparison, compare_runs
-from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.assessed import Assessed, score_assessed
 from harvest.studies.scores.gathered import Gathered, gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
@@ -32,7 +32,7 @@ from harvest.studies.watch.watch import watch
 from harvest.studies.watch.watched import Watched
 from recordings.checking.chain_check import recording_hash
 from recordings.files.json_text import Json
-from recordings.log.provenance import software
+from recordings.log.header import software
 from recordings.log.run_folder import Run
 from scoring.library import unasked_plug_ins
 from scoring.measures.usefulness import MEAN_USEFUL

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from harvest.report.document import Report
 from harvest.report.grid import MARK_CLASSES
-from harvest.report.pictures import embedded
+from harvest.report.sections import embedded
 from harvest.report.transcripts import bounded
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 

@@ -13,7 +13,7 @@ from harvest.report.document import make_report
 from harvest.report.page import page
 from recordings.checking.chain_check import recording_hash
 from recordings.files.errors import in_words
-from recordings.log.provenance import software
+from recordings.log.header import software
 from recordings.log.run_folder import is_run, read
 from scoring.library import unasked_plug_ins
 from topics.errors import InputError, Place

@@ -3,7 +3,7 @@
 import math
 
 from harvest.terminal import printable
-from scoring.comparison.result import MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.matched import Difference
 from scoring.table import is_percentage

@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from harvest.tables.long_rows import LongRow, long_latex
 from harvest.tables.paper_tables import csv_rows
 from recordings.files.json_text import Json
-from recordings.log.provenance import software
+from recordings.log.header import software
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

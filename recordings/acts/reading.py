@@ -107,7 +107,7 @@ _KINDS = (
 )
 
 
-_RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `scoring.simulation.decisions`, above here
+_RESERVED = {"start": "the start of a dialogue", "stop": "leaving"}  # as in `scoring.simulation.act_model`, above here
 
 
 def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialogues:

@@ -27,8 +27,7 @@ from recordings.events.events import Event, TrialStarted
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.log.chain import chain_file
-from recordings.log.lost_events import lost_events
-from recordings.log.run_folder import Run, event_files, order_attempts, read_events
+from recordings.log.run_folder import Run, event_files, lost_events, order_attempts, read_events
 from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import Place

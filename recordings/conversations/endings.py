@@ -1,7 +1,7 @@
 """How conversations ended: which ends count against a system, and how many user turns are missing after them.
 
 A conversation that ended badly is charged the turns that it would still have had, each once: those that were certain
-to follow by its protocol (`recordings.formats.lengths`). If no protocol is known, as for most imports, only the next
+to follow by its protocol (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next
 turn is charged; a turn that was asked and never answered is that turn.
 
 A user who leaves charges nothing, whatever the name of the reason: how soon a user leaves is a trait of the user, and

@@ -1,7 +1,7 @@
 """The lines of a file of events, declared as types and read directly into them.
 
 This is several times faster than reading dictionaries. A line that is damaged, of another version or merely odd is
-left to `recordings.events.line_fields`, which reads the same declarations field by field and reports what is wrong and
+left to `recordings.events.event_lines`, which reads the same declarations field by field and reports what is wrong and
 where. The lines of a turn become values of `protocols` only when they are needed.
 """
 

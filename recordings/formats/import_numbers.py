@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 
 from recordings.conversations.conversation import Conversation, TrialKey
 from recordings.files.times import instant
-from recordings.formats.import_drafts import Draft, Known
-from recordings.formats.import_growth import RecordedImports, longest
+from recordings.formats.import_growth import Draft, Known, RecordedImports, longest
 from recordings.formats.message_shapes import place_of
 from recordings.secrets.redaction import Redactor
 from topics.counting import pluralize

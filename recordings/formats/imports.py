@@ -1,27 +1,33 @@
 """Put conversations recorded elsewhere into a run folder."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
-from recordings.conversations.conversation import Conversation
-from recordings.conversations.endings import NO_REPLY, says_how
+from protocols.missing_turns import fewest_turns_onward
+from protocols.protocol import Protocol
+from recordings.conversations.conversation import INVALID, Conversation
+from recordings.conversations.endings import KINDS, NO_REPLY, ended_badly, missing_turns, says_how
 from recordings.events.attempts import AttemptId
 from recordings.events.events import events_of
 from recordings.events.redacted_events import redacted_value
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json
-from recordings.files.times import Now, utc_now
-from recordings.formats.imported_names import check_system_name
-from recordings.formats.lengths import MOST_TURNS
+from recordings.files.times import Now, moment, utc_now
 from recordings.log.header import Header, make_header
 from recordings.log.run_folder import read
 from recordings.log.store import RunWriter
 from recordings.secrets.redaction import Redactor
-from topics.errors import Place
-from topics.topic import TopicSet, check_topic_id
+from topics.errors import InputError, Place
+from topics.suggestions import did_you_mean
+from topics.topic import Topic, TopicSet, check_topic_id
+from topics.unseen_characters import unseen_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +150,131 @@ def _as_known(conversation: Conversation, known: Conversation | None = None) -> 
         if known.outcome.reason == NO_REPLY and not says_how(outcome):
             outcome = known.outcome
     return replace(conversation, worker="", outcome=outcome)
+
+
+# The key of maximum user turns, by system and topic, in the audit of a run of imports.
+MOST_TURNS = "most_turns"
+
+
+def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
+    """Return the maximum user turns of a conversation, by (system, topic id).
+
+    It follows from the run's protocol; without one, from the import, and from the longest of its `conversations` with
+    the system, including the turns missing after it.
+    """
+    recorded = tuple(conversations)
+    topics, protocol = header.topic_set(), header.played_protocol()
+    known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
+    told = told_most_turns(header)
+    longest: Counter[str] = Counter()
+    for one in recorded:
+        longest[one.key.system] = max(longest[one.key.system], len(one.turns) + missing_turns(one))
+    systems, found = dict.fromkeys((*header.systems, *(one.key.system for one in recorded))), {}
+    for name, topic in known.items():
+        by_protocol = protocol.most_turns(topic) if protocol is not None and topic is not None else None
+        for system in systems:
+            found[system, name] = (
+                max(longest[system], told.get((system, name), 0)) if by_protocol is None else by_protocol
+            )
+    return found
+
+
+def told_most_turns(header: Header) -> dict[tuple[str, str], int]:
+    """Return the maximum given on import; {} if there is none."""
+    audit = _object(header.audit)
+    return {
+        (system, topic): most
+        for system, topics in _object(audit.get(MOST_TURNS)).items()
+        for topic, most in _object(topics).items()
+        if isinstance(most, int)
+    }
+
+
+def with_missing_turns(conversations: Iterable[Conversation], header: Header) -> Iterator[Conversation]:
+    """Yield the conversations of a run, with the number of missing turns if its protocol determines it."""
+    protocol, topics = header.played_protocol(), header.topic_set()
+    known = {topic.id: topic for topic in topics.topics} if topics else {}
+    for one in conversations:
+        topic = known.get(one.key.topic)
+        if protocol is None or topic is None or not one.turns or not ended_badly(one.outcome):
+            yield one
+            continue
+        assert one.outcome is not None
+        yield replace(one, outcome=replace(one.outcome, missing=_missing_turns(one, protocol, topic)))
+
+
+def _missing_turns(conversation: Conversation, protocol: Protocol, topic: Topic) -> int:
+    last = conversation.turns[-1]
+    used = Counter(turn.state for turn in conversation.turns if turn.state in protocol.states)
+    lists = {name: count for name, count in used.items() if protocol.states[name].each}
+    target = last.route.target if last.route else ""
+    if target.startswith("stop:"):
+        if conversation.outcome and conversation.outcome.kind in ("breakdown", "no-match"):
+            target = ""
+        else:  # the protocol had ended as well
+            return 0
+    return fewest_turns_onward(protocol, topic, last.state, lists, last.number, target=target)
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+# What files call the outcome of a conversation that breaks off; it is recorded without one.
+INTERRUPTED = "interrupted"
+
+OUTCOMES = (*KINDS, INVALID, INTERRUPTED)
+
+# The most user turns that a file may give or report missing: the limit of a protocol.
+MOST_TURNS_ALLOWED = 10_000
+
+
+def check_system_name(name: str) -> None:
+    """Raise InputError for a name that an import may not give a system; other names are free."""
+    wrong = (
+        "has an @, which would be taken for SYSTEM@RUN"
+        if "@" in name
+        else "is a path"
+        if {".", ".."} & set(re.split(r"[/\\]", name))
+        else "is blank"
+        if not name.strip()
+        else "holds half a character (a lone surrogate)"
+        if re.search("[\ud800-\udfff]", name)
+        else ""
+    )
+    if wrong:
+        raise InputError(
+            f"{name!r} cannot be the name of a system: it {wrong}",
+            allowed="any name without @ that is not a path",
+            advice="rename it in the file, or give --system if the file names none",
+        )
+
+
+def odd_names(systems: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence on each misleading name of a system: with white space around it, line ends, or invisible
+    characters; and on names that look the same. They are kept as separate systems."""
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(systems)):
+        shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
+        if shown != name:
+            yield f"the name of a system has characters that nobody sees: {shown[:100]}"
+        elif name != name.strip():
+            yield f"the name of a system has white space around it: {name!r}"
+        seen = name.translate(dict.fromkeys(map(ord, unseen_in(name)), ""))
+        alike[" ".join(unicodedata.normalize("NFC", seen).split())].append(name)
+    for several in alike.values():
+        if len(several) > 1:
+            codes = ", ".join(ascii(name)[:100] for name in several)
+            yield f"names that look the same count as {len(several)} systems: {codes}"
+
+
+def check_outcome(kind: str) -> None:
+    """Raise InputError for an outcome that no conversation can have."""
+    if kind not in OUTCOMES:
+        raise InputError(f"{kind!r} is not an outcome{did_you_mean(kind, OUTCOMES)}", allowed=", ".join(OUTCOMES))
+
+
+def check_time(written: str) -> None:
+    """Raise InputError for a text that is not an instant; "" is an unknown one."""
+    if written and moment(written) == -math.inf:
+        raise InputError(f"{written!r} is not a time", allowed="ISO 8601, such as 2026-01-31T12:00:00Z")

@@ -12,9 +12,9 @@ from protocols.choice import Choice
 from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversations.conversation import INVALID, LARGEST_NUMBER, Outcome
 from recordings.conversations.endings import NO_REPLY
-from recordings.events.line_fields import choice_from
+from recordings.events.event_lines import choice_from
 from recordings.files.times import moment, other_instant
-from recordings.formats.imported_names import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
+from recordings.formats.imports import INTERRUPTED, MOST_TURNS_ALLOWED, check_outcome, check_time
 from recordings.formats.transcript_turns import IMPORT_RULE, marked_breakdown
 from topics.counting import pluralize
 from topics.errors import InputError, Place

@@ -23,12 +23,12 @@ from typing import Self
 
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, SystemTurn, TrialKey, Turn
-from recordings.events.line_fields import with_parts
+from recordings.events.event_lines import with_parts
 from recordings.files.times import Now, instant, utc_now
 from recordings.formats.chatgpt import HIDDEN_KEPT
-from recordings.formats.import_drafts import Draft, Identity, Known
+from recordings.formats.import_growth import Draft, Identity, Known
 from recordings.formats.import_numbers import number
-from recordings.formats.imported_names import MOST_TURNS_ALLOWED, check_system_name
+from recordings.formats.imports import MOST_TURNS_ALLOWED, check_system_name
 from recordings.formats.message_metadata import Metadata
 from recordings.formats.message_shapes import Record, conversations_in, is_conversation, place_of, records_of
 from recordings.formats.message_sides import Sides, sides_of

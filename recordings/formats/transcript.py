@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 from protocols.labels import LABELS, MISSING, allowed_labels
 from recordings.conversations.conversation import Conversation
-from recordings.formats.imported_names import check_outcome, check_system_name, check_time
+from recordings.formats.imports import check_outcome, check_system_name, check_time
 from recordings.formats.transcript_annotations import Annotations, attribute_set
 from recordings.formats.transcript_heading import NOTHING, parse_heading
 from recordings.formats.transcript_turns import Draft, assemble, topic_names

@@ -19,9 +19,9 @@ from protocols.answer import Answer
 from protocols.choice import Choice
 from recordings.conversations.answer_parts import choice_row
 from recordings.conversations.conversation import LARGEST_NUMBER, Conversation, Turn
-from recordings.events.line_fields import choice_from
+from recordings.events.event_lines import choice_from
 from recordings.files.errors import RunError
-from recordings.formats.imported_names import MOST_TURNS_ALLOWED
+from recordings.formats.imports import MOST_TURNS_ALLOWED
 from topics.errors import Place
 from topics.gold import GoldEntry, written_vector
 from topics.links import Link, links_in

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import platform
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import metadata
 from os import PathLike
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -20,10 +25,51 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.files.times import Now, stamp, utc_now
 from recordings.log.header_faults import header_faults, place_in_file, placed_part
-from recordings.log.provenance import git_commit, software
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 from topics.topic import Topic, TopicSet
+
+# The name of Harvest among the versions of `software`.
+DISTRIBUTION = "conversation-harvest"
+
+# Distributions whose version can change what a system is sent or how an answer is read.
+_NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyyaml")
+
+
+def software() -> dict[str, str]:
+    """Return versions by name: Harvest, Python, the platform, and the libraries that matter; absent ones are left
+    out."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    found = {"python": platform.python_version(), "platform": f"{sys.platform}-{platform.machine()}"}
+    for name in (DISTRIBUTION, *_NAMED):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git_commit(folder: str | PathLike[str]) -> str:
+    """Return the commit checked out at `folder`, with `+changes` if the folder differs from it; "" without git."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    if not commit:
+        return ""
+    return f"{commit}+changes" if _git(folder, "status", "--porcelain", "--", ".") else commit
+
+
+def _git(folder: str | PathLike[str], *arguments: str) -> str:
+    # No optional locks: reading a working tree must not write to it.
+    command = ["git", "--no-optional-locks", "-C", str(Path(folder)), *arguments]
+    try:
+        ran = subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return ran.stdout.decode(errors="replace").strip() if ran.returncode == 0 else ""
+
 
 if TYPE_CHECKING:
     from protocols.protocol import Protocol

@@ -5,7 +5,8 @@ Reading changes nothing and needs no lock, so a run can be read while it is bein
 
 import os
 import shlex
-from collections.abc import Container, Iterable, Mapping
+import stat
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,16 +18,15 @@ from recordings.events.attempts import Attempt, Attempts
 from recordings.events.event_lines import FORMAT, check_format, decode
 from recordings.events.events import Event, Failed
 from recordings.events.typed_lines import decode_line, decode_lines
+from recordings.files.digests import read_object
 from recordings.files.errors import RunError
 from recordings.files.json_text import BLOCK, Json, blocks_of, read_unended, row_of
 from recordings.log.chain import chain_file, closed_lines
-from recordings.log.header import Header, topic_order
-from recordings.log.lost_events import lost_events
-from recordings.log.provenance import DISTRIBUTION
+from recordings.log.header import DISTRIBUTION, Header, topic_order
 from recordings.log.store import read_header
 from topics.counting import pluralize
 from topics.errors import Place
-from topics.regular_file import read_inside
+from topics.regular_file import open_inside, read_inside
 
 
 @dataclass(frozen=True)
@@ -291,3 +291,44 @@ def harvest_versions(run: Run) -> tuple[str, ...]:
 
 def _software_of(value: object) -> object:
     return value.get("software") if isinstance(value, Mapping) else None
+
+
+def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each lost file of events in the run folder `run`, and what is known of it."""
+    with os.scandir(run) as inside:
+        # The size is read after the chain: a writer may be running, and files only grow.
+        names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
+    for name in names:
+        file = run / name
+        if file.suffix == ".chain":
+            events = file.with_suffix(".jsonl")
+            if events.name not in names and not os.path.lexists(events):
+                yield events, f"this file of events is gone, and its chain ({name}) is still here"
+        elif file.suffix == ".jsonl" and _is_empty(file) and _held_lines(file, names) and _is_empty(file):
+            yield file, "this file of events is empty, and a chain shows that it held lines"
+
+
+def _is_empty(file: Path) -> bool:
+    try:
+        found = file.lstat()
+    except OSError:  # reported when it is read
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size
+
+
+def _held_lines(events: Path, names: list[str]) -> bool:
+    """True if its chain was closed, or a later process saw lines in it."""
+    if closed_lines(chain_file(events)) is not None:
+        return True
+    for name in names:
+        if name.endswith(".chain"):
+            try:
+                with open_inside(events.parent, name) as file:
+                    opening = read_object(file.readline()) or {}
+            except OSError:
+                continue
+            before = opening.get("before")
+            said = before.get(events.name) if isinstance(before, dict) else None
+            if isinstance(said, dict) and said.get("bytes"):
+                return True
+    return False

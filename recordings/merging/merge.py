@@ -23,13 +23,21 @@ from recordings.files.errors import RunError
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import TABLE
 from recordings.judged.judgments import read_layers
-from recordings.log.audits_apart import SCORED_BY, audits_apart, both, values_apart
 from recordings.log.continuation import differences, united_topics
 from recordings.log.header import Header
 from recordings.log.header_faults import PART
 from recordings.log.noted import Noted, noted_of, with_noted
 from recordings.log.run_folder import Run, read
-from recordings.log.shard import Shard, missing_of_shards, other_audits, shard_of
+from recordings.log.shard import (
+    SCORED_BY,
+    Shard,
+    audits_apart,
+    both,
+    missing_of_shards,
+    other_audits,
+    shard_of,
+    values_apart,
+)
 from recordings.merging.folder_copy import carry, keep_damaged, lacking, whole_folder, write_run
 from topics.counting import pluralize
 from topics.errors import InputError, Place

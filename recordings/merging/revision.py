@@ -21,8 +21,8 @@ from recordings.events.events import Answered, Routed, TrialEnded
 from recordings.files.errors import RunError
 from recordings.files.json_text import Json, line
 from recordings.files.times import Now, stamp, utc_now
+from recordings.log.header import software
 from recordings.log.noted import with_noted
-from recordings.log.provenance import software
 from recordings.log.run_folder import Run, harvest_versions
 from recordings.merging.folder_copy import carry, whole_folder, write_run
 from recordings.secrets.redaction import Redactor, marks_in

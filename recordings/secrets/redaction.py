@@ -21,8 +21,7 @@ from operator import itemgetter, le
 from typing import Any
 
 from recordings.secrets.bare_text import BareForms
-from recordings.secrets.escapes import Span, has_codes, undo_letters, unescape
-from recordings.secrets.searched_text import SearchedText
+from recordings.secrets.escapes import SearchedText, Span, has_codes, undo_letters, unescape
 from recordings.secrets.secret_forms import APART, CutSecrets, forms_of, lines_of, parts_of
 from recordings.secrets.secret_patterns import KINDS, PATTERNS, cookies, may_match
 from topics.lower_case import to_lower

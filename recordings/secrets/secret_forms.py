@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
-from recordings.secrets.escapes import Span, undo_letters
-from recordings.secrets.searched_text import SearchedText
+from recordings.secrets.escapes import SearchedText, Span, undo_letters
 
 
 def forms_of(secret: str) -> Iterator[str]:

@@ -18,8 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from recordings.secrets.escapes import Span
-from recordings.secrets.searched_text import SearchedText
+from recordings.secrets.escapes import SearchedText, Span
 from topics.lower_case import to_lower
 
 

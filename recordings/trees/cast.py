@@ -15,8 +15,7 @@ from typing import Any
 from protocols.answer import Answer
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
 from recordings.log.header import trial_identity
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import MergeKey, merging
+from recordings.trees.builder import MergeKey, TreeBuilder, merging
 from recordings.trees.node_text import cut, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial, Scope
 from topics.errors import InputError, Place

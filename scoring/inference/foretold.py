@@ -32,9 +32,64 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
 from scoring.inference.unseen_topic import fixed_weights
-from scoring.inference.weighted import effective_number
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A weighted mean.
+
+    value: NaN without a conversation that has one. n: the number of conversations that count. effective: the number of
+    equally weighted ones that would be as informative; 0 for none. topics: the number of their topics.
+    """
+
+    value: float
+    interval: Interval
+    n: int
+    effective: float
+    topics: int
+
+
+def effective_number(weights: npt.ArrayLike) -> float:
+    """Return (Σ w)² / Σ w² of nonnegative weights; 0 if all are 0, or there are none."""
+    each = np.asarray(weights, dtype=np.float64)
+    squares = float(np.square(each).sum())
+    return float(each.sum()) ** 2 / squares if squares else 0.0
+
+
+def weighted_ratio(
+    topics: Sequence[str],
+    above: npt.ArrayLike,
+    below: npt.ArrayLike,
+    weights: npt.ArrayLike,
+    resampler: Resampler,
+    *,
+    bottom: float = 0.0,
+    top: float = 1.0,
+) -> Weighted:
+    """Return the weighted mean, or ratio, over the conversations of these topics.
+
+    topics: (T,) names. above, below: (T, N) of conversations, NaN for missing ones; below is 1 for a mean. weights:
+    (T, N), not negative. bottom, top: the least and the largest value of a topic; infinite if unknown.
+    """
+    tall, flat, each = (np.asarray(side, dtype=np.float64) for side in (above, below, weights))
+    there = ~(np.isnan(tall) | np.isnan(flat) | np.isnan(each)) & (each > 0)
+    upper, lower = (np.where(there, side * each, np.nan) for side in (tall, flat))
+    whole = float(np.nansum(lower))
+    if not whole > 0:
+        return Weighted(math.nan, no_interval("no value"), 0, 0.0, 0)
+    counts = there & (lower > 0)
+    found = resampler.ratios(topics, upper[..., None], lower[..., None], bottom=bottom, top=top)[0]
+    return Weighted(
+        float(np.nansum(upper)) / whole,
+        found,
+        int(counts.sum()),
+        effective_number(each[counts]),
+        int(counts.any(axis=1).sum()),
+    )
+
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from scoring.columns import Conversations
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.fairness import divergence_names
+from scoring.fairness import divergence_names, similarity_bounds
 from scoring.settings import Settings
-from scoring.unknown_groups import similarity_bounds
 from topics.attributes import AttributeSet
 
 Floats = npt.NDArray[np.float64]

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
-from scoring.simulation.act_model import Predictor
-from scoring.simulation.decisions import Decision, decisions_of
+from scoring.simulation.act_model import Decision, Predictor, decisions_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,16 @@ import numpy as np
 
 from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
-from scoring.simulation.act_model import Context, Predictor, Smoothing, UniformModel, contexts, fit_acts
-from scoring.simulation.decisions import acts_in, decisions_of
+from scoring.simulation.act_model import (
+    Context,
+    Predictor,
+    Smoothing,
+    UniformModel,
+    acts_in,
+    contexts,
+    decisions_of,
+    fit_acts,
+)
 from scoring.simulation.halves import FEWEST, Distance, Floor, View, noise_floor, nothing_measured
 from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival, to_horizon
 from scoring.simulation.likelihood import Fit, HeldOut, held_out

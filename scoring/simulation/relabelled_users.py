@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.relabelled import Relabelled, relabel
-from scoring.simulation.act_model import contexts
-from scoring.simulation.decisions import decisions_of
+from scoring.simulation.act_model import contexts, decisions_of
 from scoring.simulation.lengths import to_horizon
 
 Floats = npt.NDArray[np.float64]

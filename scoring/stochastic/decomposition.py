@@ -26,8 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.preorder import depths
-from scoring.stochastic.paths import weights_of
-from scoring.stochastic.prefixes import check_parents, sum_below
+from scoring.stochastic.paths import check_parents, sum_below, weights_of
 
 Floats = npt.NDArray[np.float64]
 Depths = npt.NDArray[np.int32]

@@ -8,7 +8,7 @@
 
 At each node the edge probabilities and the stop probability sum to 1: they give no share to unseen ways, so the unseen
 mass is always shown with them. Within one topic the trials are independent. Over several topics they are not: if topics
-have several trials at a node, the unit of all intervals there is the topic (`scoring.stochastic.by_topic`), and a way
+have several trials at a node, the unit of all intervals there is the topic (`scoring.stochastic.parting`), and a way
 is unseen if only one topic showed it.
 """
 
@@ -22,10 +22,9 @@ import numpy.typing as npt
 from recordings.trees.preorder import depths, sizes
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.inference.unseen import Unseen, unseen_mass
-from scoring.stochastic.by_topic import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
 from scoring.stochastic.ends import Ends, ends_of
-from scoring.stochastic.paths import reach
-from scoring.stochastic.prefixes import check_parents
+from scoring.stochastic.parting import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
+from scoring.stochastic.paths import check_parents, reach
 from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]

@@ -18,9 +18,9 @@ from scoring.swan.extraction import Extractor, extract_nuggets
 from scoring.swan.item import Item, Scored, Source, Valued, dialogue_items, nugget_items, turn_items
 from scoring.swan.judged import Judgments
 from scoring.swan.nugget import Nugget
+from scoring.swan.precedence import Opinion
 from scoring.swan.rules.rule import Sight, Verdict
 from scoring.swan.schema import Criterion, Schema
-from scoring.swan.votes import Opinion
 from scoring.swan.wan import SessionMean, Swan, Wan, mean_per_session, pool_wans, swan, wan, wans
 from scoring.words import passages
 from topics.attributes import AttributeSet

@@ -3,8 +3,8 @@
 Layers are never merged. A *precedence* is declared, for example `human,rule`: the kinds, or `kind:author` pairs, that
 may be used, in that order. For each author the newest layer counts; of layers made at the same time, the one with the
 last version and file name. If an entry covers several authors who judged the same thing, their votes are folded
-(`scoring.swan.votes`). So the order in which layers are read or imported does not change any figure. Kinds that are not
-named are not used: a model's scores count only if the precedence names `model`.
+(`scoring.swan.precedence`). So the order in which layers are read or imported does not change any figure. Kinds that
+are not named are not used: a model's scores count only if the precedence names `model`.
 
 Nuggets are different: those of one extractor are used all together or not at all. Those of the rules are used unless a
 precedence names others, and those of a model only if it does.
@@ -24,9 +24,8 @@ from recordings.judged.wanted import HELD
 from scoring.swan.extraction import RULES
 from scoring.swan.item import Source
 from scoring.swan.nugget import Candidate, Nugget, place_nuggets
-from scoring.swan.precedence import Precedence
+from scoring.swan.precedence import USUAL, Given, Opinion, Precedence, fold
 from scoring.swan.schema import Criterion, Schema
-from scoring.swan.votes import USUAL, Given, Opinion, fold
 from scoring.words import Passage
 from topics.errors import InputError, Place
 from topics.identity import content_hash

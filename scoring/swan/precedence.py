@@ -2,11 +2,97 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from recordings.judged.judgments import KINDS
-from scoring.swan.votes import USUAL
-from topics.errors import InputError
+from scoring.swan.item import Source
+from topics.errors import InputError, Place
+
+USUAL = "distribution"
+_MEAN, _MAJORITY, _ADJUDICATED = "mean", "majority", "adjudicated"
+FOLDINGS = (USUAL, _MEAN, _MAJORITY, _ADJUDICATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One author's judgment of one thing. value: a score in [0, 1], or one of the criterion's values, or None for "does
+    not apply". rank: its place in the precedence. place: in its file. adjudicates: its author saw the other judgments,
+    and decided between them.
+    """
+
+    value: float | str | None
+    by: Source
+    rank: int
+    place: Place
+    adjudicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """The judgment that counts.
+
+    value: a score in [0, 1], or None for "does not apply". share: how much of the thing the score is for, in (0, 1]; 1
+    without a score. by: the first voter. disputed: another usable source gave another value; revising one's own
+    judgment disputes nothing. rank: its place in the precedence. votes: all that count, by author. equals: votes of
+    equal precedence that differ; () if they were folded. shares: for a criterion with values, the share of the votes
+    for each value given, and `value` is None.
+    """
+
+    value: float | None
+    by: Source
+    disputed: bool
+    rank: int
+    votes: tuple[Given, ...]
+    share: float = 1.0
+    equals: tuple[Given, ...] = ()
+    shares: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def absent(self) -> bool:
+        """True if the criterion does not apply."""
+        return self.value is None and not self.shares
+
+
+def named_judge(folding: str) -> tuple[str, str]:
+    """Kind ("" for any) and author, if one judge is named; else two empty texts."""
+    if folding in FOLDINGS:
+        return "", ""
+    kind, mark, author = folding.partition(":")
+    return (kind, author) if mark else ("", folding)
+
+
+def fold(given: Collection[Given], folding: str) -> Opinion | None:
+    """Fold the judgments of several authors, one of each. None if the folding uses none of them."""
+    kind, author = named_judge(folding)
+    used = [one for one in given if not author or (one.by.author == author and kind in ("", one.by.kind))]
+    referees = [one for one in used if one.adjudicates]
+    if folding == _ADJUDICATED and referees:
+        used = referees
+    elif not author:
+        # An adjudicator has seen the others' votes and does not vote, unless nobody else judged.
+        used = [one for one in used if not one.adjudicates] or referees
+    if not used:
+        return None
+    rank = min(one.rank for one in used)
+    votes = tuple(sorted((one for one in used if one.rank == rank), key=lambda one: (one.by.kind, one.by.author)))
+    said = {one.value for one in votes}
+    disputed = len({one.value for one in given}) > 1
+    unsettled = votes if len(said) > 1 and folding == _ADJUDICATED else ()
+    counted = votes[:1] if unsettled or len(said) == 1 else votes
+    if folding == _MAJORITY and len(said) > 1:
+        counts = Counter(one.value for one in votes)
+        most = max(counts.values())
+        counted = tuple(one for one in votes if counts[one.value] == most)
+    scores = [one.value for one in counted if isinstance(one.value, float)]
+    named = [one.value for one in counted if isinstance(one.value, str)]
+    value = math.fsum(scores) / len(scores) if scores else None
+    shares = tuple((name, count / len(named)) for name, count in sorted(Counter(named).items()))
+    applies = len(scores) + len(named)
+    share = 1.0 if folding == _MEAN or not applies else applies / len(counted)
+    return Opinion(value, votes[0].by, disputed, rank, votes, share, unsettled, shares)
 
 
 @dataclass(frozen=True, slots=True)

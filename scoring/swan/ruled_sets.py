@@ -7,9 +7,9 @@ from dataclasses import replace
 from recordings.conversations.conversation import Conversation
 from scoring.swan.item import Source
 from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Opinion
 from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict, Sight
 from scoring.swan.schema import Schema
-from scoring.swan.votes import Opinion
 
 # The name of a system in recordings for a group of users, or in an arm.
 _GROUPED = re.compile(r"(?P<system>.*\S) \[(?P<group>[^\[\]]+)\]")

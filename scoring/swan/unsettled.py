@@ -8,8 +8,8 @@ from recordings.files.errors import RunError
 from scoring.swan.assessment import Assessment
 from scoring.swan.item import Item
 from scoring.swan.judged import Judgments
+from scoring.swan.precedence import Opinion
 from scoring.swan.schema import Schema
-from scoring.swan.votes import Opinion
 from topics.counting import pluralize
 from topics.errors import InputError
 

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Final
 
 from protocols.question_words import REQUESTS
+from simulators.llm.acceptance import read_as
 from simulators.llm.fault_words import ENDS, LEAKS, SERVES, Speech, speech_of
-from simulators.llm.letters import read_as
 from simulators.llm.likeness import (
     FAMILY,
     LONGEST,

@@ -28,7 +28,6 @@ from pydantic import AfterValidator, Field, model_validator
 from protocols.answer import Exchange
 from protocols.choice import Choice
 from protocols.route import Say, Stop
-from simulators.choices import with_choice
 from simulators.llm.acceptance import Expected, refused_as, strip_reasoning
 from simulators.llm.prompting import (
     ACTS,
@@ -46,6 +45,7 @@ from simulators.phrasing import Template, fill_template
 from simulators.promises import initial_state, next_action
 from simulators.reasons import BUDGET, ENDPOINT_FAILED, FRUSTRATED, NO_WORDS, SATISFIED
 from simulators.scenario import Observation, Scenario, State
+from simulators.scripted import with_choice
 from simulators.streams import Streams
 from simulators.user import User
 from topics.counting import pluralize

@@ -1,6 +1,6 @@
 """Phrases that identify a speaker other than the person a model speaks for.
 
-The expressions are for text from `simulators.llm.letters.read_as` and ignore case. Each knows only its most common
+The expressions are for text from `simulators.llm.acceptance.read_as` and ignore case. Each knows only its most common
 phrases.
 """
 

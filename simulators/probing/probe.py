@@ -20,10 +20,9 @@ from protocols.route import Say, Stop
 from protocols.wording import Wording, render
 from simulators.memory import check_order, memory_kind, recall, topic_for_user
 from simulators.moves import check_traits
-from simulators.probing.judging import fill, judge
+from simulators.probing.judging import Verdict, fill, judge
 from simulators.probing.plan import Options as Options
 from simulators.probing.plan import Step, check_tried
-from simulators.probing.verdict import Verdict
 from simulators.reasons import PLAN_DONE
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.streams import Streams

@@ -7,8 +7,7 @@ from pydantic import Field
 from protocols.labels import MISSING, NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience
-from simulators.stopping.model import Exit
+from simulators.stopping.model import Exit, Experience
 from topics.document import StrictModel
 
 

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from simulators.reasons import PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience
-from simulators.stopping.model import Exit, logistic
+from simulators.stopping.model import Exit, Experience, logistic
 from topics.document import StrictModel
 
 # The source of the default coefficients: print it wherever they are used without refitting.

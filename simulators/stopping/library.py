@@ -12,9 +12,8 @@ from pydantic import BeforeValidator, Field, RootModel
 
 from simulators.scenario import Observation
 from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.experience import Experience
 from simulators.stopping.hazard import Hazard
-from simulators.stopping.model import Exit
+from simulators.stopping.model import Exit, Experience
 from simulators.stopping.rate_of_gain import RateOfGain
 from simulators.stopping.tallies import Frustration, PatienceBudget, Satiation
 from topics.document import Document, StrictModel, refusal

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from simulators.reasons import FRUSTRATED, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience
-from simulators.stopping.model import Exit, rising
+from simulators.stopping.model import Exit, Experience, rising
 from topics.document import StrictModel
 
 

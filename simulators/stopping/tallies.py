@@ -12,8 +12,7 @@ from pydantic import Field, model_validator
 from protocols.labels import NOT_USEFUL, USEFUL
 from simulators.reasons import FRUSTRATED, PATIENCE, SATISFIED
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience
-from simulators.stopping.model import Exit, rising
+from simulators.stopping.model import Exit, Experience, rising
 from topics.document import StrictModel, refusal
 
 

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from simulators.wrappers.english import (
+from simulators.wrappers.guards import (
     FUNCTION_WORDS,
     POLITE_CLOSINGS,
     POLITE_OPENINGS,
     POLITE_WORDS,
     SYNONYMS,
+    Piece,
+    join_pieces,
+    pieces,
 )
-from simulators.wrappers.guards import Piece, join_pieces, pieces
 
 if TYPE_CHECKING:
     import numpy

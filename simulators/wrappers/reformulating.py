@@ -111,7 +111,7 @@ class ReformulatingUser:
             ways = list(self._ways(act, memory, observation))
             drawn = rng(rng.own("reformulating", "reformulation-words"))
             action, after = ways[int(drawn.integers(len(ways)))]
-        # The chances of both users together are unknown here: `simulators.choices` adds them.
+        # The chances of both users together are unknown here: `simulators.scripted` adds them.
         known = action.choice or Choice(took=taken_as(observation.label))
         return replace(action, choice=replace(known, probability=None, leaving={})), after
 

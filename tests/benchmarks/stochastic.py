@@ -27,8 +27,8 @@ from scoring.nuggets import position_weight
 from scoring.stochastic.chain import chain
 from scoring.stochastic.decomposition import contributions, spread
 from scoring.stochastic.expectation import ratio
+from scoring.stochastic.paths import along
 from scoring.stochastic.persistence import persistence
-from scoring.stochastic.prefixes import along
 from scoring.stochastic.transitions import transitions
 
 Floats = npt.NDArray[np.float64]

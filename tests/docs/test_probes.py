@@ -19,7 +19,7 @@ from simulators.scenario import Scenario
 from simulators.streams import Streams
 from simulators.wrappers import paraphrasing, persona, reformulating, reformulations
 from simulators.wrappers.changes import CHANGES
-from simulators.wrappers.english import SYNONYMS
+from simulators.wrappers.guards import SYNONYMS
 from tests.support.checkout import DOCS
 from tests.support.clustered_coverage import ROWS, SPREADS
 from tests.support.clustered_coverage import row as coverage

@@ -520,7 +520,7 @@ from pydantic import Field
 
 from simulators.reasons import PATIENCE
 from simulators.scenario import Observation
-from simulators.stopping.experience import Experience
+from simulators.stopping.model import Experience
 from simulators.stopping.model import Exit
 from topics.document import StrictModel
 

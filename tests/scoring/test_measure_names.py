@@ -31,10 +31,10 @@ could begin one."""
 
 ANOTHER_THING = {
     "a turn's outcome, of a protocol or a recording": {
-        ("protocols/schema.py", "breakdown"),
+        ("protocols/reading.py", "breakdown"),
         ("recordings/acts/dialogue.py", "breakdown"),
         ("recordings/conversations/endings.py", "breakdown"),
-        ("recordings/formats/lengths.py", "breakdown"),
+        ("recordings/formats/imports.py", "breakdown"),
         ("recordings/formats/transcript_turns.py", "breakdown"),
     },
     "a probability, and the rate of a kind of fault": {

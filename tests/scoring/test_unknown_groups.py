@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scoring.divergences import DIVERGENCES, distr_sim
-from scoring.unknown_groups import similarity_bounds
+from scoring.fairness import similarity_bounds
 
 WEIGHTS = st.lists(st.integers(0, 6), min_size=2, max_size=5)
 

@@ -11,11 +11,10 @@ import pytest
 from protocols.choice import Choice
 from protocols.library import load_protocol
 from protocols.route import Say, Stop
-from simulators.choices import with_choice
 from simulators.promises import BrokenPromise, next_action
 from simulators.registry import build_user
 from simulators.scenario import Chance, Observation, Scenario, State
-from simulators.scripted import ScriptedUser
+from simulators.scripted import ScriptedUser, with_choice
 from simulators.streams import Streams
 from simulators.user import EnumerableUser, User
 from tests.support.enumerable_users import ANSWERS, MOVIES, told_as_promised

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from protocols.questions import clarifying_question
 from protocols.route import Say
-from simulators.clarification import ACTS, ClarificationUser, Options, build
+from simulators.clarification import ACTS, ClarificationUser, Options, build, content_words, share_of_words
 from simulators.conformance import assert_conforms
-from simulators.content_words import content_words, share_of_words
 from simulators.scenario import Chance, Observation, Scenario, State
 from simulators.stopping.constant import Geometric
 from simulators.streams import Streams

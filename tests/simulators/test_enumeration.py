@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot, entry_line, hear
+from harvest.parrot.parrot import Parrot, compose, entry_line, hear
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
-from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.library import load_protocol
 from protocols.route import Say

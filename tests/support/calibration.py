@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.conversations.conversation import TrialKey
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import EXACT
+from recordings.trees.builder import EXACT, TreeBuilder
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.interval import Interval

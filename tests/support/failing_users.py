@@ -23,7 +23,7 @@ from protocols.answer import Answer
 from protocols.reading import read_protocol
 from protocols.route import Stop
 from recordings.conversations.conversation import INVALID, Conversation, Outcome, SystemTurn, TrialKey, Turn
-from scoring.comparison.result import Pair
+from scoring.comparison.pairs import Pair
 from scoring.inference.aligned import align
 from scoring.inference.paired import Estimand
 from scoring.library import understand

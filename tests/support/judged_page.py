@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harvest.judging.serving.choices import scale_choices, value_choices
-from harvest.judging.serving.desk import Desk
+from harvest.judging.serving.desk import Desk, scale_choices, value_choices
 from harvest.judging.serving.questions import Question, Same, questions
 from harvest.judging.serving.serving import bind, make_links, serve
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harvest.parrot.catalogue import Catalogue, Shelf
-from harvest.parrot.parrot import entry_line, hear
+from harvest.parrot.parrot import compose, entry_line, hear
 from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
-from harvest.parrot.sentences import compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin
 from protocols.labels import NOT_USEFUL, USEFUL

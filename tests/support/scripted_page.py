@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import cast
 
-from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.frame import Frame, Sign, TurnSigns
 from harvest.pages.browser.outbox import Outbox
 from harvest.pages.browser.part import Cover
 from harvest.pages.browser.traffic import Traffic
-from harvest.pages.browser.turn_signs import Sign, TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.composer import Typed
 from harvest.pages.chats.place import Place

@@ -16,7 +16,7 @@ from recordings.acts.dialogue import ActTurn, Dialogue
 from recordings.acts.reading import read_act_lines
 from simulators import markov
 from simulators.scenario import Observation, Scenario
-from simulators.stopping import experience
+from simulators.stopping import model as experience
 from simulators.stopping.library import StopOption
 from simulators.streams import Streams
 from tests.support.checkout import DATA

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from scoring.measures.relevance import hard_normaliser
 from scoring.nuggets import position_weight
-from scoring.stochastic.paths import WeightedPaths, enumerate_paths, reach
-from scoring.stochastic.prefixes import along
+from scoring.stochastic.paths import WeightedPaths, along, enumerate_paths, reach
 from tests.support.checkout import DATA
 
 Floats = npt.NDArray[np.float64]

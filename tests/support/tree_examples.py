@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from protocols.answer import Answer
 from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import EXACT, Merging
+from recordings.trees.builder import EXACT, Merging, TreeBuilder
 from recordings.trees.tree import ConversationTree
 
 

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topics.attributes import AttributeSet, normalise, uniform
+from topics.attributes import REGIONS, AttributeSet, countries, normalise, uniform
 from topics.library import load_topics
 from topics.quantities import quantity
-from topics.regions import REGIONS, countries
 
 SETS = load_topics("fairweb-45").attributes
 RATINGS, ORIGIN, HINDEX, PRONOUN, SUBSCS = (SETS[n] for n in ("RATINGS", "ORIGIN", "HINDEX", "PRONOUN", "SUBSCS"))

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from tests.support.checkout import DOCS
+from topics.attributes import REGIONS, countries, country, nearest_names, region_totals
 from topics.library import load_topics
-from topics.regions import REGIONS, countries, country, nearest_names, region_totals
 
 DOCS = DOCS / "topics.md"
 

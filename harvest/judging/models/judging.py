@@ -7,8 +7,7 @@ from pathlib import Path
 
 from harvest.judging.models.judge_file import Judge
 from harvest.judging.models.prompting import version_of
-from harvest.judging.models.questions import Asked, Thing, folded
-from harvest.judging.models.verdict import Verdict, failure_of, read_better, read_score
+from harvest.judging.models.questions import Asked, Thing, Verdict, failure_of, folded, read_better, read_score
 from harvest.judging.replies.asking import Asking, ask_all
 from harvest.judging.replies.kept import JUDGE_REPLIES, KeptReplies
 from harvest.voices.endpoint import Endpoint

@@ -13,7 +13,7 @@ from harvest.judging.serving.questions import Question
 from simulators.outside import Message
 from topics.identity import content_hash
 
-# Of `harvest.judging.models.verdict`: raised whenever the same reply could give another verdict.
+# Of `harvest.judging.models.questions`: raised whenever the same reply could give another verdict.
 READER = 1
 
 # Messages before the one in question that are shown, the last ones.

@@ -4,8 +4,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, cast
 
-from harvest.pages.browser.call_guard import CallGuard
-from harvest.pages.browser.faults import action_failure, out_of_time
+from harvest.pages.browser.call_guard import CallGuard, action_failure, out_of_time
 from harvest.pages.browser.injected import BOX, BREAK_LINE, COPIED, COVERED, MAKE, OFF, PASTE, typed_source
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent

@@ -15,8 +15,7 @@ from pathlib import Path
 from playwright import async_api as playwright
 from playwright.sync_api import sync_playwright
 
-from harvest.pages.browser.call_guard import CLOSING, is_end, quietly
-from harvest.pages.browser.faults import sentence, start_failure
+from harvest.pages.browser.call_guard import CLOSING, is_end, quietly, sentence, start_failure
 from harvest.pages.browser.injected import eye_source
 from harvest.pages.browser.settings import BrowserSettings
 from harvest.pages.browser.window import Window

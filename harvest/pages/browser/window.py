@@ -13,27 +13,105 @@ becomes a `DriverError`:
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import io
+import json
 import tempfile
+import zipfile
 from base64 import b64decode
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, cast
 
 from playwright import async_api as playwright
 
-from harvest.pages.browser.call_guard import CallGuard, quietly
-from harvest.pages.browser.faults import sentence
+from harvest.pages.browser.call_guard import CallGuard, quietly, sentence
 from harvest.pages.browser.frame import Frame
 from harvest.pages.browser.outbox import Outbox
-from harvest.pages.browser.overlay import overlay
 from harvest.pages.browser.recorder import Recorder
 from harvest.pages.browser.settings import BrowserSettings
-from harvest.pages.browser.trace import clean_archive
 from harvest.pages.browser.traffic import Traffic
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import NotSent
 from harvest.systems.timing import Clock
+from recordings.secrets.redaction import Redactor
+
+_SECRET_HEADERS = frozenset(
+    {"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-csrf-token"}
+)
+_SECRET_KEYS = frozenset({"storageState", "httpCredentials", "clientCertificates", "cookies", "localStorage"})
+_REMOVED = "[removed]"
+
+
+def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
+    """Return the zip file with cookies, authorization and stored state removed from its records; pictures stay as they
+    are.
+
+    secrets: values to remove wherever they occur as text, whether typed, shown, sent or received. Raises ValueError if
+    it is not a zip file.
+    """
+    out = io.BytesIO()
+    redactor = Redactor(secrets)
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+            for name in source.namelist():
+                data = source.read(name)
+                if name.endswith((".trace", ".network")):
+                    data = b"".join(_clean_record(line) for line in data.splitlines(True))
+                target.writestr(name, redactor.data(data))
+    except zipfile.BadZipFile as fault:
+        raise ValueError(f"no trace: {fault}") from None
+    return out.getvalue()
+
+
+def _clean_record(line: bytes) -> bytes:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        # A trace with a gap is better than one with a secret.
+        return b"" if line.strip() else line
+    return json.dumps(_without_secrets(record), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_secrets(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("name"), str) and value["name"].lower() in _SECRET_HEADERS and "value" in value:
+        return {**value, "value": _REMOVED}
+    return {
+        key: ([] if isinstance(one, list) else _REMOVED)
+        if key in _SECRET_KEYS or key.lower() in _SECRET_HEADERS
+        else _without_secrets(one)
+        for key, one in value.items()
+    }
+
+
+_COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
+
+
+def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
+    """The HTML of the page. picture: PNG of `width` x `height` CSS pixels. boxes: labels and places."""
+    marks = []
+    for number, (label, box) in enumerate(boxes):
+        colour = _COLOURS[number % len(_COLOURS)]
+        # A label above the upper edge of the window would not be seen.
+        top = "-22px" if box.y >= 24 else "2px"
+        marks.append(
+            f'<div style="left:{box.x:.0f}px;top:{box.y:.0f}px;width:{box.width:.0f}px;height:{box.height:.0f}px;'
+            f'outline:3px solid {colour}"><b style="top:{top};background:{colour}">{escape(label)}</b></div>'
+        )
+    data = base64.b64encode(picture).decode("ascii")
+    return (
+        "<!doctype html><meta charset=utf-8><style>*{margin:0}body{overflow:hidden;position:relative}"
+        "div{position:absolute}b{position:absolute;left:-3px;color:#fff;font:bold 13px/20px sans-serif;padding:0 6px;"
+        f'white-space:nowrap}}</style><img width="{width}" height="{height}" src="data:image/png;base64,{data}">'
+        + "".join(marks)
+    )
+
 
 _TRACING = 60.0  # seconds for writing a trace
 _NEWS = 0.3  # seconds until it is known whether the browser ended with the page

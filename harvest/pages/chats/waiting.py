@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 
 from harvest.pages.browser.busy_signs import FIRM, NETWORK, WIRE
-from harvest.pages.browser.turn_signs import TurnSigns
+from harvest.pages.browser.frame import TurnSigns
 from harvest.pages.browser.window import Window
 from harvest.pages.chats.completion import Completion, Sample, Verdict
 from harvest.pages.chats.place import Place

@@ -9,9 +9,8 @@ answered in what time, and the user's words quoted above the answer.
 import re
 from collections.abc import Iterator, Sequence
 
-from harvest.pages.reading.bubble import leaves_of
+from harvest.pages.reading.bubble import leaves_of, look_of
 from harvest.pages.reading.elements import akin, hints, is_control, leads
-from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, collapse_spaces, letters
 from harvest.pages.reading.page_text import PageText
 from harvest.pages.reading.turn_place import Spot

@@ -29,9 +29,8 @@ from harvest.pages.reading.gutters import gutters_beside
 from harvest.pages.reading.listing import bar_of, is_listing
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.reasoning import find_reasoning
-from harvest.pages.reading.reasons import NEAR, Reason, Reasons
+from harvest.pages.reading.reasons import NEAR, Reason, Reasons, find_small_print
 from harvest.pages.reading.slot import slot_in
-from harvest.pages.reading.small_print import find_small_print
 
 _INITIALS = 3  # most characters that may replace a picture
 _PLACES = frozenset({"article", "div", "p", "section"})

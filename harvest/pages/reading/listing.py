@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
 
-from harvest.pages.reading.boxes import INVISIBLE, editor_text, is_editor
-from harvest.pages.reading.elements import hints, is_control
+from harvest.pages.reading.elements import INVISIBLE, editor_text, hints, is_control, is_editor
 from harvest.pages.reading.gutters import NO_LINES, gutters_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_status

@@ -4,10 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from harvest.pages.reading.alternatives import alternative_of
-from harvest.pages.reading.bubble import edges_of, leaves_of
+from harvest.pages.reading.bubble import edges_of, leaves_of, look_of
 from harvest.pages.reading.elements import is_control, kind, signature
 from harvest.pages.reading.figures import is_picture
-from harvest.pages.reading.looks import look_of
 from harvest.pages.reading.page import Node, Page
 
 _FACE = re.compile(r"\b(?:avatar|profile picture|logo|icon)\b(?: (?:for|of))?", re.IGNORECASE)

@@ -15,8 +15,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from harvest.pages.reading.alternatives import alternative_of
-from harvest.pages.reading.boxes import composers_on, is_written
-from harvest.pages.reading.elements import begins_without_words, hints, is_control, leads
+from harvest.pages.reading.elements import begins_without_words, composers_on, hints, is_control, is_written, leads
 from harvest.pages.reading.figures import is_figure, is_file_button, is_icon, stands_alone
 from harvest.pages.reading.page import Node, Page, collapse_spaces, letters
 from harvest.pages.reading.phrases import is_label, is_named_time, is_placeholder, is_status, is_time

@@ -9,9 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harvest.pages.reading.bubble import Leaf, in_prose, is_brief, leaves_of
+from harvest.pages.reading.bubble import Leaf, Look, in_prose, is_brief, leaves_of, look_of
 from harvest.pages.reading.elements import is_control, kind
-from harvest.pages.reading.looks import Look, look_of
 from harvest.pages.reading.page import Node
 from harvest.pages.reading.phrases import is_thought_title
 

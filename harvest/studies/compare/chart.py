@@ -7,7 +7,7 @@ from harvest.studies.compare.comparison import Comparison
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
 from harvest.tables.drawing.interval_chart import IntervalPanel, IntervalRow, interval_panel, panel_width
 from harvest.tables.drawing.svg import MARGIN, page, paragraphs
-from scoring.comparison.result import MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.table import is_percentage
 from topics.counting import pluralize

@@ -8,14 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from harvest.studies.runs.contrast import Contrast
-from harvest.studies.runs.recorded_audit import recorded_scoring
-from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.readings import Contrast, recorded_scoring
+from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
 from harvest.studies.scores.arms import armed_systems, is_armed
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import (
     SHARES,
     Key,
@@ -26,15 +24,13 @@ from harvest.studies.scores.trial_values import (
     row_values,
     usual_measures,
 )
-from harvest.studies.trees.cores import cores
-from harvest.studies.trees.parted_systems import PartedSystems, parted_systems
+from harvest.studies.trees.parted_systems import PartedSystems, cores, parted_systems
 from harvest.studies.validity.concentrations import Concentration
 from harvest.studies.validity.user_card import UserDifference
 from recordings.files.json_text import Json
 from recordings.files.times import moment
 from recordings.log.run_folder import Run
-from scoring.comparison.pairs import compare_pairs
-from scoring.comparison.result import MeasureComparison
+from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import Lost, with_losses
 from scoring.inference.paired import Estimand, Guard

@@ -11,7 +11,7 @@ from harvest.studies.trees.parted_systems import PartedSystems
 from harvest.studies.trees.parting_figures import parting_document
 from harvest.tables.long_rows import LongRow, bound_cells, interval_cells, unit_of
 from harvest.tables.study_form import StudyForm
-from scoring.comparison.result import MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.table import is_percentage
 
 FORMAT = "harvest-comparison/2"

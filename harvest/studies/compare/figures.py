@@ -14,7 +14,7 @@ from harvest.studies.trees.parting_figures import COMMAND, INDENT, parting_lines
 from harvest.tables.comparison_words import better_system, measure_name, p_text, signed
 from harvest.tables.figure_table import figure_table
 from harvest.terminal import printable
-from scoring.comparison.result import Driver, MeasureComparison, Pair
+from scoring.comparison.pairs import Driver, MeasureComparison, Pair
 from scoring.inference.paired import ESTIMANDS
 from scoring.statistics.tukey import MOST_CLOSED
 from scoring.table import is_percentage

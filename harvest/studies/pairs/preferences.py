@@ -14,8 +14,8 @@ from os import PathLike
 
 from harvest.studies.pairs.blind_pairs import KeptPair, PairKey
 from scoring.annotations.agreement import Agreement, agreement
-from scoring.inference.bounded_mean import beyond_half, compare_with_half
 from scoring.inference.interval import Interval
+from scoring.inference.prediction_powered import beyond_half, compare_with_half
 from scoring.statistics.exchange import holm
 from topics.document import read_json_document
 from topics.errors import InputError, Place

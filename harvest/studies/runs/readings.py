@@ -7,16 +7,40 @@ rules that gave labels. Equal versions do not prove that pages were read alike, 
 not; `harvest reread` shows it for stored pages.
 """
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from harvest.studies.runs.changed_values import by_value, changes_between, in_words
-from harvest.studies.runs.contrast import Contrast
-from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.audits.audit_file import Scoring, Threshold
 from recordings.files.json_text import Json
-from recordings.log.provenance import DISTRIBUTION
+from recordings.log.header import DISTRIBUTION
+from recordings.log.header_faults import placed_part
 from recordings.log.run_folder import Run, harvest_versions
+from topics.counting import pluralize
+from topics.document import Document, StrictModel
+from topics.errors import InputError
+from topics.yaml_values import Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A difference between runs, or within one.
+
+    what: `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
+        `reading`, `rules`, `gold` or `judgments`.
+    said: a sentence for people.
+    by_run: the value in each run, keyed by its name; a single entry if one run differs within itself.
+    """
+
+    what: str
+    said: str
+    by_run: Mapping[str, Json]
+
+    def as_json(self) -> dict[str, Json]:
+        return {"what": self.what, "said": self.said, "runs": dict(self.by_run)}
+
 
 _PAGES = "browser"  # the driver that reads answers from pages; the others pass on the system's text
 _UNKNOWN = "an unknown version"
@@ -156,3 +180,93 @@ def _rule_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
                 "`harvest replay-routes` shows today's",
                 {**by_run},
             )
+
+
+_Model = TypeVar("_Model", bound=StrictModel)
+
+
+def recorded_audit(run: Run) -> Mapping[str, Any]:
+    """Return the resolved audit, or {} if the run has none."""
+    return run.header.audit if isinstance(run.header.audit, dict) else {}
+
+
+def recorded_scoring(run: Run) -> dict[str, Any]:
+    """Return the audit's scoring settings. Raises InputError, with the place in `run.json`, for invalid ones."""
+    found = recorded_audit(run).get("scoring") or {}
+    return _validate(run, ("scoring",), found, Scoring).model_dump(exclude_none=True)
+
+
+def recorded_thresholds(run: Run) -> tuple[Threshold, ...]:
+    """Return the audit's thresholds. Raises InputError, with the place in `run.json`, for invalid ones."""
+    found = recorded_audit(run).get("thresholds") or ()
+    return tuple(_validate(run, ("thresholds", i), bound, Threshold) for i, bound in enumerate(found))
+
+
+def _validate(run: Run, loc: Loc, value: object, model: type[_Model]) -> _Model:
+    path = str(run.path / "run.json")
+    try:
+        return Document(path, value, {}, {}).validated(model)
+    except InputError:
+        audit = placed_part(path, "audit")
+        if audit is None:
+            raise
+        return audit.part(loc).validated(model)  # raises the same error, with its place
+
+
+_MOST = 3  # values in a sentence
+_LONGEST = 40  # characters of each
+_BEFORE = 10  # characters of a long value shown before the place where it differs
+
+# A path such as `options.model`, and the value there by the run's name; None where a run has nothing there.
+Change = tuple[str, Mapping[str, Json]]
+
+
+def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
+    """Yield every place where `values`, keyed by run name, differ, as deep as all are objects or lists of equal
+    length.
+
+    A null value counts as a missing key.
+    """
+    each = list(values.values())
+    if all(one == each[0] for one in each[1:]):
+        return
+    objects = [one for one in each if isinstance(one, dict)]
+    lists = [one for one in each if isinstance(one, list)]
+    inner: dict[str, dict[str, Json]] = {}
+    if len(objects) == len(each):
+        for key in dict.fromkeys(key for one in objects for key in one):
+            inner[str(key)] = {name: one.get(key) for name, one in zip(values, objects)}
+    elif len(lists) == len(each) and len({len(one) for one in lists}) == 1:
+        for place in range(len(lists[0])):
+            inner[str(place)] = {name: one[place] for name, one in zip(values, lists)}
+    if not inner:
+        yield path, values
+    for key, below in inner.items():
+        yield from changes_between(below, f"{path}.{key}" if path else key)
+
+
+def in_words(changes: Sequence[Change]) -> str:
+    """Describe the first few changes: `options.model is a in january, b in february; and 2 more differences`."""
+    said = [f"{path} is {by_value(by_run)}" for path, by_run in changes[:_MOST]]
+    more = len(changes) - _MOST
+    return "; ".join(said) + (f"; and {pluralize(more, 'more difference')}" if more > 0 else "")
+
+
+def by_value(by_run: Mapping[str, Json]) -> str:
+    """Describe values by run: `5 in january and march, 3 in february`. Long values are cut to where they begin to
+    differ."""
+    names: dict[str, list[str]] = {}
+    for name, value in by_run.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        names.setdefault("not given" if value is None else " ".join(text.split()), []).append(name)
+    texts = list(names)
+    start = 0
+    if max(map(len, texts)) > _LONGEST:
+        alike = next((i for i, letters in enumerate(zip(*texts)) if len(set(letters)) > 1), min(map(len, texts)))
+        start = max(0, alike - _BEFORE)
+    return ", ".join(f"{_cut(text, start)} in {' and '.join(runs)}" for text, runs in names.items())
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _LONGEST
+    return ("…" if start else "") + text[start:end] + ("…" if len(text) > end else "")

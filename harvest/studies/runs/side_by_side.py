@@ -4,17 +4,22 @@ Figures are compared only over topics that every run tried in the same words; ot
 One set of scoring settings applies to all. Other differences are reported and change no figure.
 """
 
+import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from harvest.studies.runs.changed_values import by_value, changes_between, in_words
-from harvest.studies.runs.contrast import Contrast
-from harvest.studies.runs.readings import reading_contrasts
-from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
-from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.readings import (
+    Contrast,
+    by_value,
+    changes_between,
+    in_words,
+    reading_contrasts,
+    recorded_audit,
+    recorded_scoring,
+)
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.judged.gold_layers import gold_table
@@ -317,3 +322,19 @@ def _judgment_contrasts(named: Mapping[str, Run], layers_of: Callable[[Run], Seq
 def _shorten_names(topics: Sequence[str]) -> str:
     more = len(topics) - _MOST_NAMES
     return ", ".join(topics[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def silent_systems(tried: Iterable[str], finished: Iterable[Conversation]) -> list[str]:
+    """Return the systems in `tried` without a conversation in `finished`, each once."""
+    answered = {one.key.system for one in finished}
+    return [name for name in dict.fromkeys(tried) if name not in answered]
+
+
+def none_valid(systems: Sequence[str], run: str = "") -> str:
+    """Return a clause that says so. `run` names the run if there are several."""
+    return f"no trial of {' and '.join(systems)}{f' in {run}' if run else ''} is valid"
+
+
+def what_went_wrong(run: str = "RUN") -> str:
+    """Return a clause that says how to find the cause."""
+    return f"`harvest show {shlex.quote(run)} --all` lists what went wrong"

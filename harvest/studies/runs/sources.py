@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harvest.studies.runs.readings import reading_of
 from harvest.studies.runs.side_by_side import run_names
 from recordings.files.json_text import Json
-from recordings.log.provenance import DISTRIBUTION
+from recordings.log.header import DISTRIBUTION
 from recordings.log.run_folder import Run
 from topics.identity import content_hash
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from harvest.audits.groups import grouped_name
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.scores.judges import Judges
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import (
     SHARES,
     Key,

@@ -8,15 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from harvest.studies.runs.readings import reread_sentence
-from harvest.studies.runs.recorded_audit import recorded_scoring, recorded_thresholds
+from harvest.studies.runs.readings import recorded_scoring, recorded_thresholds, reread_sentence
 from harvest.studies.runs.side_by_side import SideBySide, refuse_twice, run_names, set_apart
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.scorecard import Material, score_material
 from harvest.studies.scores.trial_values import Values, share_values
 from harvest.studies.validity.worded_turns import models_of
 from recordings.files.json_text import Json
-from recordings.formats.lengths import most_turns, with_missing_turns
+from recordings.formats.imports import most_turns, with_missing_turns
 from recordings.judged.gold_layers import gold_table
 from recordings.judged.judgments import Layer, read_layers
 from recordings.log.header import topic_value

@@ -13,7 +13,7 @@ from recordings.files.errors import StoreError
 from recordings.files.evidence import write_safely
 from recordings.files.json_text import Json, document, line
 from recordings.files.leftovers import remove_leftovers
-from recordings.log.provenance import software
+from recordings.log.header import software
 from recordings.log.run_folder import Run
 from scoring.notation import Term
 from scoring.table import ScoreRow, ScoreTable

@@ -4,15 +4,14 @@ A run contains its topics, protocol, gold and scoring settings, so it can be sco
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harvest.audits.threshold import Threshold
-from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
-from harvest.studies.scores.judges import refuse_unknown
+from harvest.audits.audit_file import Threshold
+from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
 from harvest.studies.validity.concentrations import Concentration, concentrations, first_lost
 from harvest.studies.validity.odd_answers import odd_answers
 from harvest.studies.validity.odd_users import odd_users, share_that_left
@@ -31,7 +30,7 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED, score
 from scoring.settings import SETTINGS, ByName, Settings, scoring_settings
 from scoring.swan.judged import Judgments
-from scoring.swan.precedence import Precedence
+from scoring.swan.precedence import FOLDINGS, Precedence, named_judge
 from scoring.swan.schema import Schema, load_schema
 from scoring.table import ScoreTable
 from topics.clusters import nearly_same_note
@@ -241,3 +240,38 @@ def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | Non
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Criteria and judgments of a study. `schema` None means the shipped one, which is loaded on first use because
+    that takes a while. `precedence` says whose judgments count, and how several judgments of one thing are combined.
+    """
+
+    schema: Schema | None = None
+    precedence: Precedence = field(default_factory=Precedence)
+
+    @property
+    def criteria(self) -> Schema:
+        return self.schema or load_schema(SHIPPED)
+
+    def judged(self, layers: Iterable[Layer]) -> Judged:
+        """Return the judgments in these layers. Raises InputError for a judge without any judgments."""
+        schema, layers = self.criteria, tuple(layers)
+        refuse_unknown(self.precedence, layers)
+        return Judged(schema, Judgments.of(layers, schema, self.precedence))
+
+
+def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
+    """Raise InputError for a judge without judgments: a misspelt name would look as if nothing had been judged."""
+    known = sorted({(layer.kind, layer.author) for layer in layers if layer.kind != "gold"})
+    judges = judges or Precedence()
+    for kind, author in judges.entries:
+        if author and (kind, author) not in known and kind != "rule":
+            allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
+            raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
+    kind, author = named_judge(judges.folding)
+    voters = [(one, name) for one, name in known if one != "rule"]
+    if author and not any(author == name and kind in ("", one) for one, name in voters):
+        names = dict.fromkeys(name for _, name in voters)
+        raise InputError(f"nobody called {judges.folding!r} judged", allowed=", ".join((*FOLDINGS, *names)))

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
-from harvest.studies.scores.judges import Judges
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from scoring.asked import Asked
 from scoring.conversations import together
 from scoring.inference.aligned import Cell, Trial

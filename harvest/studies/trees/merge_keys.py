@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from protocols.answer import Answer
 from recordings.conversations.conversation import Turn
-from recordings.trees.keys import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
+from recordings.trees.builder import EXACT, EXACT_SAID, EXACT_TEXT, LABEL, LABEL_KEY, STATE, MergeKey, Merging, merging
 from scoring.swan.extraction import RULES, act_key
 from topics.addresses import canonical_url
 from topics.errors import InputError

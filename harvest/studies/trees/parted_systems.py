@@ -1,19 +1,20 @@
 """Find the turns at which the recorded conversations of two systems diverge."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from harvest.studies.trees.cores import cores
 from harvest.studies.trees.merge_keys import merging_named
 from recordings.conversations.conversation import Conversation
 from recordings.conversations.endings import end_name, says_how
-from recordings.trees.builder import PathTurn, TreeBuilder, path_of
-from recordings.trees.keys import LABEL, Merging
+from recordings.trees.builder import LABEL, Merging, PathTurn, TreeBuilder, path_of
 from recordings.trees.node_text import node_title, one_line
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.statistics.same_source import SameSource, same_sources
@@ -238,3 +239,21 @@ def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str
             if len(told) < _MOST_TEXTS:
                 told.append(one.turns[0].reply.answer.text)
     return found if any(text.strip() for told in found.values() for text in told) else {}
+
+
+_MOST = 4  # each draw holds some tens of megabytes
+
+
+@contextmanager
+def cores() -> Iterator[ThreadPoolExecutor]:
+    """Return an executor with a thread for each core, for work in numpy, which releases Python's lock.
+
+    Each task must bring its own random numbers, so that results do not depend on the order of completion. If the
+    block ends early, tasks that have not begun are cancelled.
+    """
+    known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    pool = ThreadPoolExecutor(min(known or 1, _MOST), thread_name_prefix="cores")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -19,7 +19,7 @@ from scoring.notation import Term
 from scoring.scores import SHIPPED
 from scoring.settings import Settings
 from scoring.stochastic.decomposition import Contributions, Spread, contributions, spread
-from scoring.stochastic.prefixes import sum_below
+from scoring.stochastic.paths import sum_below
 from scoring.swan.precedence import Precedence
 from scoring.swan.schema import load_schema
 from scoring.swan.scorers import CORRECTED, UNCHECKED

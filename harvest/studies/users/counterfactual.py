@@ -21,8 +21,7 @@ import numpy as np
 from harvest.audits.groups import traits_of
 from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.gathered import gather_runs
-from harvest.studies.scores.judges import Judges
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import Drawn, RecordedUsers, recorded_users
 from recordings.conversations.conversation import Conversation

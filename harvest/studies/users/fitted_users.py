@@ -12,8 +12,7 @@ import numpy as np
 from protocols.labels import USEFUL, usefulness
 from recordings.acts.dialogue import Dialogue
 from scoring.inference.proportions import jeffreys
-from scoring.simulation.act_model import Smoothing, UniformModel, fit_acts
-from scoring.simulation.decisions import acts_in, decisions_of
+from scoring.simulation.act_model import Smoothing, UniformModel, acts_in, decisions_of, fit_acts
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
 from simulators import markov
 from simulators.act_table import ANY, UNKNOWN, ActSequence, ActTable, fit

@@ -24,8 +24,7 @@ from harvest.studies.users.fitted_users import (
 from protocols.answer import Answer
 from protocols.route import Say
 from recordings.acts.dialogue import Dialogue
-from scoring.simulation.act_model import Smoothing
-from scoring.simulation.decisions import acts_in
+from scoring.simulation.act_model import Smoothing, acts_in
 from scoring.simulation.likelihood import Bits, Fit, HeldOut, held_out
 from simulators import markov
 from simulators.act_table import UNKNOWN

@@ -21,18 +21,17 @@ import numpy as np
 
 from harvest.studies.scores.arms import wanted_measures
 from harvest.studies.scores.gathered import gather_runs, recorded_design
-from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import SHARES, Key, Values, key_name, measure_values, share_values
 from harvest.studies.users.recorded_users import recorded_users
 from recordings.conversations.endings import is_cut_short
 from recordings.log.run_folder import Run
 from scoring.inference.aligned import Cell, Trial
 from scoring.inference.bootstrap import Resampler
+from scoring.inference.foretold import Weighted, weighted_ratio
 from scoring.inference.interval import no_interval
 from scoring.inference.losses import WITHIN, End, WithLost, need_bounds
-from scoring.inference.weighted import Weighted, weighted_ratio
 from scoring.measure import Measure
 from scoring.measures.usefulness import MEAN_USEFUL, RECOVERY
 from scoring.notation import Term

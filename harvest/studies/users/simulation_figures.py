@@ -10,7 +10,7 @@ from rich.text import Text
 
 from harvest.studies.users.played_users import DEFAULT, Candidates
 from harvest.terminal import printable
-from scoring.simulation.decisions import acts_in
+from scoring.simulation.act_model import acts_in
 from scoring.simulation.halves import FEWEST, Floor, Spread
 from scoring.simulation.lengths import Survival
 from scoring.simulation.likelihood import HeldOut

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from harvest.pages.finding.notices import opens_as_failure
 from protocols.rules.empty import is_empty
-from recordings.conversations.conversation import Conversation, SystemTurn
-from recordings.conversations.reply_endings import ending_of
+from recordings.conversations.conversation import Conversation, SystemTurn, ending_of
 from recordings.files.evidence import read_exhibit
 from topics.counting import pluralize
 

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harvest.studies.runs.contrast import Contrast
-from harvest.studies.runs.side_by_side import run_names
-from harvest.studies.runs.silent_systems import what_went_wrong
+from harvest.studies.runs.readings import Contrast
+from harvest.studies.runs.side_by_side import run_names, what_went_wrong
 from harvest.studies.scores.gathered import Gathered, gather_runs
-from harvest.studies.scores.judges import Judges
 from harvest.studies.scores.lost_attempts import lost_attempts
-from harvest.studies.scores.scorecard import Material
+from harvest.studies.scores.scorecard import Judges, Material
 from harvest.studies.scores.trial_values import Key, Values, measure_values, refuse_pooled, refuse_turn
 from harvest.studies.variance.facets import Group, facets, groups
 from recordings.log.run_folder import Run

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from harvest.studies.runs.recorded_audit import recorded_audit, recorded_scoring
-from harvest.studies.runs.silent_systems import none_valid, silent_systems, what_went_wrong
+from harvest.studies.runs.readings import recorded_audit, recorded_scoring
+from harvest.studies.runs.side_by_side import none_valid, silent_systems, what_went_wrong
 from harvest.studies.runs.sources import sources
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.lost_attempts import loss_words

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, path, text, triangle
-from harvest.tables.drawing.text_fitting import break_lines, room
+from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, path, room, text, triangle
 
 _HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
 # Colour, dashes, mark, whether it is filled: of the first curve, the second, and so on, from the beginning again.

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, line, rectangle, text
-from harvest.tables.drawing.text_fitting import fit_text
+from harvest.tables.drawing.svg import MARGIN, fit_text, line, rectangle, text
 
 _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 

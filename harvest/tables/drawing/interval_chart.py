@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, paragraphs, rectangle, text
-from harvest.tables.drawing.text_fitting import fit_text, room
+from harvest.tables.drawing.svg import MARGIN, circle, diamond, fit_text, line, paragraphs, rectangle, room, text
 
 Mark = Literal["circle", "diamond", "bar"]
 

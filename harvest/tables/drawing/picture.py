@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.colours import STYLE, paint_attributes
-from harvest.tables.drawing.text_fitting import break_lines, plain, quote_attribute, room
+from harvest.tables.drawing.svg import break_lines, plain, quote_attribute, room
 from harvest.tables.drawing.tree_drawing import MARGIN, TreeDrawing, drawn_tree, text
 
 _LEAST = 520.0  # in pixels

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from harvest.tables.drawing.axis import Axis
-from harvest.tables.drawing.svg import MARGIN, circle, diamond, line, text, triangle
-from harvest.tables.drawing.text_fitting import break_lines, room
+from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, room, text, triangle
 
 _HEIGHT, _LEFT = 320.0, 54.0
 # Colour, mark, whether it is filled: of the first series, the second, and so on, from the beginning again.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from harvest.tables.drawing.colours import paint_attributes
 from harvest.tables.drawing.layout import Shown, places, select_branches
 from harvest.tables.drawing.outline import endings, texts_note
-from harvest.tables.drawing.text_fitting import break_lines, plain, room
+from harvest.tables.drawing.svg import break_lines, plain, room
 from protocols.labels import MEANINGS, NOT_USEFUL, USEFUL
 from recordings.trees.node_text import node_title, percent
 from recordings.trees.tree import ConversationTree

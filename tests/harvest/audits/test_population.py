@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from harvest.audits.audit import load_audit
-from harvest.audits.population import draw_member
+from harvest.audits.audit_file import draw_member
 from harvest.playing.plan import make_plan
 from recordings.log.run_folder import read
 from recordings.log.shard import Shard

@@ -11,7 +11,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.playing.plan import make_plan
-from harvest.studies.runs.recorded_audit import recorded_audit
+from harvest.studies.runs.readings import recorded_audit
 from recordings.log.run_folder import read
 from tests.support.command_line import harvest
 from topics.errors import InputError

@@ -11,8 +11,7 @@ from unittest import mock
 
 import pytest
 
-from harvest.cli.completion import VARIABLE
-from harvest.cli.main import COMMANDS
+from harvest.cli.main import COMMANDS, VARIABLE
 from tests.support.command_line import harvest
 
 BIN = Path(sys.executable).parent

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.completion import VARIABLE
-from harvest.cli.main import COMMANDS
+from harvest.cli.main import COMMANDS, VARIABLE
 from tests.support.command_line import harvest
 
 HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "rich", "yaml"}

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from harvest.audits.audit import load_audit
-from harvest.cluster.assignment import Assignment
+from harvest.cluster.shard_task import Assignment
 from harvest.cluster.spreading import spread
 from harvest.playing.play import play_audit
 from harvest.stores.store import StoreFault, open_store

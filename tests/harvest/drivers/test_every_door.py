@@ -20,8 +20,7 @@ from protocols.answer import Answer, Attachment, Exchange, Offer, Source, ToolCa
 from protocols.interpreter import retrace
 from protocols.library import load_protocol
 from protocols.route import Say
-from recordings.conversations.conversation import SystemTurn
-from recordings.conversations.reply_endings import ending_of
+from recordings.conversations.conversation import SystemTurn, ending_of
 from tests.servers.local_http import STREAM_HEAD, Asked, response, serving
 from topics.library import load_topics
 from topics.links import Link

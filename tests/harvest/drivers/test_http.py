@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harvest.drivers.described_reply import ReplyPath
 from harvest.drivers.registry import build_driver
-from harvest.drivers.reply_path import ReplyPath
 from harvest.drivers.template import check_template, fill, fill_url, form_values
 from harvest.systems.driver import Denied, Driver, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer, Exchange

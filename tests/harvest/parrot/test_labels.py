@@ -8,9 +8,8 @@ from functools import partial
 import pytest
 
 from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot, entry_line
+from harvest.parrot.parrot import UNKNOWN, VARIANTS, Parrot, compose, entry_line
 from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Heard
-from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin
 from protocols.library import load_protocol

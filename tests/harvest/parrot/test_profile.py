@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
+from harvest.parrot.parrot import UNKNOWN, VARIANTS, compose
 from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Profile, Row
-from harvest.parrot.sentences import UNKNOWN, VARIANTS, compose
 
 STEADY = PROFILES["steady"]
 SING = cast(Behaviour, "sing")

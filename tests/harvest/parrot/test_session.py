@@ -9,9 +9,8 @@ from functools import cache
 import pytest
 
 from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot, ParrotSession
+from harvest.parrot.parrot import UNKNOWN, VARIANTS, Parrot, ParrotSession
 from harvest.parrot.profiles import PROFILES, Profile
-from harvest.parrot.sentences import UNKNOWN, VARIANTS
 from protocols.answer import Answer, Exchange
 from topics.library import load_gold, load_topics
 from topics.links import links_in

@@ -20,8 +20,7 @@ from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.scores.scorecard import Material, score_material
 from recordings.conversations.conversation import Outcome
 from recordings.log.run_folder import read
-from scoring.comparison.pairs import SEE_BOUNDS
-from scoring.comparison.result import Driver, Pair
+from scoring.comparison.pairs import SEE_BOUNDS, Driver, Pair
 from scoring.inference.interval import Interval
 from scoring.inference.needed import Needed
 from scoring.inference.verdicts import Verdict

@@ -14,7 +14,7 @@ from protocols.answer import Answer
 from protocols.choice import Choice
 from protocols.route import Route
 from recordings.conversations.conversation import Conversation, Outcome, SystemTurn, TrialKey, Turn
-from recordings.formats.imported_names import check_system_name
+from recordings.formats.imports import check_system_name
 from recordings.formats.transcript import parse_transcript, read_transcript
 from recordings.formats.transcript_export import transcript_text, write_transcript
 from recordings.formats.transcript_turns import IMPORT_RULE

@@ -14,7 +14,7 @@ import pytest
 from harvest.cli import main
 from harvest.studies.runs.side_by_side import set_apart
 from harvest.studies.scores.gathered import gather_runs
-from recordings.formats.lengths import most_turns
+from recordings.formats.imports import most_turns
 from recordings.log.continuation import refuse_differences
 from recordings.log.run_folder import read
 from recordings.merging.merge import merge

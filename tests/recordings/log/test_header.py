@@ -14,8 +14,7 @@ from protocols.protocol import Protocol
 from recordings.files.errors import RunError
 from recordings.files.times import stamp
 from recordings.log.continuation import added_names, differences, extend_header
-from recordings.log.header import Header, make_header, trial_identity
-from recordings.log.provenance import git_commit, software
+from recordings.log.header import Header, git_commit, make_header, software, trial_identity
 from recordings.log.store import RunWriter, read_header
 from topics.errors import Place
 from topics.library import load_topics

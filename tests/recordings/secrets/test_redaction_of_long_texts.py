@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recordings.secrets import redaction
+from recordings.secrets.escapes import SearchedText
 from recordings.secrets.redaction import Redactor
-from recordings.secrets.searched_text import SearchedText
 from tests.support.fillers import FILLERS, filled
 
 TOLD = "hunter2-hunter2"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recordings.secrets.escapes import SearchedText
 from recordings.secrets.redaction import Redactor
-from recordings.secrets.searched_text import SearchedText
 from recordings.secrets.secret_patterns import PATTERNS
 from topics.lower_case import to_lower
 

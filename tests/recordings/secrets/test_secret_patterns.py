@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from recordings.secrets.escapes import SearchedText
 from recordings.secrets.redaction import Redactor
-from recordings.secrets.searched_text import SearchedText
 from recordings.secrets.secret_patterns import (
     _AS_WRITTEN,
     _BEGINNINGS,

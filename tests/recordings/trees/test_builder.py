@@ -12,10 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation, TrialKey
-from recordings.trees.builder import PathTurn, TreeBuilder, fold, merge_trees, path_of
+from recordings.trees.builder import (
+    EXACT,
+    LABEL,
+    Merging,
+    PathTurn,
+    TreeBuilder,
+    by_function,
+    fold,
+    merge_trees,
+    path_of,
+)
 from recordings.trees.fingerprints import MOST_TEXTS, Fingerprints
 from recordings.trees.growth import Growth
-from recordings.trees.keys import EXACT, LABEL, Merging, by_function
 from recordings.trees.tree import ConversationTree, FoldedTrial, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of
 

@@ -12,8 +12,8 @@ import pytest
 
 from harvest.cli import main
 from recordings.log.run_folder import read
+from recordings.trees.builder import EXACT
 from recordings.trees.cast import read_cast
-from recordings.trees.keys import EXACT
 from tests.support.checkout import DATA
 from tests.support.tree_examples import tree_of
 from topics.errors import InputError

@@ -21,10 +21,9 @@ from harvest.tables.drawing.diagrams import WIDTH, dot, mermaid
 from harvest.tables.drawing.outline import outline, outline_text
 from recordings.conversations.conversation import Conversation, Outcome
 from recordings.files.json_text import document
-from recordings.trees.builder import fold, merge_trees
+from recordings.trees.builder import LABEL, exact_form, fold, merge_trees
 from recordings.trees.document import read_trees, trees_as_json, trees_from_json
 from recordings.trees.graph import as_graph, graphml, positions
-from recordings.trees.keys import LABEL, exact_form
 from recordings.trees.node_text import cells, cut, node_title, one_line, xml_safe
 from recordings.trees.tree import ConversationTree, Symbol
 from tests.support.tree_examples import conversation, recordings, tree_of

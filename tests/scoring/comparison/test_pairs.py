@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from scoring.comparison.pairs import compare_pairs
-from scoring.comparison.result import MeasureComparison
+from scoring.comparison.pairs import MeasureComparison, compare_pairs
 from scoring.figure import Good
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import with_losses

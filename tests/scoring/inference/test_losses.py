@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from scoring.comparison.pairs import compare_pairs
-from scoring.comparison.result import Pair
+from scoring.comparison.pairs import Pair, compare_pairs
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import losses_matter, with_losses
 from tests.support.compared_worlds import lost_whole

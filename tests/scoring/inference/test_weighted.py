@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.weighted import Weighted, effective_number, weighted_ratio
+from scoring.inference.foretold import Weighted, effective_number, weighted_ratio
 from topics.identity import generator
 
 Floats = npt.NDArray[np.float64]

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import LABEL
+from recordings.trees.builder import LABEL, TreeBuilder
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.proportions import clopper_pearson
 from scoring.measures.usefulness import labels

@@ -19,8 +19,7 @@ from scoring.measures.relevance import hard_normaliser, relevance
 from scoring.nuggets import find_nuggets, position_weight
 from scoring.settings import Settings
 from scoring.stochastic.expectation import FairnessReadings, fairness, mean, pooled_over_nodes, ratio
-from scoring.stochastic.paths import enumerate_paths, evenly, reach, stop_probabilities
-from scoring.stochastic.prefixes import along, sum_below
+from scoring.stochastic.paths import along, enumerate_paths, evenly, reach, stop_probabilities, sum_below
 from tests.support.scoring_examples import ATTRIBUTES, M002, paper_b1, paper_gold
 from tests.support.stochastic_examples import EXAMPLE, ScoredTree, example_tree, example_turns, scored_trees
 

@@ -19,8 +19,7 @@ from harvest.parrot.parrot import Parrot
 from harvest.parrot.profiles import PROFILES
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import LABEL
+from recordings.trees.builder import LABEL, TreeBuilder
 from recordings.trees.tree import ConversationTree
 from scoring.inference.proportions import wilson
 from scoring.inference.tails import cvar

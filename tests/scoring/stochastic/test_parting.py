@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recordings.conversations.conversation import Conversation, TrialKey
-from recordings.trees.builder import merge_trees
-from recordings.trees.keys import EXACT, LABEL
+from recordings.trees.builder import EXACT, LABEL, merge_trees
 from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.stochastic.parting import BothSides, Pair, both_sides, pairs_behind, part

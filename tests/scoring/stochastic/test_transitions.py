@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recordings.trees.builder import TreeBuilder
-from recordings.trees.keys import EXACT, LABEL
+from recordings.trees.builder import EXACT, LABEL, TreeBuilder
 from recordings.trees.tree import ConversationTree
 from scoring.inference.proportions import jeffreys, wilson
 from scoring.stochastic.transitions import Transitions, transitions, unseen_paths

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.swan.item import Source
-from scoring.swan.votes import FOLDINGS, USUAL, Given, fold
+from scoring.swan.precedence import FOLDINGS, USUAL, Given, fold
 from topics.errors import Place
 
 Value = float | None

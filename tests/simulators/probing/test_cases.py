@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulators.probing.cases import Case, cases
+from simulators.probing.judging import Verdict
 from simulators.probing.keeping import count_kept
 from simulators.probing.plan import ACTS
 from simulators.probing.probe import Finding
-from simulators.probing.verdict import Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "both", "neither")
 

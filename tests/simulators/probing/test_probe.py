@@ -16,10 +16,10 @@ from protocols.answer import Answer
 from protocols.route import Say, Stop
 from scoring.measures.signal_detection import signal_detection
 from simulators.probing import probe
+from simulators.probing.judging import verdict
 from simulators.probing.keeping import Kept, count_kept
 from simulators.probing.plan import ACTS, Options
 from simulators.probing.probe import Finding, ProbingUser, findings
-from simulators.probing.verdict import verdict
 from simulators.reasons import MEANING, PLAN_DONE
 from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams

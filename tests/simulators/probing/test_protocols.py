@@ -11,9 +11,9 @@ from protocols.library import check_topics, load_protocol
 from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
 from simulators.probing.cases import cases
+from simulators.probing.judging import verdict
 from simulators.probing.probe import Finding
 from simulators.probing.recorded import probes
-from simulators.probing.verdict import verdict
 from simulators.registry import build_users, check_users
 from simulators.scenario import Observation, Scenario
 from simulators.scripted import ScriptedUser

@@ -14,10 +14,9 @@ from protocols.route import Say, Stop
 from simulators.conformance import assert_conforms
 from simulators.enumeration import Response, expand
 from simulators.probing.cases import cases
-from simulators.probing.judging import judge
+from simulators.probing.judging import Verdict, judge
 from simulators.probing.plan import Options
 from simulators.probing.probe import ProbingUser, findings, walk
-from simulators.probing.verdict import Verdict
 from simulators.registry import build_user
 from simulators.scenario import Observation
 from simulators.streams import Streams

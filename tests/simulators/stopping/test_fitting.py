@@ -12,10 +12,9 @@ from scipy import optimize
 from protocols.answer import Answer
 from simulators.scenario import Observation
 from simulators.stopping.constant import Geometric, TwoAlpha
-from simulators.stopping.experience import after, begin
 from simulators.stopping.fitting import Stay, fit_geometric, fit_hazard, fit_two_alpha, fitted_model
 from simulators.stopping.hazard import Hazard
-from simulators.stopping.model import StopModel
+from simulators.stopping.model import StopModel, after, begin
 
 Floats = npt.NDArray[np.float64]
 LONGEST = 40

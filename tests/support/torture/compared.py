@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 
 from scoring.comparison import pairs
-from scoring.comparison.result import MeasureComparison, Pair
+from scoring.comparison.pairs import MeasureComparison, Pair
 from scoring.inference.aligned import Aligned, Cell, Trial, align
 from scoring.inference.losses import Lost, with_losses
 from scoring.inference.paired import Estimand, Guard

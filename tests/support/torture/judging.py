@@ -5,9 +5,14 @@ import math
 import numpy as np
 
 from scoring.annotations.agreement import agreement
-from scoring.inference.bounded_mean import beyond_half, compare_with_half
 from scoring.inference.interval import Interval
-from scoring.inference.prediction_powered import FEWEST_OF_PEOPLE, Compared, corrected_mean
+from scoring.inference.prediction_powered import (
+    FEWEST_OF_PEOPLE,
+    Compared,
+    beyond_half,
+    compare_with_half,
+    corrected_mean,
+)
 from tests.support.torture.cells import Engine, Said, Size
 from tests.support.torture.classical import student, topic_means
 from tests.support.torture.study import Kind, Study

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.judging.models.verdict import BETTER, FAULTS, failure_of, read_better, read_score
+from harvest.judging.models.questions import BETTER, FAULTS, failure_of, read_better, read_score
 from simulators.outside import Sample
 
 SCALE = (0.0, 0.5, 1.0)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from harvest.judging.serving.blind_pairs import judged_folder, pair_questions, read_chosen
-from harvest.judging.serving.choices import PAIR_CHOICES
-from harvest.judging.serving.desk import Desk, Unacceptable
+from harvest.judging.serving.desk import PAIR_CHOICES, Desk, Unacceptable
 from harvest.judging.serving.questions import Question
 from harvest.judging.sheets.pair_sheet import BlindPair, Preference
 from recordings.judged.decisions import DecisionBook

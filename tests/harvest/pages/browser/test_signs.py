@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from harvest.pages.browser.frame import Frame
+from harvest.pages.browser.frame import Frame, TurnSigns
 from harvest.pages.browser.process import Browser
-from harvest.pages.browser.turn_signs import TurnSigns
 from harvest.pages.browser.window import Window
 from tests.support.browsing import named, run, showing
 

@@ -20,8 +20,7 @@ from playwright.async_api import CDPSession, Error
 from harvest.pages.browser.part import Part
 from harvest.pages.browser.process import Browser, own_browser
 from harvest.pages.browser.settings import BrowserSettings, Limits
-from harvest.pages.browser.trace import clean_archive
-from harvest.pages.browser.window import Window
+from harvest.pages.browser.window import Window, clean_archive
 from harvest.pages.reading.page import Box
 from harvest.systems.driver import Denied, NotSent, Unanswered
 from tests.servers.local_http import Asked, response, serving

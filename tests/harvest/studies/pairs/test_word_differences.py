@@ -7,7 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.studies.pairs.word_differences import WordDifferences, compare_words
+from harvest.studies.pairs.beside import WordDifferences, compare_words
 
 
 def parts(text: str, spans: tuple[tuple[int, int], ...]) -> list[str]:

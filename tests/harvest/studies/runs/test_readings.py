@@ -20,8 +20,7 @@ from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation
 from recordings.files.json_text import Json
 from recordings.formats.imports import record
-from recordings.log.header import make_header
-from recordings.log.provenance import DISTRIBUTION
+from recordings.log.header import DISTRIBUTION, make_header
 from recordings.log.run_folder import Run, harvest_versions, read
 from recordings.merging.revision import write_revision
 from tests.support.command_line import harvest

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from harvest.cli.main import main
-from harvest.studies.runs.changed_values import by_value, changes_between, in_words
+from harvest.studies.runs.readings import by_value, changes_between, in_words
 from harvest.studies.scores.gathered import gather_runs
 from harvest.studies.watch.baseline import bless
 from harvest.studies.watch.figures import watch_tables

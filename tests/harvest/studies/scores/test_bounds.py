@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.audits.threshold import Threshold
+from harvest.audits.audit_file import Threshold
 from harvest.cli.main import main
 from harvest.studies.scores.bounds import Checked, Verdict, checked_bounds, code_of
 from recordings.conversations.conversation import TrialKey

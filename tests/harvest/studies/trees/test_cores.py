@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from harvest.studies.trees.cores import cores
+from harvest.studies.trees.parted_systems import cores
 
 
 def drawn(seed: int) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.audits.population import Member, MemberEntry, draw_member, read_population
+from harvest.audits.audit_file import Member, MemberEntry, draw_member, read_population
 from harvest.studies.scores.scorecard import Material
 from harvest.studies.scores.trial_values import share_values
 from harvest.studies.users.populations import Figure, population_figures, system_figures

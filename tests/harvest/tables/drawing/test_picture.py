@@ -25,10 +25,9 @@ from harvest.studies.trees.words import plates
 from harvest.tables.drawing.colours import STYLE
 from harvest.tables.drawing.layout import places, select_branches
 from harvest.tables.drawing.picture import picture
-from harvest.tables.drawing.text_fitting import break_lines, fit_text, room
+from harvest.tables.drawing.svg import break_lines, fit_text, room
 from recordings.conversations.conversation import Conversation, Outcome
-from recordings.trees.builder import fold
-from recordings.trees.keys import LABEL
+from recordings.trees.builder import LABEL, fold
 from recordings.trees.node_text import cells
 from recordings.trees.tree import ConversationTree, Symbol
 from scoring.notation import parse
