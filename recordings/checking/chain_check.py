@@ -37,13 +37,10 @@ _AGAIN = "an earlier inventory was gone when this one was begun, so nothing show
 
 @dataclass(slots=True)
 class Checked:
-    """The findings on a recording.
-
-    hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of events. chained: how many of them
-    a chain or a later file covers. evidence, layers: files whose content matches their names. faults, gaps, notes: see
-    the module. gone: files of events, layers and files of decisions that were here and are not; `gaps` has a sentence
-    on each.
-    """
+    """The findings on a recording. hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of
+    events. chained: how many of them a chain or a later file covers. evidence, layers: files whose content
+    matches their names. faults, gaps, notes: see the module. gone: files of events, layers and files of decisions
+    that were here and are not; `gaps` has a sentence on each."""
 
     hash: str
     lines: int = 0
@@ -90,7 +87,6 @@ class Checked:
             self.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
 
     def check_layers(self, run: Path) -> list[str]:
-        """Check the layers and return their paths in the run."""
         there = []
         for file in sorted(entries(run, "judgments", "*.jsonl")):
             name = f"judgments/{file.name}"
@@ -103,7 +99,6 @@ class Checked:
         return there
 
     def check_decisions(self, run: Path, *, declared: bool) -> list[ChainedFile]:
-        """Check that decisions can be read, and compare them with their chains."""
         try:
             read_decisions(run)
         except RunError as fault:

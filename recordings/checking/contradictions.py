@@ -22,11 +22,9 @@ from topics.identity import content_hash
 
 
 class Contradictions:
-    """Finds contradictions within the run that `header` describes.
-
-    played: Harvest recorded its conversations as they happened, none was imported. by_protocol: a protocol decided,
-    too. reread: they were decided again later, so a path may end in a state other than the recorded one.
-    """
+    """Finds contradictions within the run that `header` describes. played: Harvest recorded its conversations as
+    they happened, none was imported. by_protocol: a protocol decided, too. reread: they were decided again later,
+    so a path may end in a state other than the recorded one."""
 
     def __init__(self, header: Header) -> None:
         self._hashes = header.hashes

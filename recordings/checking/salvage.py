@@ -48,11 +48,9 @@ class _Cut:
 
 
 def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]]:
-    """Return the run in the folder `path`, each attempt as far as it can be trusted, and the damaged files.
-
-    If two machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError
-    if the header or a file cannot be read, and for an unknown version.
-    """
+    """Return the run in the folder `path`, each attempt as far as it can be trusted, and the damaged files. If two
+    machines recorded the same attempt differently in this folder, both versions are returned. Raises RunError if
+    the header or a file cannot be read, and for an unknown version."""
     folder = Path(path)
     header = read_header(folder)
     contradictions = Contradictions(header)
@@ -71,7 +69,6 @@ def salvage_run(path: str | PathLike[str]) -> tuple[Run, tuple[DamagedFile, ...]
 
 
 def _unite_attempts(files: Sequence[_Trusted]) -> list[Attempt]:
-    """Return the attempts of all files; those in a file and its copy once."""
     accounts: dict[AttemptId, list[tuple[_Trusted, Attempt]]] = defaultdict(list)
     for file in files:
         for name, attempt in file.found.items():
@@ -191,7 +188,6 @@ class _Trusted(Attempts):
             self._cuts[one] = _Cut(place)
 
     def told(self) -> list[str]:
-        """Sentences on what is wrong, and what became of each attempt concerned."""
         told = list(self._faults)
         for name, cut in self._cuts.items():
             place = Place(cut.place.path, cut.place.line)

@@ -31,10 +31,8 @@ NO_REPLY = "no-reply"
 
 def end_name(outcome: Outcome) -> str:
     """Return the name of an end as a branch of a tree: its kind, and for a user who left the reason, because users
-    leave for opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`.
-
-    Reasons of other kinds name the rule or state of a protocol that led there, so they are not separate ends.
-    """
+    leave for opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of
+    other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
     if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind
@@ -84,11 +82,8 @@ def _shape(conversation: Conversation) -> str:
 
 
 def ended_badly(outcome: Outcome | None) -> bool:
-    """True if the end counts against the system: a breakdown, or an end by the system.
-
-    The protocol's own end, its turn limit and a user who left do not count; nor does an unknown end, as in many
-    imports.
-    """
+    """True if the end counts against the system: a breakdown, or an end by the system. The protocol's own end, its
+    turn limit and a user who left do not count; nor does an unknown end, as in many imports."""
     return outcome is not None and outcome.kind in _BAD
 
 

@@ -219,11 +219,9 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read one after the other.
-
-    keep_rows: keep the lines of each attempt, for copying. turns_of: systems whose attempts keep their turns after
-    they end; None for all. spoken: an attempt that has ended keeps only what was said in its turns.
-    """
+    """The attempts of a run, as its files are read one after the other. keep_rows: keep the lines of each attempt,
+    for copying. turns_of: systems whose attempts keep their turns after they end; None for all. spoken: an
+    attempt that has ended keeps only what was said in its turns."""
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False

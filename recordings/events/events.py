@@ -83,10 +83,8 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: the connection to the system broke; what came back is kept and never scored.
-
-    turn: the user turn it broke at, 0 if none was open (the session could not be opened).
-    """
+    """`failed`: the connection to the system broke; what came back is kept and never scored. turn: the user turn it
+    broke at, 0 if none was open (the session could not be opened)."""
 
     trial_id: str
     attempt: int

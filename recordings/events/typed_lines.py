@@ -53,8 +53,6 @@ class _Started(_Line, tag="trial-started"):
 
 
 class ChoiceLine(Struct, gc=False):
-    """A `protocols.choice.Choice` in a line."""
-
     probability: _Share | None = None
     leaving: dict[str, _Share] = {}
     took: str = ""
@@ -68,8 +66,6 @@ class ChoiceLine(Struct, gc=False):
 
 
 class AskedLine(_Line, tag="asked"):
-    """A line of `recordings.events.events.Asked`."""
-
     turn: _Number
     text: str
     state: str = ""
@@ -114,8 +110,6 @@ class _Attachment(Struct, gc=False):
 
 
 class TurnLine(_Line, tag="turn"):
-    """A line of `recordings.events.events.Answered`."""
-
     turn: _Number
     text: str
     links: tuple[Link, ...] = ()
@@ -183,8 +177,6 @@ class _Piece(Struct, gc=False):
 
 
 class RouteLine(_Line, tag="route"):
-    """A line of `recordings.events.events.Routed`."""
-
     turn: _Number
     label: str
     state: str = ""
@@ -214,8 +206,6 @@ class _Failed(_Line, tag="failed"):
 
 
 class EndedLine(_Line, tag="trial-ended"):
-    """A line of `recordings.events.events.TrialEnded`."""
-
     outcome: str
     reason: str = ""
     detail: str = ""

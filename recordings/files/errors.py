@@ -32,12 +32,10 @@ _OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed.
-
-    path: the file. fault: the operating system's error. doing: the action that failed. playing: True if a run was
-    being written. Then every event whose `append(…, sync=True)` returned is on disk; the current event may or may not
-    be. The writer accepts nothing more: writing after a half-written line would bury it in the middle of a file.
-    """
+    """A write failed. path: the file. fault: the operating system's error. doing: the action that failed. playing:
+    True if a run was being written. Then every event whose `append(…, sync=True)` returned is on disk; the
+    current event may or may not be. The writer accepts nothing more: writing after a half-written line would bury
+    it in the middle of a file."""
 
     def __init__(
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False

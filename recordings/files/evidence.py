@@ -46,7 +46,6 @@ def _digest(data: bytes) -> str:
 
 
 def _kept_as(data: bytes, media_type: str) -> tuple[bytes, str]:
-    """(bytes of the file, its extension)"""
     kind = media_type.partition(";")[0].strip().lower()
     plain = "json" if kind.endswith("+json") else "txt" if kind.startswith("text/") else "bin"
     extension = _EXTENSIONS.get(kind, plain)

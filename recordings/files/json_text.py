@@ -91,12 +91,10 @@ BLOCK = 2**17
 
 
 def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line, the
-    number of line ends, and the lines.
-
-    Only the last line can lack its end, and is then a separate block: a killed writer leaves one. folder: where the
-    file was found; no link below it is followed. Raises RunError if the file cannot be read.
-    """
+    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line,
+    the number of line ends, and the lines. Only the last line can lack its end, and is then a separate block: a
+    killed writer leaves one. folder: where the file was found; no link below it is followed. Raises RunError if
+    the file cannot be read."""
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []
@@ -116,10 +114,8 @@ def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> I
 
 
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
-    """Yield each line of a file with its place, without its end, and whether it has one.
-
-    Only the last line can lack it. folder, errors: as in `blocks_of`.
-    """
+    """Yield each line of a file with its place, without its end, and whether it has one. Only the last line can lack
+    it. folder, errors: as in `blocks_of`."""
     name = str(path)
     for first, _, block in blocks_of(path, folder):
         *lines, rest = block.split(b"\n")
@@ -148,11 +144,9 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
 
 
 def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """Return the objects of a JSONL file with their places, and what is wrong with its last line ("" for nothing).
-
-    A last line without a line end is read if it is complete, and otherwise left out and described. folder: as in
-    `lines_of`. Raises RunError for any other line that is not a JSON object, and if the file cannot be read.
-    """
+    """Return the objects of a JSONL file with their places, and what is wrong with its last line ("" for nothing). A
+    last line without a line end is read if it is complete, and otherwise left out and described. folder: as in
+    `lines_of`. Raises RunError for any other line that is not a JSON object, and if the file cannot be read."""
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""
     for place, data, ended in lines_of(path, folder):

@@ -68,11 +68,9 @@ class SharedFile:
 
 @contextmanager
 def shared_file(path: Path, patience: float = PATIENCE) -> Iterator[SharedFile]:
-    """Open the file at `path`, which need not exist, for this process alone. patience: seconds to wait for others.
-
-    A new file to which nothing was written is removed. Raises Locked if others hold it for longer, RunError if it is
-    not a regular file, StoreError if it cannot be written or locked.
-    """
+    """Open the file at `path`, which need not exist, for this process alone. patience: seconds to wait for others. A
+    new file to which nothing was written is removed. Raises Locked if others hold it for longer, RunError if it
+    is not a regular file, StoreError if it cannot be written or locked."""
     descriptor = _lock_file(path, patience)
     try:
         file = SharedFile(path, descriptor)

@@ -129,7 +129,6 @@ def _parse_formats(text: str) -> Iterator[datetime]:
 
 
 def clock_time(time: datetime) -> str:
-    """Return the local time of day, for people who wait for it."""
     return time.astimezone().strftime("%H:%M:%S")
 
 

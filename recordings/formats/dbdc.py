@@ -91,12 +91,9 @@ class _Exchange:
 def read_dialogues(
     files: Sequence[Path], *, system: str = "", topic: str = "", counts: Counts = "workshop", breakdown: Breakdown = "B"
 ) -> Dialogues:
-    """Read the dialogues in the files. Raises InputError with file:line:column.
-
-    system: of all of them; "" uses the compact file's subset, or the folder of a log. topic: one for all; "" for
-    `TOPIC`. counts: which annotation of compact files labels turns. breakdown: whether T, a possible breakdown, counts
-    as one (`PB+B`).
-    """
+    """Read the dialogues in the files. Raises InputError with file:line:column. system: of all of them; "" uses the
+    compact file's subset, or the folder of a log. topic: one for all; "" for `TOPIC`. counts: which annotation of
+    compact files labels turns. breakdown: whether T, a possible breakdown, counts as one (`PB+B`)."""
     check_topic_id(topic or TOPIC)
     conversations: list[Conversation] = []
     judgments: list[Judgment] = []
@@ -186,7 +183,6 @@ def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> 
 
 
 def _dialogues(file: Path, counts: Counts) -> Iterator[tuple[str, JsonValue, str, list[tuple[str, _Said, JsonValue]]]]:
-    """Yield the id of each dialogue, its place, the system that the file names, and its turns."""
     value = read_json_value(file)
     if value.has("dialogues"):
         system = value["subset"].text() if value.has("subset") else file.stem

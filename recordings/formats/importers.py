@@ -87,12 +87,9 @@ Read: TypeAlias = Callable[[Request], Found]
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A format.
-
-    read: makes conversations of files. about: the content of its files, for `harvest import --help`; "" uses the first
-    line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a `Request`), and what to
-    do instead. annotated: True if `counts` and `breakdown` have an effect.
-    """
+    """A format. read: makes conversations of files. about: the content of its files, for `harvest import --help`; ""
+    uses the first line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a
+    `Request`), and what to do instead. annotated: True if `counts` and `breakdown` have an effect."""
 
     read: Read
     about: str = ""

@@ -46,12 +46,10 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Make the header of a run of imported conversations: no protocol, and only the names of the systems.
-
-    topics: only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by
-    (system, topic), if the import knows. Raises InputError for an invalid topic id, because a run with it could never
-    be read again, and for an invalid system name.
-    """
+    """Make the header of a run of imported conversations: no protocol, and only the names of the systems. topics:
+    only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by
+    (system, topic), if the import knows. Raises InputError for an invalid topic id, because a run with it could
+    never be read again, and for an invalid system name."""
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
     names = {conversation.key.topic for conversation in conversations}
@@ -78,12 +76,10 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> Imported:
-    """Write conversations into a new run folder, or add them to one of imports.
-
-    A conversation that is already there, word for word, is skipped, and one given twice is written once. Raises
-    RunError if a different conversation is there, or is given, under the same trial and attempt, or if the header
-    differs (see `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop.
-    """
+    """Write conversations into a new run folder, or add them to one of imports. A conversation that is already
+    there, word for word, is skipped, and one given twice is written once. Raises RunError if a different
+    conversation is there, or is given, under the same trial and attempt, or if the header differs (see
+    `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop."""
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}
     for one in several:
@@ -157,11 +153,9 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum user turns of a conversation, by (system, topic id).
-
-    It follows from the run's protocol; without one, from the import, and from the longest of its `conversations` with
-    the system, including the turns missing after it.
-    """
+    """Return the maximum user turns of a conversation, by (system, topic id). It follows from the run's protocol;
+    without one, from the import, and from the longest of its `conversations` with the system, including the turns
+    missing after it."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}

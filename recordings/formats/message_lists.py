@@ -64,11 +64,9 @@ def is_part(*names: str | int) -> bool:
 
 
 def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the record as an object with `messages`; None if it has none.
-
-    Members around the messages, and in the objects on the way to them, become members of it, so that the record is
-    identified by its id. Raises InputError, without a place, if the conversation is ambiguous.
-    """
+    """Return the record as an object with `messages`; None if it has none. Members around the messages, and in the
+    objects on the way to them, become members of it, so that the record is identified by its id. Raises
+    InputError, without a place, if the conversation is ambiguous."""
     every = [one for one in lists_in(record) if one.said]
     if len(every) > _MANY:
         every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MANY]

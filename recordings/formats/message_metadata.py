@@ -97,7 +97,6 @@ class Metadata:
         return cls(values, name, other_instant(given[times[0]]) if times else "", ignored)
 
     def checked(self, check: Callable[[str], None], text: str) -> str:
-        """Return the text if `check` does not raise InputError for it."""
         check(text)
         return text
 

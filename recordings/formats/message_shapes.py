@@ -45,12 +45,9 @@ def place_of(at: JsonValue) -> Place:
 
 def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
     """Return the conversations of a JSON value: its elements, all that an object has by name or in lists, also in
-    objects within it, or itself. They may still turn out to be unreadable.
-
-    unread: gets the keys of an object with other content. alone: True if it is all that its file contains; an object
-    of several is a record, and what it has by name are parts of one conversation (see
-    `recordings.formats.message_lists`).
-    """
+    objects within it, or itself. They may still turn out to be unreadable. unread: gets the keys of an object
+    with other content. alone: True if it is all that its file contains; an object of several is a record, and
+    what it has by name are parts of one conversation (see `recordings.formats.message_lists`)."""
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
         return value.elements()

@@ -105,12 +105,9 @@ _PLACED = 20
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """The content of the files.
-
-    prompts: system prompts by (system, topic, trial). most_turns: maximum user turns of the protocol, by (system,
-    topic), if a file gives it. warnings: sentences for the person who imports. left_out: what is wrong with each
-    conversation that could not be read.
-    """
+    """The content of the files. prompts: system prompts by (system, topic, trial). most_turns: maximum user turns of
+    the protocol, by (system, topic), if a file gives it. warnings: sentences for the person who imports.
+    left_out: what is wrong with each conversation that could not be read."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
@@ -175,14 +172,11 @@ class _File:
 
     @property
     def numbered(self) -> set[object]:
-        """The systems of conversations with a trial number."""
         values = (told.values for _, told in self.read)
         return {str(one.get("system") or self.system) for one in values if one.get("trial") is not None}
 
 
 class _Reading:
-    """Reads files one after the other, and remembers what it leaves out."""
-
     def __init__(
         self, topic: str, topics: TopicSet | None, refuse: Callable[[InputError], None], now: datetime
     ) -> None:
@@ -213,7 +207,6 @@ class _Reading:
             yield f"odd, and kept as the file has it: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
 
     def records(self, file: str | PathLike[str], system: str) -> _File:
-        """Yield the content of a file, line by line. Unreadable lines are refused."""
         data = read_bytes(file)
         found = _File(fspath(file), system, hashlib.blake2b(data, digest_size=16).hexdigest())
         unread: list[str] = []
@@ -249,7 +242,6 @@ class _Reading:
                     self.from_zero.append(f"{other.name}: trials are counted from 0, {about}, so 1 is added to each")
 
     def drafts(self, file: _File) -> Sequence[Draft]:
-        """Yield the conversations of a file. Unreadable ones are refused."""
         first, found = 0 if file.from_zero else 1, []
         for place, (record, told) in enumerate(file.read, 1):
             try:

@@ -52,8 +52,6 @@ class _Mention:
 
 @dataclass(slots=True)
 class _Judged:
-    """Annotations of one URL, as they are collected."""
-
     mention: _Mention
     place: Place
     grade: int | None = None
@@ -69,10 +67,8 @@ class _Judged:
 
 class Annotations:
     """The annotations of one file. An annotation is about the last URL before it in its turn, or the one it names.
-
-    topics: how entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each with
-    file:line.
-    """
+    topics: how entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each
+    with file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics
@@ -85,7 +81,6 @@ class Annotations:
         self._judged: dict[tuple[str, str], _Judged] = {}
 
     def begin_turn(self, topic_id: str, topic: Topic | None) -> None:
-        """Begin a turn, which has no URL yet."""
         self._topic_id, self._topic = topic_id, topic
         self._mention = self._current = None
 

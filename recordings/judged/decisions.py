@@ -114,11 +114,9 @@ def is_about(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Records decisions: one process at a time, in its own file.
-
-    The file is created with the first line, so that reading leaves nothing behind. If it cannot be written, only what
-    is known to be on the disk counts, and the next line begins a new file.
-    """
+    """Records decisions: one process at a time, in its own file. The file is created with the first line, so that
+    reading leaves nothing behind. If it cannot be written, only what is known to be on the disk counts, and the
+    next line begins a new file."""
 
     run: Path
     clock: Now = utc_now

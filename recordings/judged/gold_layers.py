@@ -33,11 +33,9 @@ def gold_judgments(
 
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
-    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same entity.
-
-    topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and line, for an
-    invalid gold judgment.
-    """
+    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same
+    entity. topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and
+    line, for an invalid gold judgment."""
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
         if layer.kind != "gold":
@@ -108,10 +106,8 @@ def keep_gold(
 
 
 def read_gold_layers(runs: Iterable[str | PathLike[str]], topics: TopicSet | None = None) -> GoldTable:
-    """Read the gold in the layers of several runs: of two judgments of one entity the newer one counts.
-
-    topics: only entries for these; None reads all.
-    """
+    """Read the gold in the layers of several runs: of two judgments of one entity the newer one counts. topics: only
+    entries for these; None reads all."""
     return gold_table((layer for run in runs for layer in read_layers(run)), topics)
 
 

@@ -69,11 +69,9 @@ class Judgment:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The target of a judgment in one recorded conversation: a turn of one speaker, a span of its text, or the
-    conversation as a whole.
-
-    trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker: `system` or `user`. start,
-    end: characters of that side's text, end exclusive; both -1 for the turn as a whole.
-    """
+    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole.
+    speaker: `system` or `user`. start, end: characters of that side's text, end exclusive; both -1 for the turn
+    as a whole."""
 
     trial: str
     attempt: int
@@ -196,12 +194,9 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that are
-    files.
-
-    A layer is split if a file of the same person came in between: a layer has one time, and what was decided before
-    the file must not seem newer than it.
-    """
+    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that
+    are files. A layer is split if a file of the same person came in between: a layer has one time, and what was
+    decided before the file must not seem newer than it."""
     times: dict[str, list[float]] = {}
     for layer in files:
         if layer.kind == "human":

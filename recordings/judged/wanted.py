@@ -57,10 +57,8 @@ def read_wanted(
     conversations: Iterable[Conversation],
     known: Mapping[str, Mapping[str, str]],
 ) -> WantedFile:
-    """Read a file of created or of assigned nuggets, for topics and valid conversations of the run.
-
-    known: importance of each known nugget, by topic. Raises InputError, with file:line:column.
-    """
+    """Read a file of created or of assigned nuggets, for topics and valid conversations of the run. known:
+    importance of each known nugget, by topic. Raises InputError, with file:line:column."""
     cleaner = Redactor()
     of = {(f"{one.key.system}/{one.key.trial}", one.key.topic): one for one in conversations}
     names, wanted = frozenset(topics), dict(known)

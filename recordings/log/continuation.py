@@ -28,11 +28,9 @@ _MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty c
 
 
 def differences(old: Header, new: Header) -> list[str]:
-    """Return why a run with header `old` cannot continue as `new`: readable lines, none if it can.
-
-    It compares seed, protocol, and every topic, system, endpoint, file of a user or system and default of a driver
-    that both have. What only one of them has is not a difference.
-    """
+    """Return why a run with header `old` cannot continue as `new`: readable lines, none if it can. It compares seed,
+    protocol, and every topic, system, endpoint, file of a user or system and default of a driver that both have.
+    What only one of them has is not a difference."""
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
@@ -74,7 +72,6 @@ def _protocol_diff(old: Json, new: Json) -> list[str]:
 
 
 def _diffs(what: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
-    """Return diffs of the first few differing values that both have, and the names of the others."""
     changed = [name for name, value in old.items() if name in new and value != new[name]]
     lines = [line for name in changed[:_MOST_DIFFS] for line in _diff(f"{what} {name}", old[name], new[name])]
     others = changed[_MOST_DIFFS:]
@@ -138,10 +135,8 @@ def added_names(old: Header, new: Header) -> dict[str, list[str]]:
 
 
 def extend_header(old: Header, new: Header, at: str) -> Header:
-    """Return `old` with the additions of `new`; `old` itself if there are none. The two must not differ.
-
-    at: time of the change, as recorded in `changes`.
-    """
+    """Return `old` with the additions of `new`; `old` itself if there are none. The two must not differ. at: time of
+    the change, as recorded in `changes`."""
     names = added_names(old, new)
     if (
         not names
@@ -182,11 +177,9 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
-    """Return the topics of both.
-
-    keep_order: those of `one` first, then the additions of `two`, in the clusters of `two`; otherwise, if they are not
-    equal, sorted by id, and in one cluster if either has it, so that the result does not depend on the order.
-    """
+    """Return the topics of both. keep_order: those of `one` first, then the additions of `two`, in the clusters of
+    `two`; otherwise, if they are not equal, sorted by id, and in one cluster if either has it, so that the result
+    does not depend on the order."""
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics

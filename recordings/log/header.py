@@ -233,10 +233,7 @@ def make_header(
 
 def trial_identity(protocol: Protocol | None, topic: Topic | str, system: Json, trial: int) -> str:
     """Return the identity of a trial (32 hex digits): the same for the same content, on every machine, in every
-    attempt.
-
-    system: its definition. topic: a text if an import only knows its name.
-    """
+    attempt. system: its definition. topic: a text if an import only knows its name."""
     return trial_identities(protocol, system)(topic, trial)
 
 

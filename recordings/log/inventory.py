@@ -83,22 +83,17 @@ def read_inventory(run: Path) -> Inventory | None:
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
-    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError.
-
-    files: the origin of that content. If it was recorded here and declares an inventory, that one is gone. If it was
-    copied, it left its own behind; none is begun for a run that never had one. If it is new, it was put there just
-    now.
-    """
+    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError. files: the
+    origin of that content. If it was recorded here and declares an inventory, that one is gone. If it was copied,
+    it left its own behind; none is begun for a run that never had one. If it is new, it was put there just now."""
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
     _append(run, None, files)
 
 
 def list_file(run: Path, file: Path, *, changes: bool) -> None:
-    """List a file that was put into a run. Nothing is listed twice, or in a folder that is not a run yet.
-
-    changes: the file was only begun, and grows. Raises StoreError.
-    """
+    """List a file that was put into a run. Nothing is listed twice, or in a folder that is not a run yet. changes:
+    the file was only begun, and grows. Raises StoreError."""
     if (run / "run.json").exists():
         name = file.relative_to(run).as_posix()
         _append(run, {"file": name, "hash": "" if changes else content_digest(file)})

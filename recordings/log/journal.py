@@ -18,12 +18,9 @@ from recordings.log.chain import FLUSH, Chain
 
 
 class Journal:
-    """One file, opened once, only ever appended to.
-
-    syncs: number of fsyncs so far. chain: of its lines; it gets a few at a time, once the file has them, so that few
-    are outside it if the process is killed. After a failed write it accepts no further lines, because the file may end
-    in half a line.
-    """
+    """One file, opened once, only ever appended to. syncs: number of fsyncs so far. chain: of its lines; it gets a
+    few at a time, once the file has them, so that few are outside it if the process is killed. After a failed
+    write it accepts no further lines, because the file may end in half a line."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path

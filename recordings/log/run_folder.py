@@ -141,10 +141,8 @@ def event_files(run: Path) -> list[Path]:
 
 
 def begun_files(run: Path) -> int:
-    """Return how many files of events have more than their opening line: 0 if nothing was recorded.
-
-    Unreadable files are not counted: they are reported when the run is read.
-    """
+    """Return how many files of events have more than their opening line: 0 if nothing was recorded. Unreadable files
+    are not counted: they are reported when the run is read."""
     count = 0
     for file in event_files(run):
         with suppress(OSError):
@@ -160,11 +158,9 @@ def extent(run: str | PathLike[str]) -> dict[str, int]:
 
 
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
-    """Add the events of a file to `attempts`, which decides what happens to a line that cannot be read.
-
-    block_size: bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file,
-    unknown events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does.
-    """
+    """Add the events of a file to `attempts`, which decides what happens to a line that cannot be read. block_size:
+    bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file, unknown
+    events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does."""
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
@@ -243,7 +239,6 @@ class _Reading:
             attempts.refuse(fault, row)
 
     def take_event(self, event: Event, place: Place) -> None:
-        """Add the event of a line whose row is not kept."""
         try:
             self._attempts.take(event, {}, self.worker, place)
         except RunError as fault:
@@ -271,10 +266,8 @@ def order_attempts(attempts: Iterable[Attempt], header: Header) -> list[Attempt]
 
 
 def harvest_versions(run: Run) -> tuple[str, ...]:
-    """Return the versions of Harvest that recorded `run`, sorted; () if none is known, as for an import by hand.
-
-    For a merged run those of its parts; for a reread one those that recorded it, not the reader.
-    """
+    """Return the versions of Harvest that recorded `run`, sorted; () if none is known, as for an import by hand. For
+    a merged run those of its parts; for a reread one those that recorded it, not the reader."""
     source = run.header.source
     if isinstance(source, Mapping) and isinstance(source.get("recorded_with"), list):
         return tuple(sorted(map(str, source["recorded_with"])))

@@ -103,10 +103,8 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
     """Return what is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are
-    complete, or none of them is a shard.
-
-    parts: what a merged header keeps of each of its runs. Raises InputError if they are not shards of one audit.
-    """
+    complete, or none of them is a shard. parts: what a merged header keeps of each of its runs. Raises InputError
+    if they are not shards of one audit."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:

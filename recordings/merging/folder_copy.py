@@ -126,9 +126,7 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
     """Copy exhibits, judgments and replies of models into a folder; return what is wrong with them, as sentences.
-
-    numbers: the new number of every attempt of the run, also for its judgments; None keeps them.
-    """
+    numbers: the new number of every attempt of the run, also for its judgments; None keeps them."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
     for file in entries(run.path, "evidence", "??", "*"):
@@ -191,10 +189,8 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from what could be saved.
-
-    told: what is wrong with it and what became of it, kept next to it.
-    """
+    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from what could be
+    saved. told: what is wrong with it and what became of it, kept next to it."""
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"

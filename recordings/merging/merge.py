@@ -260,10 +260,8 @@ def _number_attempts(
 
 def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
     """Return the number of the attempt whose answered turns `rows` begin with. The recorded number may belong to
-    another one by now, so the turns decide; if no turn was copied, the recorded one.
-
-    earlier: earlier attempts of the trial, by their new numbers.
-    """
+    another one by now, so the turns decide; if no turn was copied, the recorded one. earlier: earlier attempts of
+    the trial, by their new numbers."""
     recorded = int(rows[0]["goes_on_from"])
     own = _answered_rows(rows)
 
@@ -350,10 +348,8 @@ _Gold = Mapping[tuple[str, str], Mapping[str, Json]]
 
 
 def gold_apart(runs: Iterable[Run]) -> str:
-    """Return a difference between the gold of the runs' audits, with two of the values; "" for none.
-
-    Compares the newest table of each run, for the topics that both have.
-    """
+    """Return a difference between the gold of the runs' audits, with two of the values; "" for none. Compares the
+    newest table of each run, for the topics that both have."""
     tables = [(set(run.header.hashes.get("topics", {})), *_read_gold(run)) for run in runs]
     for (topics, named, one), (others, also_named, two) in combinations(tables, 2):
         if bool(named) != bool(also_named):
@@ -370,7 +366,6 @@ def gold_apart(runs: Iterable[Run]) -> str:
 
 
 def _read_gold(run: Run) -> tuple[str, _Gold]:
-    """Return the name of the gold of a run's audit, and its values by topic and entity."""
     audit = run.header.audit
     name = audit.get("gold") if isinstance(audit, dict) else None
     tables = [one for one in read_layers(run.path) if (one.kind, one.author, one.source) == ("gold", TABLE, name)]

@@ -104,7 +104,6 @@ def _bytes_by_code() -> bytes:
 
 
 def bare(text: str) -> bytes:
-    """Return the normal form of a text."""
     return _one_byte_each(text).translate(_LOWER, _DROPPED)
 
 
@@ -195,7 +194,6 @@ class BareForms:
         return any(map(told.__contains__, self._forms))
 
     def spans(self, text: str) -> Iterator[Span]:
-        """Yield the places of secrets in `text`."""
         if not self._forms:
             return
         letters = _one_byte_each(text)

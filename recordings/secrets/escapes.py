@@ -228,7 +228,6 @@ class Unescaped:
         return spans
 
     def mark(self) -> None:
-        """Keep the current text as `marked`."""
         self.marked, self._unseen = self.text, len(self._steps)
 
     def undo(self, escape: str, meaning: str) -> None:

@@ -90,11 +90,8 @@ def marks_in(text: str) -> int:
 
 
 class Redactor:
-    """Removes secrets from texts, JSON values and exhibits.
-
-    secrets: values that must not be stored. `ignored` counts those too short to search for (see the module). Applying
-    it twice gives the same as applying it once.
-    """
+    """Removes secrets from texts, JSON values and exhibits. secrets: values that must not be stored. `ignored`
+    counts those too short to search for (see the module). Applying it twice gives the same as applying it once."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
@@ -186,11 +183,10 @@ class Redactor:
         return found
 
     def _spans(self, text: str, near: str) -> list[Span]:
-        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by.
-
-        A long text is searched stretch by stretch, so that neither the memory nor the time of one step grows with it.
-        A model caught in a loop repeats itself for megabytes: a stretch equal to the one before is not searched again.
-        """
+        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by. A
+        long text is searched stretch by stretch, so that neither the memory nor the time of one step grows with
+        it. A model caught in a loop repeats itself for megabytes: a stretch equal to the one before is not
+        searched again."""
         found: list[Span] = []
         begin = 0
         before: tuple[str, int, int] | None = None
@@ -208,7 +204,6 @@ class Redactor:
         return _unite_spans(found)
 
     def _find_spans(self, text: str) -> list[Span]:
-        """Return the places of secrets in `text`, as it is and unescaped, in no order."""
         searched = SearchedText(text)
         found = [*self._standing(searched), *self._bare.spans(text)]
         meant = unescape(searched)
@@ -243,10 +238,8 @@ class Redactor:
         return value
 
     def data(self, data: bytes, media_type: str = "") -> bytes:
-        """Return an exhibit, redacted. Text keeps its encoding and any bytes that are invalid in it.
-
-        In binary data, known secrets are overwritten with `*`, so that offsets in the file do not change.
-        """
+        """Return an exhibit, redacted. Text keeps its encoding and any bytes that are invalid in it. In binary data,
+        known secrets are overwritten with `*`, so that offsets in the file do not change."""
         if _is_text(data, media_type):
             for told in self._known:  # UTF-16 text often has another declared type
                 for order in ("utf-16-le", "utf-16-be"):
@@ -278,10 +271,8 @@ class Redactor:
 
 
 def _end_of_turn(text: str, first: int, last: int) -> int:
-    """Return the end of the stretch [first, last) in which secrets may begin; the text after it is their context.
-
-    If the text repeats itself, the next stretch begins with the same text as this one.
-    """
+    """Return the end of the stretch [first, last) in which secrets may begin; the text after it is their context. If
+    the text repeats itself, the next stretch begins with the same text as this one."""
     if last >= len(text):
         return len(text)
     latest = last - 2 * _CONTEXT

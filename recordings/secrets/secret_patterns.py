@@ -37,7 +37,6 @@ class Pattern:
     some: tuple[str, ...] = ()
 
     def spans(self, searched: SearchedText) -> Iterator[tuple[int, int]]:
-        """Yield the places of such secrets in the text."""
         if not all(map(searched.holds_in_any_case if self.lowered else searched.holds, self.holds)):
             return
         if self.some and not any(map(searched.holds_in_any_case, self.some)):
@@ -236,11 +235,8 @@ _BEFORE = len("-set-")
 
 
 def cookies(searched: SearchedText) -> list[Span]:
-    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`.
-
-    A reply may be a million headers, usually a few that repeat. The text between two of them is searched once, however
-    often it occurs.
-    """
+    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`. A reply may be a million
+    headers, usually a few that repeat. The text between two of them is searched once, however often it occurs."""
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower

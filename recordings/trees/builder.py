@@ -21,11 +21,9 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:
-    """How the turns of one speaker are distinguished.
-
-    function: Turn -> key. For the system's side it is called only with turns that have a reply. version: changes
-    whenever the function may give another key. reason: a clause that says why turns of one key are one branch.
-    """
+    """How the turns of one speaker are distinguished. function: Turn -> key. For the system's side it is called only
+    with turns that have a reply. version: changes whenever the function may give another key. reason: a clause
+    that says why turns of one key are one branch."""
 
     name: str
     version: str
@@ -38,10 +36,8 @@ class MergeKey:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The keys of both speakers. name: how the pair is written (`exact`, `label`, `user=state, system=act`).
-
-    pools: trees of different topics may be one, because no key depends on the topic.
-    """
+    """The keys of both speakers. name: how the pair is written (`exact`, `label`, `user=state, system=act`). pools:
+    trees of different topics may be one, because no key depends on the topic."""
 
     name: str
     user: MergeKey
@@ -56,11 +52,9 @@ class Merging:
 
 def exact_form(text: str) -> str:
     """Return the exact normal form: Unicode NFC, each run of white space (as in `str.split`) one space, none at the
-    ends.
-
-    Case is kept: `US` is not `us`, addresses and their keys are case-sensitive, and a reply in capitals is another
-    reply. Punctuation, digits and markup are kept too. Two texts of one form show the same words to a reader.
-    """
+    ends. Case is kept: `US` is not `us`, addresses and their keys are case-sensitive, and a reply in capitals is
+    another reply. Punctuation, digits and markup are kept too. Two texts of one form show the same words to a
+    reader."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

@@ -36,12 +36,10 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
 
 def trees_as_json(trees: Sequence[ConversationTree]) -> dict[str, Any]:
-    """Return the document of `trees`."""
     return {"format": FORMAT, "trees": [tree_as_json(tree) for tree in trees]}
 
 
 def tree_as_json(tree: ConversationTree) -> dict[str, Any]:
-    """Return one tree of the document."""
     columns = [tree.parent.tolist(), tree.symbol.tolist(), tree.visits.tolist(), tree.stops.tolist()]
     value: dict[str, Any] = {
         "merge": tree.merge,

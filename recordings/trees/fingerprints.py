@@ -13,11 +13,9 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node. Equal to any sequence of the same rows.
-
-    starts: (N + 1,) int64, row v is marks[starts[v]:starts[v + 1]]. marks: (M,) int64. As tuples, a row of one number
-    would take ten times the memory.
-    """
+    """A row of numbers for each node. Equal to any sequence of the same rows. starts: (N + 1,) int64, row v is
+    marks[starts[v]:starts[v + 1]]. marks: (M,) int64. As tuples, a row of one number would take ten times the
+    memory."""
 
     __slots__ = ("marks", "starts")
 
@@ -28,7 +26,6 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> Fingerprints:
-        """Return the rows without change."""
         kept = list(rows)
         starts = np.concatenate(([0], np.cumsum([len(row) for row in kept], dtype=np.int64)))
         return cls(starts.astype(np.int64), np.array([mark for row in kept for mark in row], dtype=np.int64))

@@ -105,9 +105,7 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 
 class Growth:
     """A growing tree. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller.
-
-    A node's number is its place in the order of creation; the root is 0, parents come before branches.
-    """
+    A node's number is its place in the order of creation; the root is 0, parents come before branches."""
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
         self.merge, self.keys = merge, keys

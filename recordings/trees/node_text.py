@@ -128,10 +128,8 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 
 def entity_names(key: str, text: str) -> str:
-    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them.
-
-    A name is the anchor of a link, else the text before the address in its line, else the end of the address.
-    """
+    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them. A
+    name is the anchor of a link, else the text before the address in its line, else the end of the address."""
     wanted = key.split()
     shown = text[:_LONGEST_ANSWER]
     names: dict[str, str] = {}
@@ -150,7 +148,6 @@ def entity_names(key: str, text: str) -> str:
 
 
 def _key_forms(href: str) -> set[str]:
-    """Return the possible forms of an address in a key, for any kind of topic."""
     return {key for key in (canonical_url(href), *(kind.key(href) for kind in KINDS.values())) if key}
 
 

@@ -30,10 +30,8 @@ SPEAKERS = ("system", "user")
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
     """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
-
-    text: one example as recorded: the smallest in code point order, which does not depend on the order of trials; ""
-    if none is kept.
-    """
+    text: one example as recorded: the smallest in code point order, which does not depend on the order of trials;
+    "" if none is kept."""
 
     speaker: str
     key: str
@@ -61,10 +59,8 @@ class FoldedTrial:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What was folded: names of systems and topics, and content hashes of protocols ("" for an import), each sorted.
-
-    invalid, interrupted: conversations that were left out, because the infrastructure failed or the recording breaks
-    off. `harvest tree` counts a trial without a valid attempt once, by its last attempt.
-    """
+    invalid, interrupted: conversations that were left out, because the infrastructure failed or the recording
+    breaks off. `harvest tree` counts a trial without a valid attempt once, by its last attempt."""
 
     systems: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
