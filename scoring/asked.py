@@ -84,7 +84,6 @@ class Asked:
             refuse_unsettled(self.assessments, judgments, schema, self._criteria())
 
     def _criteria(self) -> set[str]:
-        """The criteria that the measures rest on: all, or one for each measure and those that its rules need."""
         schema = self.judged().schema
         own: set[str] = set()
         for measure in self._of_judgments:
@@ -203,7 +202,6 @@ class Asked:
         return "" if criterion is None else criterion(measure, self.judged().schema)
 
     def _judges(self) -> tuple[str, ...]:
-        """Sentences about the people and models whose judgments SWAN and WAN rest on."""
         names = self._criteria()
         votes: list[tuple[Sequence[tuple[Source, object]], bool]] = [
             (entry.votes or ((entry.by, entry.value),), entry.disputed)
@@ -245,7 +243,6 @@ class Asked:
         )
 
     def _resting(self) -> str:
-        """The subject of the sentence about what rests on judgments."""
         shares = [measure.declaration.of_values for measure in self._of_judgments]
         if all(shares):
             return "Shares of values"
@@ -258,12 +255,10 @@ class Asked:
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
     def _asked_criteria(self) -> set[str]:
-        """The criteria whose own scores were asked for."""
         alone = (one for one in self.measures if one.declaration.scored and one.declaration.criterion is not None)
         return {self._criterion(one) for one in alone}
 
     def _mixed_sources(self) -> Iterator[str]:
-        """Sentences about criteria of one system that were scored by several kinds of sources."""
         asked = self._asked_criteria()
         for system in dict.fromkeys(one.key.system for one in self.assessments):
             own = [one for one in self.assessments if one.key.system == system]
@@ -279,7 +274,6 @@ class Asked:
                     )
 
     def _unlike(self) -> Iterator[str]:
-        """Sentences about criteria that were scored by different people, or kinds of sources, for different systems."""
         asked = self._asked_criteria()
         names = asked | {name for found in self.covered.values() for name in found.scored}
         for name in (one.name for one in self.judged().schema if one.name in names) if names else ():

@@ -155,7 +155,6 @@ def _order_aware(p: Floats, q: Floats) -> Floats:
 
 @cache
 def _distances(groups: int) -> Floats:
-    """(C, C) |i - j|."""
     places = np.arange(groups)
     apart: Floats = np.abs(places[:, None] - places[None, :]).astype(np.float64)
     return apart

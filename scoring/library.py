@@ -222,7 +222,6 @@ def find(name: str) -> Declaration:
 def _inside(
     term: Term, declaration: Declaration, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> Measure:
-    """The inner measure of a measure over many conversations."""
     refuse_arguments(declaration, term)
     inside = term.arguments[0]
     found = find(inside.name) if isinstance(inside, Term) else None

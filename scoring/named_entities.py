@@ -123,7 +123,6 @@ class _Reader:
         return unjudged
 
     def _take(self, position: int, gain: float, entry: int) -> None:
-        """Add an entity of the current turn."""
         found = self.found
         found.turn.append(self._turn)
         found.position.append(position)
@@ -131,7 +130,6 @@ class _Reader:
         found.entry.append(entry)
 
     def _entry(self, topic: str, entity: str) -> tuple[float, int]:
-        """The gain of an entity and its index in `entries`."""
         entry = self._gold.get(topic, entity)
         if entry is None:
             return 0.0, _UNJUDGED
@@ -139,7 +137,6 @@ class _Reader:
         return self._settings.gain(entry.grade), len(self.found.entries) - 1
 
     def _look_again(self, conversation: Conversation, topic: Topic) -> int:
-        """Read a conversation with `find_nuggets`; returns the number of unjudged entities."""
         begun, judged = self._turn, self._judged.setdefault(topic.id, {})
         places: dict[int, int] = {}
         for turn in conversation.turns:
@@ -190,7 +187,6 @@ def _find_mentions(answer: Answer, kind: UrlKind, keys: dict[str, str | None]) -
 
 
 def _words_between(text: str, start: int, end: int) -> int:
-    """The number of words that a text up to `end` touches in addition to those up to `start`."""
     words = len(text[start:end].split())
     goes_on = 0 < start < end and not (text[start - 1].isspace() or text[start].isspace())
     return words - 1 if goes_on else words

@@ -166,7 +166,6 @@ class _Reader:
         return Term(text, tuple(arguments), tuple(parameters.items()))
 
     def _turn(self) -> tuple[tuple[str, Value], ...]:
-        """Read `S1` after a term, as the parameter it stands for."""
         written = "" if self.done else self._tokens[self._at][1]
         found = _TURN.fullmatch(written)
         if found is None:

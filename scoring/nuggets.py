@@ -168,9 +168,8 @@ def _with_sources(
 def position_weight(position: npt.ArrayLike, patience: int | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """pw(n) = max(0, 1 - (WC(n) - 1)/L), Eq. 6: 1 for the first word, 0 from word L + 1 on.
 
-    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...).
-    Returns (...) in [0, 1].
-    Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
+    position: (...) WC(n) from 1. patience: L, at least 1, in the unit of the positions: one number, or (...). Returns
+    (...) in [0, 1]. Eq. 8 prints WC for WC - 1; Table 1 and the normaliser of Eq. 7 need Eq. 6.
     """
     places = np.asarray(position, dtype=np.float64)
     if not (np.all(np.asarray(patience) >= 1) and np.all(places >= 1)):

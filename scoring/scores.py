@@ -211,7 +211,6 @@ def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
 
 
 def _of_lengths(conversations: Iterable[Conversation], settings: Settings) -> Iterator[str]:
-    """Sentences about the unit of positions and lengths, for systems that are not measured in words of English."""
     units: dict[str, Counter[tuple[Unit, Unit]]] = {}
     for one in conversations:
         units.setdefault(one.key.system, Counter())[conversation_unit(one, settings.unit), conversation_unit(one)] += 1
@@ -241,7 +240,6 @@ def _late_rows(
 
 
 def _asked_columns(figures: Sequence[Sequence[Figure]]) -> Iterator[Ranked]:
-    """Make columns of the figures that were asked for, given for each conversation."""
     found: dict[str, list[tuple[int, int, Figure]]] = {}
     for at, own in enumerate(figures):
         for place, one in enumerate(own):
@@ -258,7 +256,6 @@ def _nugget_figures_at(grounds: Sequence[Material], at: int) -> Sequence[Figure]
 def _single_rows(
     grounds: Sequence[Material], further: Sequence[Sequence[Figure]], resampler: Resampler | None
 ) -> Iterator[ScoreRow]:
-    """The rows of single conversations, which never have intervals. further: the figures that were asked for."""
     for ground, own in zip(grounds, further, strict=True):
         yield from conversation_rows(ground.conversation, ground.topic, (*default_figures(ground.aside()), *own))
 
@@ -272,7 +269,6 @@ def _by_rules() -> Judged:
 def _by_trial(
     conversations: Iterable[Conversation], known: Mapping[str, int], topics: TopicSet
 ) -> dict[TrialKey, Conversation]:
-    """The conversations by trial, sorted by system, by the order of the topic set, and by trial."""
     found: dict[TrialKey, Conversation] = {}
     for conversation in conversations:
         key = conversation.key
@@ -293,7 +289,6 @@ def _turns(
     system: str,
     topics: TopicSet,
 ) -> dict[str, int]:
-    """The number of turns by topic. found: the conversations of one system; those of others have no effect."""
     if turns is None:
         turns = max((len(one.turns) + missing_turns(one) for one in found.values()), default=0)
     most = {

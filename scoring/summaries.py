@@ -309,7 +309,6 @@ class SystemScores:
         )
 
     def _means(self, parts: Sequence[Part], at: _Grid, resampler: Resampler | None) -> Iterator[list[ScoreRow]]:
-        """Yield the rows of each part, one for each measure of conversations."""
         valid, invalid = self.valid[at], self.answers.invalid[at].sum(axis=(1, 2)).tolist()
         columns: dict[str, list[_Mean]] = {}
         there: dict[str, list[bool]] = {}
@@ -362,7 +361,6 @@ class SystemScores:
         )
 
     def _event_row(self, measure: str, part: Part) -> ScoreRow:
-        """The row of a share of conversations, with the same interval as P(breakdown)."""
         grid = np.ix_(part.topics, part.trials)
         names, lost = [self.topics[row].id for row in part.topics], self.answers.invalid[grid]
         values, level = self.cells[measure].values[grid], self.settings.level

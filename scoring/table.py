@@ -105,7 +105,6 @@ def has_top(measure: str) -> bool:
 
 
 def _with_scorers(term: Term, scorers: str) -> Term:
-    """Write the scorers into a term, in its measure of judgments."""
     found = declared(term.name)
     if found is not None and "judgments" not in found.needs and term.arguments and isinstance(term.arguments[0], Term):
         return replace(term, arguments=(_with_scorers(term.arguments[0], scorers), *term.arguments[1:]))

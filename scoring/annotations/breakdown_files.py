@@ -75,7 +75,6 @@ class _Collected:
     submissions: dict[str, dict[Key, Predicted]] = field(default_factory=dict)
 
     def take(self, value: JsonValue, file: Path, name: str) -> None:
-        """Read one JSON value of a file. name: of the submission that the file may be part of."""
         if value.has("dialogues"):
             self._take_compact(value, file)
         elif value.has("dialogue-id"):
@@ -180,7 +179,6 @@ def read_breakdown_files(paths: Sequence[Path], *, counts: Counts = "workshop") 
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    """Every file in `path`, with the name of its submission."""
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and not file.is_dir())
         if not found:

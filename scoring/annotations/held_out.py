@@ -61,6 +61,5 @@ def mean_of_others(rows: npt.ArrayLike, units: Sequence[Hashable], within: Seque
 
 
 def _numbers(names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
-    """The index of each name, in order of first appearance."""
     known: dict[Hashable, int] = {}
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)

@@ -146,7 +146,6 @@ def _compact(value: JsonValue, types: Mapping[str, tuple[str, ...]], levels: tup
 
 
 def _question(value: JsonValue, name: str) -> str:
-    """The name of a question, which is part of the names of its figures: NMD(A)."""
     if not name or not name.isprintable() or re.search(r"[(),=\s]", name) or name == "nugget":
         raise value.error(
             f"{name[:40]!r} cannot be the name of a question",
@@ -198,7 +197,6 @@ def _same_blocks(at: JsonValue, found: int, needed: int) -> None:
 def _submission(
     name: str, claims: Sequence[JsonValue], gold: Mapping[str, AnnotatedDialogue]
 ) -> tuple[HelpdeskSubmission, int]:
-    """A submission checked against the gold, and how many of its dialogues are not in the gold."""
     nuggets, quality = (any(claim.has(part) for claim in claims) for part in ("nugget", "quality"))
     estimates: dict[str, Estimate] = {}
     seen: set[str] = set()

@@ -23,7 +23,6 @@ _END = "end"
 
 
 def _ends(term: Term) -> tuple[str, ...]:
-    """The source and target of a transition, with `-` for the end."""
     return tuple("-" if str(value) == _END else str(value) for value in term.arguments)
 
 

@@ -93,7 +93,6 @@ def _of_fairness(measure: Measure, pool: Pool) -> Iterator[Reading]:
 def _reading(
     measure: Measure, pool: Pool, topic: Topic, conversations: Sequence[Conversation]
 ) -> tuple[float, int, Interval]:
-    """The value on one topic, the number of turns, and the interval of the pooled reading over its trials."""
     attribute = pool.attributes[attribute_of(measure.base)]
     turns: list[tuple[int, TurnFairness]] = []
     for path, conversation in enumerate(conversations):
@@ -164,7 +163,6 @@ def _of_nuggets(measure: Measure, pool: Pool) -> Iterator[Reading]:
 def _units(
     names: Sequence[str], trials: Sequence[int], above: Floats, below: Floats
 ) -> tuple[list[str], Floats, Floats]:
-    """The two sides by topic, or by trial if there is one topic. above, below: (topics, trials, …)."""
     if len(names) != 1:
         return list(names), above, below
     return [str(trial) for trial in trials], np.swapaxes(above, 0, 1), np.swapaxes(below, 0, 1)

@@ -90,8 +90,6 @@ def tail_kind(measure: Measure) -> TailKind:
 
 
 def _tails(take: Callable[[Tail], tuple[float, Interval]]) -> Callable[[Measure, Pool], Iterator[Reading]]:
-    """The readings of a figure of the worst conversations."""
-
     def readings(measure: Measure, pool: Pool) -> Iterator[Reading]:
         cells, topics = pool.scores.values(str(measure.base)), pool.scores.topics
         for part in parts(topics):
@@ -213,7 +211,6 @@ def _beta(measure: Measure) -> float:
 
 
 def _inner_end(term: Term, inner: Good) -> Good:
-    """The good end of the inner measure."""
     return inner
 
 

@@ -183,7 +183,6 @@ class Spreads:
 
 
 def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return degrees, sums of squares and expected variances for the topics of one system."""
     several = free > 0
     if not several.any():
         raise ValueError("no topic has two trials, so it cannot be seen how they vary")
@@ -230,14 +229,10 @@ def neyman(variances: npt.ArrayLike, total: int, floor: int) -> Counts:
 class Allocation:
     """A proposed allocation.
 
-    trials: (T,) proposed numbers of trials.
-    equal: (T,) equal numbers with the same total.
-    floor: the fewest trials of a topic.
-    width, equal_width: mean widths, over simulated studies, of the interval of a difference between two systems for
-        these
-        topics; NaN if there is none.
-    narrower: 1 - width/equal_width.
-    low, high: the range of `narrower` in nine of ten studies.
+    trials: (T,) proposed numbers of trials. equal: (T,) equal numbers with the same total. floor: the fewest trials
+    of a topic. width, equal_width: mean widths, over simulated studies, of the interval of a difference between two
+    systems for these topics; NaN if there is none. narrower: 1 - width/equal_width. low, high: the range of
+    `narrower` in nine of ten studies.
     """
 
     trials: Counts
@@ -281,7 +276,6 @@ def allocate(known: Variances, total: int, rng: np.random.Generator, *, level: f
 
 
 def _mean(widths: Floats) -> float:
-    """Return the mean of known values; NaN without any."""
     known = widths[~np.isnan(widths)]
     return float(known.mean()) if len(known) else float("nan")
 

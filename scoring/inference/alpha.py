@@ -47,10 +47,7 @@ def alpha_interval(
     """Return the interval of `alpha`, with ends of at most 1.
 
     rows: for each thing its judgments, (people, d), at least two: scores (d = 1), or values without an order as
-        corners of
-        a simplex.
-    units: the unit of each row.
-    values: whether judgments are values without an order.
+    corners of a simplex. units: the unit of each row. values: whether judgments are values without an order.
 
     There is no interval on fewer than six units, and if alpha is undefined (NaN).
     """

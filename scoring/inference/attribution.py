@@ -65,13 +65,11 @@ Side = Mapping[str, Sequence[Told]]
 class Attribution:
     """A difference between two audits, split by source.
 
-    before, after: the figures as recorded, each over all topics of its audit.
-    shares: by source, its contribution to the difference; they add up to it. NaN if no topic is in both audits.
-    intervals: by source, for topics like those in both; `topics` has none, since it is the contribution of other
-        topics.
-    topics: the number of topics in both, with a value in all four ways.
-    alone: the numbers of topics only before, and only after.
-    unmatched: the number of topics in both in which changed users never said the same words.
+    before, after: the figures as recorded, each over all topics of its audit. shares: by source, its contribution to
+    the difference; they add up to it. NaN if no topic is in both audits. intervals: by source, for topics like those
+    in both; `topics` has none, since it is the contribution of other topics. topics: the number of topics in both,
+    with a value in all four ways. alone: the numbers of topics only before, and only after. unmatched: the number of
+    topics in both in which changed users never said the same words.
     """
 
     before: float
@@ -149,7 +147,6 @@ def _is_complete(means: tuple[float, ...] | None) -> bool:
 
 
 def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
-    """Return the mean difference of evidence for the same words, weighted by their frequency; NaN if there are none."""
     old, new = (_by_words(trials) for trials in (before, after))
     both = [words for words in old if words in new]
     if not both:
@@ -161,7 +158,6 @@ def _matched_mean(before: Sequence[Told], after: Sequence[Told]) -> float:
 
 
 def _by_words(trials: Sequence[Told]) -> dict[Words, list[float]]:
-    """Return values by the user's words, as read today, averaged over both audits' rules."""
     found: dict[Words, list[float]] = {}
     for trial in trials:
         value = _mean([trial.read, trial.crossed])

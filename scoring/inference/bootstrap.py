@@ -144,7 +144,6 @@ class Resampler:
         return [crossed(value, one, two, bottom=first, top=last) for value, one, two, first, last in each]
 
     def _of_sessions(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
-        """Return intervals with sessions as the units."""
         played = ~np.isnan(lower).all(axis=(0, 2))
         why = too_few_sessions(int(played.sum()))
         if why:
@@ -155,7 +154,6 @@ class Resampler:
         return self._ratios(names, above, below, least, most, "session")
 
     def _of_trials(self, upper: Floats, lower: Floats, least: Floats, most: Floats) -> list[Interval]:
-        """Return intervals of (topics, trials, columns) with trials within topics as the units."""
         sides = zip(np.moveaxis(upper, 2, 0), np.moveaxis(lower, 2, 0), least.tolist(), most.tolist(), strict=True)
         level, inflation = self._level, self._design.inflation
         return [
@@ -166,7 +164,6 @@ class Resampler:
     def _ratios(
         self, topics: Sequence[str], upper: Floats, lower: Floats, least: Floats, most: Floats, unit: str
     ) -> list[Interval]:
-        """Return intervals of ratios with independent units."""
         seen = ~(np.isnan(upper) | np.isnan(lower))
         upper, lower = np.where(seen, upper, 0.0), np.where(seen, lower, 0.0)
         found: list[Interval] = [no_interval("no value")] * upper.shape[2]
@@ -237,7 +234,6 @@ class Resampler:
     def _weighted_ratios(
         self, topics: Sequence[str], upper: Floats, lower: Floats, weights: npt.ArrayLike, unit: str
     ) -> Interval:
-        """Return the interval of a weighted mean of ratios with independent units."""
         seen: Seen = np.asarray(~np.isnan(lower).any(axis=2))
         upper, lower = np.where(seen[:, :, None], upper, 0.0), np.where(seen[:, :, None], lower, 0.0)
         fewest = int((lower.sum(axis=1) > 0).sum(axis=0).min(initial=len(topics)))
@@ -297,7 +293,6 @@ class Resampler:
     def _weighted_means(
         self, names: Sequence[str], above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike
     ) -> tuple[Floats, Floats]:
-        """Return (columns, B) means of (topics, columns) with the unseen topic at the bottom, and at the top."""
         values, key = with_unseen(above, below, bottom, top), ("unseen", tuple(names))
         sums = self._products(key, values, lambda rng, size: drawn_weights(rng, len(names), size), names)
         return weighted_means(sums, above.shape[1])

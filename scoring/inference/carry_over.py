@@ -33,9 +33,8 @@ from scoring.statistics.exchange import holm
 def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
     """Return the interval of a figure over sessions and topics.
 
-    value: in [-1, 1], to which the interval is clipped.
-    influence: (topics, sessions), each cell's contribution to the value beyond its expected share, summing to 0; 0 for
-        missing cells. No row or column may be empty.
+    value: in [-1, 1], to which the interval is clipped. influence: (topics, sessions), each cell's contribution to
+    the value beyond its expected share, summing to 0; 0 for missing cells. No row or column may be empty.
 
     There is no interval for fewer than four topics or sessions, and if nothing differs.
     """
@@ -81,16 +80,12 @@ class CarryOver:
     """The carry-over in continued sessions.
 
     slope: change of the value from one place to the next; with fresh conversations, of the difference from them.
-    interval: the interval of the slope, clustered by session and by topic.
-    p: the p of the slope, corrected by Holm's method if the loss is tested too.
-    lost: mean over topics of continued minus fresh, with its interval; NaN without fresh conversations.
-    p_lost: the p of the loss; NaN also if fresh conversations are too few.
-    exchanged: what p exchanges.
-    units: the number of units exchanged.
-    sessions, topics, conversations: the numbers of continued ones with a value.
-    fresh: the number of fresh conversations.
-    places: the last place.
-    found: whether a p is at most 1 - level; None if no p can be that small.
+    interval: the interval of the slope, clustered by session and by topic. p: the p of the slope, corrected by Holm's
+    method if the loss is tested too. lost: mean over topics of continued minus fresh, with its interval; NaN without
+    fresh conversations. p_lost: the p of the loss; NaN also if fresh conversations are too few. exchanged: what p
+    exchanges. units: the number of units exchanged. sessions, topics, conversations: the numbers of continued ones
+    with a value. fresh: the number of fresh conversations. places: the last place. found: whether a p is at most 1 -
+    level; None if no p can be that small.
     """
 
     slope: float
@@ -120,10 +115,9 @@ def carry_over(
 ) -> CarryOver | None:
     """Test one system for carry-over; None if fewer than two places have a value.
 
-    values: (topics, sessions) in [0, 1], NaN for missing cells.
-    places: (topics, sessions) from 1, NaN for missing cells.
-    types: (topics,); topics exchange places only with others of their type.
-    fresh: (topics, trials) of the same system in fresh sessions; topics without any are left out.
+    values: (topics, sessions) in [0, 1], NaN for missing cells. places: (topics, sessions) from 1, NaN for missing
+    cells. types: (topics,); topics exchange places only with others of their type. fresh: (topics, trials) of the
+    same system in fresh sessions; topics without any are left out.
 
     Raises ValueError for a value without a place.
     """
@@ -164,26 +158,22 @@ def carry_over(
 
 
 def _means(cells: Floats) -> Floats:
-    """Return (topics,) means of known values. Every topic has a value."""
     return np.asarray(np.nanmean(cells, axis=1))
 
 
 def _shuffle_labels(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return (draws, units) units, exchanged among those with the same label."""
     found = np.empty((_DRAWS, len(labels)), dtype=np.int64)
     found[:, np.argsort(labels, kind="stable")] = np.argsort(rng.random(found.shape) + 2 * labels, axis=1)
     return found
 
 
 def _within_types(cells: Floats, seen: Seen, labels: npt.NDArray[np.int64]) -> Floats:
-    """Return cells minus the mean of their type, 0 for missing cells."""
     inside = np.where(seen, cells, 0.0)
     sums, counts = np.bincount(labels, inside.sum(axis=1)), np.bincount(labels, seen.sum(axis=1))
     return np.where(seen, inside - (sums / counts)[labels][:, None], 0.0)
 
 
 def _within_both(cells: Floats, seen: Seen) -> Floats:
-    """Return cells minus the means of their topic and session, 0 for missing cells."""
     found = np.where(seen, cells, 0.0)
     for _ in range(_SWEEPS):  # one is enough where every session has every topic
         for axis in (1, 0):
@@ -193,7 +183,6 @@ def _within_both(cells: Floats, seen: Seen) -> Floats:
 
 
 def _slope(values: Floats, places: Floats) -> float:
-    """Return the slope of a line through centred values; NaN if there is only one place."""
     square = float((places**2).sum())
     return float((values * places).sum()) / square if square > _SAME else math.nan
 
@@ -291,7 +280,6 @@ def _counts(seen: Seen, place: Floats, fresh: Floats | None) -> _Counts:
 
 
 def _share_as_far(drawn: Floats, seen: float) -> float:
-    """Return the two-sided p: the share of draws, the observed value included, at least as far from 0."""
     return float((1 + (np.abs(drawn) >= abs(seen) - _SAME).sum()) / (1 + len(drawn)))
 
 
@@ -303,7 +291,6 @@ def _slope_interval(high: Floats, far: Floats, slope: float, level: float) -> In
 
 
 def _loss(above: Floats, level: float) -> tuple[float, Interval]:
-    """Return the mean over topics of continued minus fresh, and its interval."""
     seen = ~np.isnan(above)
     lost = float(_means(above).mean())
     influence = np.where(seen, above - lost, 0.0) / seen.sum(axis=1, keepdims=True) / len(above)

@@ -165,7 +165,6 @@ def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOW
 
 
 def _component(value: float, interval: Interval) -> Component:
-    """Return the component, with an interval that includes the estimate and is clipped to the possible range."""
     if not interval.printed or math.isnan(value):
         return Component(value, interval)
     seen = max(0.0, value)
@@ -215,7 +214,6 @@ def share_of_spread(part: Component, others: Sequence[Component]) -> tuple[float
 
 
 def _kept(cells: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return the systems and topics with a value, and the number of values in each cell."""
     often = (~np.isnan(cells)).sum(axis=2)
     cells = cells[often.sum(axis=1) > 0][:, often.sum(axis=0) > 0]
     return cells, (~np.isnan(cells)).sum(axis=2)
@@ -245,7 +243,6 @@ def _cells(cells: Floats, counts: npt.NDArray[np.int64]) -> tuple[Floats, Floats
 
 
 def _reliability(found: MeanSquares, error: float, interval: Interval) -> Component:
-    """Return system / (system + error)."""
     system = max(0.0, float(found.system[1][0]))
     if not system + error > _SAME:
         return Component(math.nan, no_interval("too little varies"))

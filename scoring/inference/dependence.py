@@ -42,13 +42,9 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 class Dependence:
     """The dependence in a table.
 
-    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0.
-    expected: the mean of their difference over tables with the same sums.
-    chance: the central 95% of these differences.
-    excess: difference - expected.
-    p: two-sided.
-    n: the number of pairs of neighbours.
-    ones: the number of pairs with a 1 on the left.
+    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0. expected: the mean of their
+    difference over tables with the same sums. chance: the central 95% of these differences. excess: difference -
+    expected. p: two-sided. n: the number of pairs of neighbours. ones: the number of pairs with a 1 on the left.
     draws: the number of tables drawn.
 
     All but n, ones and the shares are NaN if every table drawn has the same difference: rows of two cells cannot show
@@ -116,7 +112,6 @@ def dependence(
 
 
 def _counts(tables: Bits) -> tuple[npt.NDArray[np.int64], ...]:
-    """Return (tables,) numbers of pairs 1-1, of pairs with 1 on the left, with 1 on the right, and of all pairs."""
     left, right = tables[:, :, :-1], tables[:, :, 1:]
     both = (left != MISSING) & (right != MISSING)
     ones, after = both & (left == 1), both & (right == 1)
@@ -124,7 +119,6 @@ def _counts(tables: Bits) -> tuple[npt.NDArray[np.int64], ...]:
 
 
 def _differences(tables: Bits) -> Floats:
-    """Return (tables,) P(1 after 1) - P(1 after 0); NaN if one of them has no pair."""
     hits, ones, above, pairs = _counts(tables)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(hits / ones - (above - hits) / (pairs - ones), dtype=np.float64)

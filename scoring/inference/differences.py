@@ -67,11 +67,10 @@ def guarded_differences(
 ) -> Guarded:
     """Return intervals of C differences over U units: topics, or clusters of topics.
 
-    above: (U, C) sums of the topics' differences in each unit.
-    below: (U, C) or (U, 1), the number of topics in each unit, above 0.
-    level: in (0, 1).
-    reach: the largest possible difference of a topic; infinite if values never come near the end of the range.
-    many: for studies of a simulation, which draw fewer weights and do not need exact last bits.
+    above: (U, C) sums of the topics' differences in each unit. below: (U, C) or (U, 1), the number of topics in each
+    unit, above 0. level: in (0, 1). reach: the largest possible difference of a topic; infinite if values never come
+    near the end of the range. many: for studies of a simulation, which draw fewer weights and do not need exact last
+    bits.
 
     There is no interval (NaN) for fewer than four units, or fewer than `FEWEST_OPEN` with an infinite reach.
     """

@@ -241,25 +241,17 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1].
-    low, high: the interval at the given level, clipped to the possible range; NaN, with `note`, if the baseline has
-        too few
-        runs to show how much audits differ.
-    inner_low, inner_high: the interval with `tail` on each side, inside ±`matters` if the two are the same; likewise
-        NaN.
-    error: standard error, from the variances of both sides and of runs.
-    runs: the standard deviation between audits, which is part of it; NaN if unknown.
-    same: whether they are the same within `matters`.
-    p: two-sided, of no difference at all, by itself and for one look; likewise NaN.
-    these_low, these_high: the interval of another estimand, the difference between these very runs at their hours. It
-        considers trials alone, so it covers the difference of the systems only if audits do not differ.
-    own: variance of the audit's mean from its trials.
-    slope: g of the audit (`scoring.inference.run_effects`).
-    left: what remains of `SAME_BUDGET` before this look.
-    tail: how much of it this look may use.
-    spent: the chance of *same* if the true difference is exactly `matters`.
-    note: why there is no interval.
-    assumes: the assumptions of the interval, in a phrase.
+    value: in [-1, 1]. low, high: the interval at the given level, clipped to the possible range; NaN, with `note`, if
+    the baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on
+    each side, inside ±`matters` if the two are the same; likewise NaN. error: standard error, from the variances of
+    both sides and of runs. runs: the standard deviation between audits, which is part of it; NaN if unknown. same:
+    whether they are the same within `matters`. p: two-sided, of no difference at all, by itself and for one look;
+    likewise NaN. these_low, these_high: the interval of another estimand, the difference between these very runs at
+    their hours. It considers trials alone, so it covers the difference of the systems only if audits do not differ.
+    own: variance of the audit's mean from its trials. slope: g of the audit (`scoring.inference.run_effects`). left:
+    what remains of `SAME_BUDGET` before this look. tail: how much of it this look may use. spent: the chance of
+    *same* if the true difference is exactly `matters`. note: why there is no interval. assumes: the assumptions of
+    the interval, in a phrase.
     """
 
     value: float
@@ -385,7 +377,6 @@ def around(baseline: Baseline, value: float, own: float, *, level: float, audits
 
 
 def _moments(cells: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """Return (T,) means, unbiased variances (NaN for one trial) and numbers of the trials of topics."""
     counts = np.array([len(one) for one in cells], dtype=np.float64)
     if counts.min() == counts.max() > 1:  # at once: simulations of years ask this a million times
         each = np.stack(cells)

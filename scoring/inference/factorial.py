@@ -98,7 +98,6 @@ def factorial_effects(
 
 
 def _effect_sides(levels: Levels, effect: Effect) -> tuple[list[Combination], list[Combination]]:
-    """Return the combinations with a negative sign in the effect, and those with a positive one."""
     meant = dict(effect)
     own = [(levels[name][0], meant[name]) if name in meant else tuple(levels[name]) for name in levels]
     against: list[Combination] = []
@@ -110,7 +109,6 @@ def _effect_sides(levels: Levels, effect: Effect) -> tuple[list[Combination], li
 
 
 def _average_sides(sides: Sequence[Mapping[Trial, Cell]], scale: float) -> dict[Trial, Cell]:
-    """Return the mean over sides, times `scale`, for each trial with a value on all sides."""
     common = set(sides[0]).intersection(*sides[1:])
     found: dict[Trial, Cell] = {}
     for trial in sorted(common):

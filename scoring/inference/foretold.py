@@ -168,7 +168,6 @@ def foretold_mean(
 
 
 def _lower(sums: Floats, wholes: Floats, sizes: Floats, level: float) -> float:
-    """Return the lower end of the mean of nonnegative values."""
     order = np.lexsort((wholes, sums))
     weights = fixed_weights(len(sums), 1.0)
     tops, whole, size = (

@@ -40,12 +40,10 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class InTime:
     """The dependence of trials in time.
 
-    lag: correlation of neighbours, beyond that of independent trials; NaN if there is nothing to see.
-    p: the p of all lags together; 1 if there is nothing to see.
-    inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
-    drift: correlation of trials with their time in the run.
-    drift_p: its two-sided p.
-    across: whether lag and p are those of the whole run, whose neighbours are of different topics.
+    lag: correlation of neighbours, beyond that of independent trials; NaN if there is nothing to see. p: the p of all
+    lags together; 1 if there is nothing to see. inflation: the factor for the variance of a mean over trials, at
+    least 1, whether or not p is small. drift: correlation of trials with their time in the run. drift_p: its
+    two-sided p. across: whether lag and p are those of the whole run, whose neighbours are of different topics.
     """
 
     lag: float
@@ -152,7 +150,6 @@ def _test_within_topics(rows: Sequence[Floats], rng: np.random.Generator) -> InT
 
 
 def _test_whole_run(rows: Sequence[Floats], when: Floats, rng: np.random.Generator) -> InTime:
-    """Test all trials in the order of their times."""
     order = np.argsort(when, kind="stable")
     line = np.concatenate(rows)[order]
     ranks = np.linspace(-1, 1, len(line))
@@ -186,7 +183,6 @@ def _permutation_p(seen: float, draw: Callable[[int], Floats]) -> float:
 
 
 def _permute_trials(row: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Return (draws, trials) permuted trials."""
     return rng.permuted(np.broadcast_to(row, (draws, len(row))), axis=1)
 
 

@@ -71,7 +71,6 @@ def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instabili
 
 
 def _exchange_trials(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-    """Return (draws, trials) sums over topics, with each topic's values exchanged among its trials."""
     topics, trials = above.shape
     counts = seen.sum(axis=1)
     packed = np.take_along_axis(above, np.argsort(~seen, axis=1, kind="stable"), axis=1)

@@ -21,14 +21,11 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class MeanSquares:
     """Mean squares for W sets of weights, (W,) each.
 
-    system, topic, both: each a mean square over its coefficient, and the component left after the other components and
-        the
-        trials are subtracted, which can be negative by chance.
-    trial: the variance of trials.
-    error: the error variance of a system's mean.
-    effects: (W, systems) effects of systems, adjusted for topics, summing to 0.
-    degrees: degrees of freedom of systems × topics.
-    form: (systems, systems), so that the first mean square of systems is e'·form·e with the first effects e.
+    system, topic, both: each a mean square over its coefficient, and the component left after the other components
+    and the trials are subtracted, which can be negative by chance. trial: the variance of trials. error: the error
+    variance of a system's mean. effects: (W, systems) effects of systems, adjusted for topics, summing to 0. degrees:
+    degrees of freedom of systems × topics. form: (systems, systems), so that the first mean square of systems is
+    e'·form·e with the first effects e.
     """
 
     system: tuple[Floats, Floats]
@@ -107,10 +104,8 @@ def mean_squares(
 
 
 def _weighted_sums(weights: Floats, each: Floats) -> Floats:
-    """Return (W, …) weighted sums of `each`, (topics, …), over topics."""
     return np.asarray((weights @ each.reshape(len(each), -1)).reshape(len(weights), *each.shape[1:]))
 
 
 def _positive(squares: Floats) -> Floats:
-    """Return sums of squares with rounding errors set to 0."""
     return np.where(squares < _SAME, 0.0, squares)

@@ -220,7 +220,6 @@ def _slope(topics: Sequence[Compared]) -> float:
 
 
 def _aside(values: Floats, clusters: Sequence[Hashable]) -> Floats:
-    """Return the deviations from the mean, summed by unit: topics or clusters of them."""
     return cluster_sums(values - values.mean(), clusters)[0] if len(values) else values
 
 
@@ -236,7 +235,6 @@ def _bound_power(power: float, people: Floats, beyond: Floats) -> float:
 
 
 def _no_wider(power: float, people: Floats, beyond: Floats, level: float, clusters: Sequence[Hashable]) -> float:
-    """Return the largest of twenty λ up to `power` whose interval is no wider than that of people alone."""
     if len(set(clusters)) < FEWEST or power <= 0:
         return power
     for tried in (power * np.array([1.0, 0.0]), power * np.arange(_STEPS - 1, -1, -1) / _STEPS):

@@ -53,7 +53,6 @@ def smoothed_shares(counts: npt.ArrayLike, trials: npt.ArrayLike) -> Floats:
 
 
 def _root(matrix: Floats, power: float) -> Floats:
-    """Return a power of a symmetric matrix, without eigenvalues that are not positive."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > _SAME
     raised = np.where(kept, np.power(values, power, where=kept, out=np.zeros_like(values)), 0.0)
@@ -144,7 +143,6 @@ def ratios_told_apart(above: Counts, below: Counts, *, level: float, alpha: floa
 def _of_these(
     components: Components, coming: Floats, difference: float, topics: int, pair: Counts, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return (studies, topics, 2) both probabilities of fixed topics, with ratios moved to the wanted difference."""
     order = np.argsort(coming.mean(axis=1), kind="stable")
     own = coming[order[((np.arange(topics) + 0.5) / topics * len(coming)).astype(int)]]
     centres = rng.permutation(centres_of_these(components, difference, topics))
@@ -156,7 +154,6 @@ def _of_these(
 
 
 def _move_odds(chances: Floats, weights: Floats, ratio: float) -> Floats:
-    """Return probabilities with their odds multiplied by one number, so that their weighted mean is `ratio`."""
     inside = np.clip(chances, _EDGE, 1 - _EDGE)
     odds = np.log(inside / (1 - inside))
     shares = weights / weights.sum() if weights.sum() > 0 else np.full(len(weights), 1 / len(weights))
@@ -168,7 +165,6 @@ def _move_odds(chances: Floats, weights: Floats, ratio: float) -> Floats:
 
 
 def _noise(above: Counts, below: Counts, trials: Trials) -> Floats:
-    """Return (studies, topics, 2) variances of topics' values over other trials."""
     topics = above.shape[1]
     whole = np.maximum(below.sum(axis=1, keepdims=True), 1)
     ratio = above.sum(axis=1, keepdims=True) / whole

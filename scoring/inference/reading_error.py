@@ -85,5 +85,4 @@ def _most_faults(seen: int, sensitivity: float, unlikely: float) -> int:
 
 
 def _at_least(missed: int, number: int, chance: float) -> float:
-    """Return the probability that at least `missed` of `number` are missed, each with the same probability."""
     return 1 - math.fsum(math.comb(number, few) * chance**few * (1 - chance) ** (number - few) for few in range(missed))

@@ -85,7 +85,6 @@ def relabel(
 
 
 def _deal_shares(values: Floats) -> Floats:
-    """Return (B,) for each deal the share of deals with at least as large a value."""
     scale = np.abs(values[np.isfinite(values)]).max(initial=1.0)
     order = np.sort(values)
     found: Floats = (len(values) - np.searchsorted(order, values - _SAME * scale, side="left")) / len(values)

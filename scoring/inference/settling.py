@@ -122,7 +122,6 @@ def _chances(
 
 
 def _half_widths(baseline: Baseline, found: Difference, own: Floats, tail: float, *, known: bool) -> Floats:
-    """Return half widths of the interval with `tail` on each side, for each variance from trials."""
     if known:
         return np.asarray(normal_quantile(1 - tail) * np.sqrt(own))
     effects, fixed = baseline.run_effects(), baseline.sampling_variance()

@@ -91,7 +91,6 @@ def _fresh(
     reach: float,
     guard: Guard,
 ) -> Paired:
-    """Return the sides as if every conversation had a session of its own."""
     above, below = aligned.above[:, sides], aligned.below[:, sides]
     if not aligned.pooled:
         if estimand == "these":

@@ -148,10 +148,6 @@ def nested_ends(
 def _topic_ends(
     mean: Floats, noise: Floats, far: tuple[float, float], within: Range, tail: float
 ) -> tuple[float, float]:
-    """Return the ends of the variance between topics.
-
-    `noise` is that of each topic's mean, and `far` are the places of an unseen topic.
-    """
     low, *highs = _topic_draws(mean, noise, far)
     return _end(low, tail), min(max(_end(high, 1 - tail) for high in highs), within.most)
 
@@ -176,7 +172,6 @@ def _end(draws: Floats, share: float) -> float:
 
 
 def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]:
-    """Return the ends of the variance between trials, a mean over topics. `largest` is that of an unseen topic."""
     weights = _weights(len(own), UNSEEN)
     drawn = own @ weights[:-1]
     return _end(drawn, tail), _end(drawn + weights[-1] * largest, 1 - tail)
@@ -231,7 +226,6 @@ def farther(away: Floats) -> float:
 
 
 def _variance(values: Floats, weights: Floats) -> Floats:
-    """Return (draws,) weighted variances of (topics,) values. `weights` (topics, draws) sum to 1 in each draw."""
     first: Floats = values @ weights
     return np.asarray((values * values) @ weights - first * first)
 
@@ -298,8 +292,6 @@ _EVERY = 3  # of the draws, of which mean squares take longer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """A table of cells, sorted by topic."""
-
     mean: Floats
     own: Floats
     counts: Counts
@@ -316,16 +308,13 @@ class _Table:
         return np.asarray(self.counts > 0)
 
     def _by_topic(self) -> Floats:
-        """(topics,) means over the systems of each topic."""
         return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
 
     def _by_both(self) -> Floats:
-        """(systems, topics) residuals of cells after the effects of topic and system; 0 if empty."""
         beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
         return np.where(self._there, beyond, 0.0)
 
     def _drawn(self, unseen: Floats | None) -> MeanSquares:
-        """Return mean squares under weights. `unseen` are the (systems,) means of an unseen topic; None without one."""
         topics = self.mean.shape[1]
         weights = topics * _weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
         columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
@@ -419,13 +408,11 @@ class _Table:
         return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
 
     def _far(self) -> float | None:
-        """Return how far an unseen topic's cell can lie from the effects of its topic and system."""
         beyond = np.abs(self._by_both())
         far = farther(beyond.max(axis=0)) * float(beyond.max())
         return far if far > _SAME else None
 
     def _beyond(self) -> float | None:
-        """Return how far an unseen topic's effects can lie from those observed, as a standard deviation."""
         effects = self.found.effects[0]
         systems = len(effects)
         if not self.within.ends:
@@ -459,7 +446,6 @@ def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats,
 
 
 def _root(rises: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of an increasing function, by bisection."""
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if rises(middle) > 0 else (middle, high)

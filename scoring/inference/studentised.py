@@ -33,7 +33,6 @@ def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float)
 
 
 def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
-    """Return (C, B) standard errors, with rounding errors set to 0."""
     whole, units = weighted_sums(below, counts), len(counts)
     ratio = weighted_sums(above, counts) / whole
     own = weighted_sums(above**2, counts)

@@ -194,7 +194,6 @@ def _extreme(scores: Floats, worst: Worst) -> float:
 def _refusal_reason(
     kind: TailKind, beta: float, units: int, unit: str, worst: Worst, top: float, called: tuple[str, str]
 ) -> str:
-    """Return why so few units have no interval; "" if they have one."""
     needed, share = units_needed(kind, beta, worst=worst, top=top), tail_share(kind, beta)
     if units >= needed:
         return ""
@@ -319,7 +318,6 @@ def _worst(ordered: Floats, reached: Floats, beta: float) -> Floats:
 
 
 def _order_scores(values: npt.ArrayLike, weights: npt.ArrayLike | None, beta: float) -> tuple[Floats, Floats]:
-    """Return the scores of positive weight, ascending, and their weights."""
     _check(beta, 0.95, 100)
     given = np.asarray(values, dtype=np.float64)
     mass = np.ones(given.shape) if weights is None else np.asarray(weights, dtype=np.float64)

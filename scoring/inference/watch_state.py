@@ -173,7 +173,6 @@ def advance(
 
 
 def _change_state(after: WatchState, raised: float, seen: Seen, *, times: int) -> WatchState:
-    """Return the state after a confirmed change, which closes its evidence."""
     return replace(
         after,
         name="changed",
@@ -215,7 +214,6 @@ def _since_the_change(state: WatchState, after: WatchState, seen: Seen, around: 
 
 
 def _still_changed(state: WatchState, after: WatchState, seen: Seen, apart: float) -> WatchState:
-    """Return the state after an audit that excludes 0 on the side of the change: as far as before, or further away."""
     own, level = (seen.value, seen.own), after.levels[state.side]
     after = replace(after, gathered=(*state.gathered, own) if level > 0 else ())
     further = seen.high < state.change if state.side == 0 else seen.low > state.change

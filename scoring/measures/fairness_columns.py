@@ -136,7 +136,6 @@ class _Slots:
         return found
 
     def means(self, values: Floats) -> Floats:
-        """(n,) mean over the turns of each conversation, of their exact sum; 0 without turns."""
         found = np.zeros(len(self.sizes))
         one, two, more = self.sizes == 1, self.sizes == 2, np.flatnonzero(self.sizes > 2)
         found[one] = values[self.starts[one]]

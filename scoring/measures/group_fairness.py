@@ -70,11 +70,9 @@ class _Family:
 
     @property
     def hooks(self) -> dict[str, Any]:
-        """The fields of a declaration that compute one of the figures."""
         return {"score": self.score, "family": self.figures, "columns": self.columns, "column": self.column}
 
     def column(self, measure: Measure) -> str:
-        """The name of a measure's figure in the family."""
         if measure.declaration.name == self.summary:
             return self._summary_name(measure.settings)
         return str(Term(measure.base.name, measure.base.arguments)) if measure.base.parameters else measure.base_name
@@ -83,7 +81,6 @@ class _Family:
         return self._whole(material)[self.column(measure)]
 
     def figures(self, material: Material) -> Sequence[Figure]:
-        """The figures of the whole conversation, and DistrSim of each turn."""
         found = [*self._whole(material).values()]
         if not material.unscorable:
             for label, fairness in self._made(material):
@@ -126,12 +123,9 @@ class _Family:
         return found
 
     def _whole(self, material: Material) -> Mapping[str, Figure]:
-        """The figures of the whole conversation by name."""
         return material.once((Figure, self.fairness), lambda: {one.measure: one for one in self._figures(material)})
 
     def _made(self, material: Material) -> Sequence[tuple[str, GroupFairness]]:
-        """Each set by each of its divergences, with its label."""
-
         def make() -> Sequence[tuple[str, GroupFairness]]:
             turns = {one.turn: one.first_position for one in material.passages if one.speaker == "system"}
             nuggets, settings = material.relevant, material.settings
@@ -146,7 +140,6 @@ class _Family:
         return material.once((GroupFairness, self.cumulative), make)
 
     def _figures(self, material: Material) -> Iterator[Figure]:
-        """Yield GF of each set, GF of all sets, and the summary with R."""
         settings, unjudged, sets = material.settings, material.unjudged, material.sets
         if material.unscorable:
             yield from self._undefined_figures(material)
@@ -187,7 +180,6 @@ class _Family:
         yield from (Figure(name, math.nan, 0, unjudged=unjudged, note=reason) for name in names)
 
     def _of_relevant(self, fairness: Figure, label: str, relevant: Sequence[Nugget]) -> Iterator[Figure]:
-        """Yield the same figure, undefined if no nugget is relevant: then nothing was fair or unfair."""
         if self.where_relevant:
             one = replace(fairness, measure=f"{self.where_relevant}{label}")
             yield one if relevant else replace(one, value=math.nan, n=0, worst=math.nan, best=math.nan)

@@ -21,7 +21,6 @@ _MIDDLE = (0.05, 0.95)  # quantiles of the turns: the beginning and the end of a
 
 
 def _mean(material: Material, measure: Measure, seconds: Callable[[SystemTurn], float | None]) -> Figure:
-    """The mean over the answered turns whose times are known."""
     replies = (turn.reply for turn in material.conversation.turns)
     known = [waited for reply in replies if reply is not None and (waited := seconds(reply)) is not None]
     return Figure(measure.name, math.fsum(known) / len(known) if known else math.nan, len(known))

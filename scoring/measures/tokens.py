@@ -22,7 +22,6 @@ _PRICED = 1_000_000
 
 
 def _total(material: Material, kind: str) -> tuple[float, int]:
-    """(tokens of all answered turns, how many turns); (NaN, 0) if one of them has no count, or none was answered."""
     counts = [turn.reply.tokens.get(kind) for turn in material.conversation.turns if turn.reply is not None]
     known = [count for count in counts if count is not None]
     return (float(sum(known)), len(known)) if known and len(known) == len(counts) else (math.nan, 0)

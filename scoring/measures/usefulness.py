@@ -212,7 +212,6 @@ def _dependent_interval(
     pooled: bool,
     level: float,
 ) -> tuple[Interval, int]:
-    """The interval and the number of its units, under a design with clusters, sessions, or these topics only."""
     above, below = _cells(top, bottom, seen, pooled)
     if design.these and not design.continued:
         units = int((bottom > 0).sum())
@@ -255,7 +254,6 @@ def _cells(top: Floats, bottom: Floats, seen: npt.NDArray[np.bool_], pooled: boo
 
 
 def _values(top: Floats, bottom: Floats, pooled: bool) -> list[float]:
-    """(parts,) shares, NaN without an answer. top, bottom: (parts, topics, trials)."""
     above, below = _by_topic(top, bottom, pooled)
     if pooled:
         above, below = above.sum(axis=-1), below.sum(axis=-1)

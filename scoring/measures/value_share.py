@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """The share of the value that is written, or that of each value that the criterion has."""
     refuse_parameters(term, ())
     refuse_arguments(declaration, term)
     inside, schema = term.arguments[0], asking.schema

@@ -102,8 +102,6 @@ class ListScores:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """One value of one list: its measure, its documents, and how many of them have no membership."""
-
     term: Term
     value: float
     unknown: int = 0
@@ -211,7 +209,6 @@ def _figures(
 def _means(
     system: str, topics: Sequence[str], own: Sequence[ScoreRow], level: float, resampler: Resampler
 ) -> Iterator[ScoreRow]:
-    """Yield the mean of each measure over the topics that have it, with the topics resampled."""
     measures: dict[str, dict[str, ScoreRow]] = {}
     for row in own:
         assert row.topic is not None

@@ -16,11 +16,10 @@ _OPENING, _CLOSING = "<SYSDESC>", "</SYSDESC>"
 class Run:
     """Ranked lists of one system.
 
-    name: its sixth column.
-    description: the text of <SYSDESC>, or "".
-    rankings: the documents from the top, by topic, in the order of the file. The rank column decides, not the score.
-    tied: the number of documents with the rank of the one before them; they are in the order of the file.
-    rising: the number of documents with a score above that of the one before them, so that rank and score disagree.
+    name: its sixth column. description: the text of <SYSDESC>, or "". rankings: the documents from the top, by topic,
+    in the order of the file. The rank column decides, not the score. tied: the number of documents with the rank of
+    the one before them; they are in the order of the file. rising: the number of documents with a score above that of
+    the one before them, so that rank and score disagree.
     """
 
     name: str
@@ -95,7 +94,6 @@ def read_run(path: str | PathLike[str]) -> Run:
 
 
 def _order_documents(file: ColumnFile, topic: str, here: _List) -> tuple[str, ...]:
-    """Return the documents by rank, and put the list itself in that order too."""
     if len(set(here.documents)) < len(here.documents):
         seen: set[str] = set()
         for document, line in zip(here.documents, here.lines, strict=True):

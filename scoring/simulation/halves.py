@@ -106,7 +106,6 @@ def random_halves(
 def _fill_groups(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, size: int | None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return two groups that share no user, of at least `size` if users permit."""
     by_unit = _by_unit(dialogues)
     units = sorted(by_unit)
     first: list[Dialogue] = []
@@ -166,7 +165,6 @@ def _by_unit(dialogues: Sequence[Dialogue]) -> dict[str, list[Dialogue]]:
 
 
 def _drawn(dialogues: Sequence[Dialogue], size: int, rng: np.random.Generator) -> list[Dialogue]:
-    """Return a random group of `size`, filled user by user."""
     users = list(_by_unit(dialogues).values())
     found: list[Dialogue] = []
     for place in rng.permutation(len(users)):

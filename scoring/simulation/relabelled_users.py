@@ -147,7 +147,6 @@ def strata_of(
 
 
 def _steps(scores: Sequence[float]) -> Floats:
-    """Return the upper ends of groups of scores, ascending; the last is the largest score."""
     different = np.unique(scores)
     if len(different) > _SCORES:
         different = np.unique(np.quantile(scores, np.linspace(0, 1, _SCORES + 1)[1:], method="inverted_cdf"))
@@ -156,7 +155,6 @@ def _steps(scores: Sequence[float]) -> Floats:
 
 
 def _places(names: Iterable[Name]) -> dict[Name, int]:
-    """Return the index of each name, in order of first occurrence."""
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 

@@ -34,11 +34,9 @@ class RankingAgreement:
     """The agreement on the order of systems.
 
     tau: τ-b in [-1, 1] over the systems with scores on both sides; NaN for fewer than two, or if one side's means are
-        equal.
-    low, high: percentile interval; NaN with tau, or if (nearly) all draws agree.
-    systems: the systems compared, with their real and simulated means.
-    resampled: `topics`, `users` or `dialogues`.
-    note: a remark for readers.
+    equal. low, high: percentile interval; NaN with tau, or if (nearly) all draws agree. systems: the systems
+    compared, with their real and simulated means. resampled: `topics`, `users` or `dialogues`. note: a remark for
+    readers.
     """
 
     tau: float
@@ -129,7 +127,6 @@ def _over_topics(
     rng: np.random.Generator,
     replications: int,
 ) -> list[Floats]:
-    """Return for each side (replications, systems) means over resampled topics, with equal weight for each topic."""
     weights = rng.multinomial(len(topics), [1 / len(topics)] * len(topics), size=replications) / len(topics)
     found = []
     for side in sides:
@@ -143,7 +140,6 @@ def _over_topics(
 def _over_users(
     sides: Sequence[dict[str, list[Dialogue]]], systems: Sequence[str], rng: np.random.Generator, replications: int
 ) -> list[Floats]:
-    """Return for each side (replications, systems) means over resampled users; NaN for a system without a dialogue."""
     found = []
     for side in sides:
         units = {unit: row for row, unit in enumerate(sorted({one.unit for one in _of_all(side)}))}
@@ -278,7 +274,6 @@ def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tup
 
 
 def _shuffle_places(groups: Sequence[str], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the indices of all users, group by group, in random order within each."""
     order: npt.NDArray[np.int64] = np.lexsort((rng.random(len(groups)), np.unique(groups, return_inverse=True)[1]))
     return order
 
@@ -291,7 +286,6 @@ def _means(sums: Floats) -> Floats:
 
 
 def _taus(first: Floats, second: Floats) -> Floats:
-    """Return (B,) τ-b of the means of each row of sums; NaN if a system has no dialogue or there is no order."""
     means = zip(_means(first), _means(second), strict=True)
     return np.array([math.nan if np.isnan([a, b]).any() else kendall_tau(a, b) for a, b in means])
 

@@ -144,8 +144,6 @@ def compare_wordings(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Sums by user, in (K,) columns."""
-
     slips: frozenset[str]
     languages: Mapping[str, int]
     told: Mapping[str, str]
@@ -187,7 +185,6 @@ class _Table:
         return found
 
     def means(self, sums: Floats) -> dict[str, float]:
-        """Return the means of (1, K) sums, for measures that are a mean."""
         found = self._means(sums)
         return {name: float(value[0]) for name, value in found.items()}
 
@@ -206,7 +203,6 @@ class _Table:
             }
 
     def distances(self, first: Floats, second: Floats) -> Floats:
-        """Return (B, M) distances by the names of WORDINGS between two arrays of (B, K) sums."""
         apart: dict[str, Floats] = {
             name: np.abs(mine - theirs)
             for (name, mine), theirs in zip(self._means(first).items(), self._means(second).values())
@@ -253,7 +249,6 @@ def _find_slips(counted: Mapping[str, int]) -> frozenset[str]:
 
 
 def _is_near(one: str, other: str) -> bool:
-    """Return whether removing, adding or replacing one letter, or swapping two neighbours, makes one of the other."""
     if len(one) != len(other):
         short, long = sorted((one, other), key=len)
         return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))

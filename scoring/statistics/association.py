@@ -17,5 +17,4 @@ def fisher_exact(both: int, first: int, second: int, neither: int) -> float:
 
 
 def _ways(n: int, k: int) -> float:
-    """Return the logarithm of n over k."""
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

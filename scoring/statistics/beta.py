@@ -48,7 +48,6 @@ def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike
 
 
 def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """Return (k,) quantiles for probabilities inside (0, 1)."""
     log_beta = _log_beta(a, b)
     noise = 1e-16 * (8 + np.abs(_lgamma(a)) + np.abs(_lgamma(b)) + np.abs(_lgamma(a + b)))  # rounding error
     low, high, at = np.zeros(wanted.shape), np.ones(wanted.shape), _near(wanted, a, b)

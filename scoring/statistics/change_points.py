@@ -61,7 +61,6 @@ def change_points(
 def _find_changes(
     series: Floats, start: int, rng: np.random.Generator, alpha: float, draws: int
 ) -> Iterator[tuple[int, float]]:
-    """Return (index, p) of each change point of a stretch that begins at `start`, the largest first."""
     if len(series) < FEWEST or np.ptp(series) < _EVEN:
         return
     usual = (series - series.mean()) / series.std()

@@ -141,7 +141,6 @@ def _sides(difference: float) -> Floats:
 
 
 def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
-    """Draw trials around `centres`, (studies, topics, 2) expected values of topics."""
     counts = np.asarray(trials, dtype=np.int64)
     free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials cannot be seen to differ
     if components.shape == "unbounded":
@@ -184,7 +183,6 @@ def _chances(components: Components, difference: float, link: float, shared: Flo
 
 
 def _topic_means(components: Components, mean: float, normal: Floats) -> Floats:
-    """Return means of topics at these normal quantiles, for a system with this mean."""
     width = components.high - components.low
     centre = (mean - components.low) / width
     share = (components.topic + components.both) / components.room

@@ -61,7 +61,6 @@ def tukey_p(values: npt.ArrayLike, rng: np.random.Generator, *, draws: int = DRA
 
 
 def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
-    """Return the p of the hypothesis that all systems of the table are alike."""
     if table.shape[1] == 2:
         return exchange_p(table[:, 0] - table[:, 1], rng)
     means = table.mean(axis=0)
@@ -80,7 +79,6 @@ def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], fl
 
 
 def _partitions(members: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield every partition of the members into blocks, each block in ascending order."""
     if not members:
         yield []
         return
@@ -97,7 +95,6 @@ def _share(ranges: Floats, seen: float) -> float:
 
 
 def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats:
-    """Return (draws,) ranges of the means after permuting each topic's row."""
     topics, systems = table.shape
     at_once, found = max(1, _CELLS // (topics * systems)), np.empty(draws)
     known = np.array(list(permutations(range(systems)))) if systems <= MOST_CLOSED else None

@@ -153,7 +153,6 @@ def _grid(labels: npt.ArrayLike, topics: Sequence[str]) -> Labels:
 
 
 def _left(grid: Labels, step: int, source: str) -> npt.NDArray[np.bool_]:
-    """(topics, trials) True if the trial was in state `source` before turn `step`."""
     if step == 1:
         return np.asarray(grid[:, :, 0] != ABSENT)
     return np.asarray(grid[:, :, step - 2] == _CODES[source])

@@ -175,26 +175,21 @@ class _Every:
         return cls(values, chances / chances.sum(), float((np.abs(seen[some]) / root).max()))
 
     def tail(self, z: float) -> float:
-        """The probability of a statistic of at least z."""
         return min(1.0, float(self.chances[self.values >= z - _SAME].sum()))
 
     def drawn(self, draws: int, rng: np.random.Generator) -> Floats:
-        """(1 + draws,) the observed statistic, and draws."""
         return np.concatenate([[self.seen], rng.choice(self.values, size=draws, p=self.chances)])
 
 
 def _none_reaches(family: Sequence[_Every], z: float) -> float:
-    """The probability that any of several independent nodes reaches z."""
     return 1 - math.prod(1 - one.tail(z) for one in family)
 
 
 def _informative(m: Counts, n: Counts, c: Counts) -> list[int]:
-    """The topics with trials of both sides that did not all go on alike."""
     return np.flatnonzero((n > 0) & (n < m) & (c.max(axis=1) < m)).tolist()
 
 
 def _ways_to_deal(topics: Sequence[tuple[Counts, int]], most: int) -> int:
-    """The number of ways to deal so many trials of each topic from its counts; counting stops above `most`."""
     found = 1
     for counts, side in topics:
         ways = np.array([1], dtype=object)

@@ -166,7 +166,6 @@ def node_model(
 
 
 def _shift(laws: Floats, changed: float) -> float:
-    """The change of log odds after which the mean of `laws` is `changed`."""
     odds = np.log(np.maximum(laws, 1e-300)) - np.log(np.maximum(1 - laws, 1e-300))
     low, high = -_WIDEST, _WIDEST
     while high - low > _SAME:
@@ -245,7 +244,6 @@ def node_power(
 
 
 def _mean_critical(tests: Sequence[NodeTests]) -> float:
-    """The mean over the studies that tested any node; NaN without one."""
     known = [one.critical for one in tests if not math.isnan(one.critical)]
     return sum(known) / len(known) if known else math.nan
 

@@ -257,8 +257,6 @@ def both_sides(
 
 
 def _trials_of(tree: ConversationTree, system: str, topic: str | None = None) -> slice:
-    """The trials of a system, or of one topic with it: trials of a tree are sorted."""
-
     def name(trial: FoldedTrial) -> tuple[str, ...]:
         return (trial.key.system,) if topic is None else (trial.key.system, trial.key.topic)
 

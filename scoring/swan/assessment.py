@@ -270,7 +270,6 @@ def _checks(
 
 
 def _takes_precedence(opinion: Opinion, now: tuple[Verdict, Source, int] | None) -> bool:
-    """True if a judgment takes precedence over the verdict of a rule."""
     return now is None or opinion.rank <= now[2]
 
 

@@ -186,7 +186,6 @@ _BY_RULES = (RULES, RULES.partition("/")[0])
 
 
 def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tuple[str, int], NuggetLayer]:
-    """The layer whose nuggets are used, by conversation: the newest that contains the conversation."""
     name = precedence.nuggets
     if name in _BY_RULES:
         return {}
@@ -231,7 +230,6 @@ def _nugget_layers(layers: Sequence[Layer], precedence: Precedence) -> dict[tupl
 
 
 def _extraction_of(judgment: Judgment) -> tuple[str, int] | None:
-    """The conversation for which the judgment gives a nugget, or reports a complete extraction."""
     match judgment:
         case Judgment(about={"trial": str(trial), "attempt": int(attempt), **rest}):
             if judgment.criterion == NUGGET and Target.of(judgment) is not None:
@@ -247,7 +245,6 @@ def words_hash(exchanged: Iterable[Passage]) -> str:
 
 
 def _versions(layers: Iterable[Layer]) -> set[str]:
-    """Author and version of the layers that contain nuggets."""
     return {
         f"{one.author}/{one.version}"
         for one in layers
@@ -256,7 +253,6 @@ def _versions(layers: Iterable[Layer]) -> set[str]:
 
 
 def _placed_nuggets(passage: Passage, group: list[tuple[Candidate, Place]], version: str) -> tuple[Nugget, ...]:
-    """The nuggets of one side of a turn. Raises RunError at the first that cannot be placed."""
     try:
         return place_nuggets(passage, [one for one, _ in group], version=version)
     except ValueError as fault:
@@ -294,7 +290,6 @@ def _place_judgments(layer: Layer) -> Iterator[tuple[Judgment, Place]]:
 
 
 def _judged_value(judgment: Judgment, criterion: Criterion, place: Place) -> float | str | None:
-    """The score, or the value if the criterion has values. Raises RunError."""
     value = judgment.value
     if value is None:
         return None
@@ -333,7 +328,6 @@ def _record_opinion(known: dict[_About, _ByAuthor], about: _About, by: Source, g
 
 
 def _chosen_opinions(known: Mapping[_About, _ByAuthor], chosen: Precedence) -> dict[_About, Opinion]:
-    """The opinions of the sources that the precedence names."""
     named = {about: [one for one in given.values() if one.rank < len(chosen.entries)] for about, given in known.items()}
     found = {about: fold(given, chosen.folding) for about, given in named.items()}
     return {about: opinion for about, opinion in found.items() if opinion is not None}

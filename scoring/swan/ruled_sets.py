@@ -66,7 +66,6 @@ def judge_sets(
 
 
 def _groups(system: str, topic: str, seen: Mapping[tuple[str, str], list[Sight]]) -> dict[str, tuple[Sight, ...]]:
-    """The conversations of all groups of the system, by group; {} without groups."""
     base = _GROUPED.fullmatch(system)
     if base is None:
         return {}

@@ -158,7 +158,6 @@ def flaws(text: str) -> Iterator[Flag]:
 
 
 def _without_code(text: str) -> str:
-    """`text` at the same length, with spaces instead of code and addresses."""
     blank = _CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
     return _ADDRESS.sub(lambda found: " " * len(found[0]), blank)
 

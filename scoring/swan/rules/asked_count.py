@@ -113,7 +113,6 @@ def given(text: str) -> int:
 
 
 def _longest_enumeration(sentence: str) -> int:
-    """The longest run of short pieces between commas; 0 without an enumeration."""
     pieces = _JOINT.split(sentence.rstrip(" .!?"))
     best = run = 0
     for place, piece in enumerate(pieces):

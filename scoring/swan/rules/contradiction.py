@@ -56,7 +56,6 @@ CONTRADICTION = Rule(
 
 
 def _claims(nugget: Nugget) -> Iterator[str]:
-    """The claims in a nugget: itself if it is one, and the reason in an act."""
     if nugget.rule == "code" or len(nugget.text) > _LONGEST:
         return
     if nugget.type == "F":
@@ -77,8 +76,6 @@ def _list_items(text: str) -> tuple[str, frozenset[str]] | None:
 
 @dataclass(slots=True)
 class _Earlier:
-    """The claims of the system so far."""
-
     sight: Sight
     claims: Claims[Nugget] = field(default_factory=Claims)
     subjects: dict[tuple[str, ...], dict[tuple[str, ...], int]] = field(default_factory=dict)
@@ -86,7 +83,6 @@ class _Earlier:
     words: set[str] = field(default_factory=set)
 
     def against(self, text: str, nugget: Nugget) -> list[_Found]:
-        """Compare a claim with all earlier ones, and add it to them."""
         form, listed = claim_form(text), _list_items(text)
         found = [_told(agree, before) for agree, before in self.claims.compare(form)]
         if not found and form.by_pronoun:

@@ -56,7 +56,6 @@ COPIED = Rule(
 
 
 def _add(runs: set[tuple[str, ...]], text: str) -> bool:
-    """Add the runs of a text; True if it was long enough to be copied."""
     words = _words(text)
     runs.update(tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1))
     return len(words) >= _LEAST

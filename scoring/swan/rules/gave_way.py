@@ -112,7 +112,6 @@ def _judge_claims(
 
 
 def _corrections(text: str) -> list[str]:
-    """The numbers and names in a text, in normal form."""
     names = [found[0] for found in _NAME.finditer(text) if not _opens_sentence(text, found.start())]
     return [one.date or f"{one.number:g}" for one in values_in(text)] + names
 

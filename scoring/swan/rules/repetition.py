@@ -42,7 +42,6 @@ REPETITION = Rule(
 
 
 def _entities(sight: Sight) -> dict[tuple[int, int, int], tuple[str, ...]]:
-    """The entities whose links are in each claim, in one pass over the turn's items and links."""
     links: dict[int, list[tuple[int, int, str]]] = {}
     for nugget in sight.nuggets:
         if nugget.type == "E" and nugget.speaker == "system" and nugget.start >= 0:

@@ -105,8 +105,6 @@ def sourced(reachable: _Opens | None = None) -> Rule:
 
 
 class _Turn:
-    """The sources of one system turn."""
-
     def __init__(self, number: int, text: str, reachable: _Opens | None) -> None:
         self.number = number
         self.plain = own_words(text, addresses=True)
@@ -129,13 +127,11 @@ class _Turn:
         return self._within(start, end)
 
     def is_source(self, at: int) -> bool:
-        """True for an entry of a list of sources."""
         line = self.plain.rfind("\n", 0, at) + 1
         place = bisect_right(self.entries, at) - 1
         return place >= 0 and self.entries[place] >= line
 
     def is_heading(self, at: int) -> bool:
-        """True for the first row of a table, which names the columns."""
         end = self.plain.find("\n", at)
         return end >= 0 and _RULE.match(self.plain, end + 1) is not None
 
@@ -148,7 +144,6 @@ class _Turn:
         return (None, unknown) if found is None else ((self.number, "system", *found), False)
 
     def _with_link(self, end: int) -> int:
-        """The end of a sentence including a link or mark that follows it alone on the line."""
         line = self.plain.find("\n", end)
         rest = self.plain[end : line if line >= 0 else len(self.plain)]
         return end + len(rest) if re.fullmatch(r"\s*[(\[]?(?:https?://\S+|\d{1,3}\])[)\].]?\s*", rest) else end
