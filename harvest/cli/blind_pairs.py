@@ -30,7 +30,7 @@ _SHORT = 2
 def write_blind_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> None:
-    """Write a sheet of blind pairs, and its key beside it. most: pairs of every two systems."""
+    """Write a sheet of blind pairs and its key. most: the largest number of pairs of every two systems."""
     sheet_ending(sheet)
     _refuse_existing(sheet, key_file(sheet))
     _write_sheet(sheet, _draw_pairs(runs, systems, topics, most, seed), seed)
@@ -46,8 +46,7 @@ def serve_blind_pairs(
     people: Sequence[str],
     port: int,
 ) -> None:
-    """Show the pairs on a page. The sheet and its key are written if they do not exist; otherwise they must be of the
-    same pairs."""
+    """Show the pairs of `drawn_pairs` on a page."""
     people = check_people(people)
     from harvest.judging.serving.blind_pairs import judged_folder, pair_questions
     from harvest.judging.serving.desk import PAIR_CHOICES
@@ -64,7 +63,7 @@ def serve_blind_pairs(
 def drawn_pairs(
     runs: Sequence[Path], sheet: Path, systems: str | None, topics: Sequence[str], most: int | None, seed: int
 ) -> list[BlindPair]:
-    """Return the pairs of a sheet. The sheet and its key are written if they do not exist; otherwise they must be of
+    """Return the pairs of a sheet. If the sheet and its key do not exist, they are written; otherwise they must contain
     the same pairs."""
     return _drawn_once(runs, sheet, systems, topics, most, seed).blind
 

@@ -1,4 +1,4 @@
-"""`harvest breakdown`: train a breakdown detector, predict, and evaluate predictions beside baselines."""
+"""`harvest breakdown`: train a breakdown detector, predict, and compare predictions with baselines."""
 
 from collections.abc import Iterator
 from pathlib import Path

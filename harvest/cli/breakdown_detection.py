@@ -97,7 +97,7 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
 
 
 def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
-    """Yield the lines, in the order of the paths."""
+    """Yield the lines of output, in the order of the paths."""
     for head, turns, places in _read_turns(paths):
         numbers = list(places)
         rows = chosen.predict(turns, [places[number] for number in numbers])
@@ -174,7 +174,6 @@ def with_predictions(
 
 
 def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
-    """The dialogues with words; files of predictions have none."""
     try:
         found = dialogue_files([file for file in files if file.suffix != ".jsonl"])
         return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)

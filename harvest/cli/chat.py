@@ -127,7 +127,6 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
 
 
 def _next_trial(recorded: Run, system: System, topic: Topic, trial: int | None) -> Work:
-    """Return the trial to play. Raises InputError if it is already recorded."""
     of_these = [one for one in recorded.conversations if (one.key.system, one.key.topic) == (system.name, topic.id)]
     if trial is None:
         finished = {one.key.trial for one in of_these if one.valid}
@@ -146,8 +145,6 @@ def _folder_name(folder: Path) -> str:
 
 @dataclass(slots=True)
 class _Watcher:
-    """Remember how the conversation ended."""
-
     outcome: Outcome | None = None
 
     def turn_asked(self, work: Work) -> None:

@@ -220,8 +220,8 @@ def _echo(text: str) -> None:
 
 
 def _openings(audit: Audit) -> Iterator[str]:
-    """Show both ends of the first turn on some topics, and of their seed turns, so that people notice words that a
-    file has lost or split into several turns."""
+    """Show both ends of the first turn on some topics, and of their seed turns, so that people notice words that a file
+    lost or split into several turns."""
     for topic in audit.topics.topics[:_OPENINGS]:
         action, _ = begin(audit.protocol, topic)
         if isinstance(action, Say):
@@ -233,13 +233,12 @@ def _openings(audit: Audit) -> Iterator[str]:
 
 
 def _both_ends(text: str, most: int) -> str:
-    """A text on one line, with at most `most` words of its beginning and of its end."""
+    """Return a text on one line, with at most `most` words of its beginning and of its end."""
     words = printable(show_unseen(text), line=True).split()
     return " ".join([*words[:most], "…", *words[-most:]] if len(words) > 2 * most else words)
 
 
 def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
-    """Invisible characters in texts that users say, with the topics and protocol states that contain them."""
     said = [
         (topic.id, (topic.request, topic.subject, *topic.turns, *topic.fields.values()))
         for topic in audit.topics.topics
@@ -255,7 +254,7 @@ def _unseen_characters(audit: Audit) -> dict[str, list[str]]:
 
 
 def _address(audit: Audit, system: System) -> str | None:
-    """The address of a system, if it fits on a line: a URL, a program, a function, a run."""
+    """Return the address of a system (a URL, a program, a function, a run) if it fits on a line."""
     if system.driver == "browser":
         from harvest.drivers.browser import BrowserDriver  # late: brings the browser's library
 

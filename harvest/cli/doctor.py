@@ -101,7 +101,7 @@ def _check_shipped_files() -> Iterator[Finding]:
 
 
 def _check_disk() -> Finding:
-    """Time an fsync in the folder of runs, which every recorded turn waits for."""
+    """Time an fsync in the folder of runs, since every recorded turn waits for one."""
     try:
         with tempfile.NamedTemporaryFile(dir=Path.cwd(), prefix=".harvest-doctor-") as file:
             started = REAL_CLOCK.monotonic()
@@ -117,8 +117,7 @@ def _check_disk() -> Finding:
 
 
 def _check_browser() -> Finding:
-    """Start the browser of the browser driver once, without a window. A missing browser is no fault, because other
-    drivers need none."""
+    """Start the driver's browser once, without a window. A missing one is no fault: other drivers need none."""
     import asyncio
 
     from harvest.pages.browser.installed import VARIABLE, find_browser

@@ -106,7 +106,7 @@ def command(
 
 
 def _parts_left_out(form: str, chosen: Sequence[Conversation]) -> str:
-    """The parts of answers that a format has no place for, with numbers of answers; "" if there are none."""
+    """Return the parts of answers that a format cannot represent, with numbers of answers; "" if there are none."""
     kept = {"messages": PARTS, "answers": ("sources",)}.get(form, ())
     of = Counter(
         name

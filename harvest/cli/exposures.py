@@ -1,5 +1,4 @@
-"""Show what a file makes this machine do before any of it is done, and the option that permits keys sent in clear
-text."""
+"""Show what a file makes this machine do before any of it is done, and allow keys to be sent in clear text."""
 
 from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
@@ -20,7 +19,7 @@ keys_in_clear_option = click.option(
 
 def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
     """Yield lines for the code to run, the servers to contact, and the environment variables with their recipients.
-    Systems are named if there are several."""
+    They name the systems if there are several."""
     every = tuple(exposures)
 
     def listed(verb: str, items: Iterable[tuple[str, Exposure]]) -> Iterator[str]:
@@ -46,12 +45,12 @@ def exposure_lines(exposures: Iterable[Exposure]) -> Iterator[str]:
 
 
 def _shown_origin(origin: str) -> str:
-    """An address, with its ASCII form if the host has other letters, because it may look like another host."""
+    """Return an address, with its ASCII form if the host has other letters, because it may look like another host."""
     return f"{origin} ({note})" if (note := host_note(origin)) else origin
 
 
 def host_note(url: str) -> str:
-    """Return a note on a URL whose host has letters beyond ASCII, which may look like ASCII letters; otherwise ""."""
+    """Return a note on a URL whose host has letters beyond ASCII, which may look like ASCII letters, or ""."""
     host = urlsplit(url).hostname or ""
     if host.isascii():
         return ""

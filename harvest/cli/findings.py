@@ -83,6 +83,5 @@ def command(
 
 
 def _base_measure(row: ScoreRow) -> str:
-    """The measure of a row, which may count the measure's undecided answers."""
     undecided = row.measure.startswith("undecided(")
     return row.measure.removeprefix("undecided(").removesuffix(")") if undecided else row.measure

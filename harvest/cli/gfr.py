@@ -119,7 +119,7 @@ def command(
     console, scales = people_console(), {one.name: one.scale for one in scores.groups}
 
     def suits(row: ScoreRow) -> bool:
-        """False for a divergence that does not suit the scale of its groups, which only JSON has."""
+        """False for a divergence that does not fit the scale of its groups; only JSON includes it."""
         term = parse(row.measure)
         by, scale = term.get("by"), scales.get(str(term.arguments[0])) if term.arguments else None
         return by is None or scale is None or (str(by) == "JSD") == (scale == "nominal")

@@ -30,7 +30,8 @@ _LISTED = 10
 
 
 def _format_help() -> str:
-    """Describe the formats. Those of other packages are only named: their code must not run for every `--help`."""
+    """Describe the formats. Those of other packages are only named, because their code must not run for every
+    `--help`."""
     others = [name for name in formats() if name not in IMPORTERS]
     return "\n\n".join(
         (
@@ -142,7 +143,6 @@ def _read_gold(name: str, topics: TopicSet) -> GoldTable:
 
 
 def _grades_without_gain(gold: Iterable[GoldEntry]) -> Iterator[str]:
-    """Yield a sentence for each grade that no score can use."""
     first = {entry.grade: entry for entry in reversed(tuple(gold))}
     if not first:
         return

@@ -40,7 +40,7 @@ def command(folder: str, driver: str) -> None:
 
 
 def _check_folder(name: str) -> Path:
-    """Return the folder called `name`. Raises InputError if no audit can be created there."""
+    """Return the folder `name`. Raises InputError if no audit can be created there."""
     folder = Path(name)
     if not name.strip():
         raise InputError(f"{name!r} does not name a folder", allowed="the path of a folder, or . for this one")

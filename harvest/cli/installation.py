@@ -1,8 +1,6 @@
-"""Check that the top-level packages of this installation are ours alone.
-
-`topics`, `protocols`, `recordings`, … are plain words: another distribution with a package of that name would
-silently mix its files with ours. `foreign_owners` detects that.
-"""
+"""Check that the top-level packages of this installation are ours alone. Their names (`topics`, `protocols`,
+`recordings`, …) are plain words, and a distribution with a package of that name would silently mix its files with
+ours."""
 
 from collections.abc import Iterable, Mapping
 from importlib.metadata import distributions
@@ -14,7 +12,7 @@ PACKAGES = ("harvest", *BESIDE)
 
 
 def owners_by_package() -> dict[str, set[str]]:
-    """Return the installed distributions with files under each of our top-level names."""
+    """Return the installed distributions with files in each of our top-level packages."""
     found: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for distribution in distributions():
         name = distribution.metadata["Name"] or "?"

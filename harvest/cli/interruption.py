@@ -69,8 +69,6 @@ def run_until_stopped(work: Coroutine[Any, Any, T]) -> T:
 
 
 class _Stop:
-    """The state of stopping. asked: a signal came."""
-
     def __init__(self) -> None:
         self.asked = False
         self._cancel: Callable[[], object] = lambda: None
@@ -104,7 +102,7 @@ class _Stop:
 
 
 def _ignore_signals(restore: Callable[[], None]) -> None:
-    """Ignore further signals, which would change the exit code."""
+    """Ignore further signals, because they would change the exit code."""
 
     def came(number: int, _: FrameType | None) -> None:
         if number != signal.SIGHUP:  # a terminal that goes may say so twice
@@ -121,13 +119,12 @@ def _heard() -> list[signal.Signals]:
 
 
 def _ignore_at_exit() -> None:
-    """Ignore signals at exit: Python restores their defaults, and one more would change the exit code."""
+    """Ignore signals at exit, where Python restores their defaults and one more would change the exit code."""
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 def _terminal_restorer() -> Callable[[], None]:
-    """Return a function that restores the present settings of the terminal."""
     kept: list[Any] | None = None
     with suppress(OSError, ValueError, termios.error):
         kept = termios.tcgetattr(sys.stdin.fileno())

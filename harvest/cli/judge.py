@@ -141,7 +141,6 @@ def command(
 
 
 def _biases(run: Path, layer: Layer, judge: Judge) -> Iterator[str]:
-    """Describe the judge's biases."""
     from harvest.judging.models.bias_card import Item, card, vendor_of
 
     recorded = read(run)

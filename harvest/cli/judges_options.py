@@ -1,5 +1,5 @@
-"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which choose the criteria and judgments behind
-SWAN and WAN in a study."""
+"""The options `--schema`, `--judges`, `--judgments` and `--nuggets`, which select the criteria and judgments for SWAN
+and WAN."""
 
 from collections.abc import Callable, Collection
 from functools import wraps
@@ -65,7 +65,7 @@ def judges_options(command: _Command) -> _Command:
 
 
 def check_judges(judges: Judges, measures: Collection[Term]) -> None:
-    """Refuse the options if no measure rests on judgments, because they would have no effect."""
+    """Refuse the options if no measure needs judgments, because they would have no effect."""
     known = [one for term in measures if (one := declared(term.name)) is not None]
     if judges == Judges() or any("judgments" in one.needs for one in known):
         return

@@ -90,8 +90,7 @@ def command(
 async def logged_in(
     settings: BrowserSettings, url: str, done: Callable[[], Coroutine[Any, Any, None]]
 ) -> dict[str, Any]:
-    """Return the cookies and storage of a browser with these settings once the person has finished. Raises
-    DriverError."""
+    """Return the cookies and storage of a browser when the person has finished. Raises DriverError."""
     browser = await Browser.launch(settings)
     try:
         window = await browser.open_window(settings)
@@ -103,7 +102,7 @@ async def logged_in(
 
 
 async def _wait_for_enter() -> None:
-    """Return when Enter is pressed; never, if there is no terminal."""
+    """Return when Enter is pressed; never return without a terminal."""
     loop, pressed = asyncio.get_running_loop(), asyncio.Event()
     keyboard = sys.stdin.fileno()
 
@@ -123,7 +122,6 @@ async def _wait_for_enter() -> None:
 
 
 def _driver_options(url: str, given: dict[str, str | None]) -> Options:
-    """Validate the options as the browser driver does. Raises InputError, in the driver's words."""
     value: dict[str, object] = {"url": url, **{name: text for name, text in given.items() if text is not None}}
     proxy = given.get("proxy")
     if proxy is not None and proxy.startswith("env:"):

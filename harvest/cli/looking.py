@@ -1,7 +1,7 @@
 """Judge a dated run against the baseline and add a look to the history.
 
-A re-audit can be stopped at any moment. Each command therefore names the runs that earlier ones left without a look,
-and every message about such a run gives the command that continues it.
+A re-audit can be stopped at any moment. So each command names the runs that earlier ones left without a look, and every
+message about such a run gives the command that continues it.
 """
 
 import contextlib
@@ -37,9 +37,8 @@ _MOST = 5
 
 @dataclass(frozen=True)
 class Reaudit:
-    """The arguments of a re-audit. audit: as given. base: the baseline's file. blessed: its content. log: the
-    history's file. further: options to repeat in every suggested command. given: names of the rules that were given
-    as options."""
+    """The arguments of a re-audit. audit: as given. base: the baseline's file. blessed: its content. log: the history's
+    file. further: options to repeat in every suggested command. given: names of the rules given as options."""
 
     audit: str
     base: Path
@@ -54,8 +53,8 @@ class Reaudit:
         return shlex.join(["harvest", "reaudit", self.audit, option, str(run), *self.further])
 
     def name_unjudged(self, runs: Path, past: History, *, placebo: bool, but: Path | None = None) -> None:
-        """Name the runs that earlier commands left without a look. placebo: the audit has one, so that judging a run
-        is not enough. but: the run that is being resumed."""
+        """Name the runs without a look. placebo: the audit has one, so judging alone is not enough. but: the resumed
+        run."""
         every = unjudged_runs(runs, past.lines, self.blessed)
         others = [one for one in every if but is None or one.path.resolve() != but.resolve()]
         for one in others[:_MOST]:
@@ -70,7 +69,7 @@ class Reaudit:
 
     @contextlib.contextmanager
     def playing(self, folder: Path) -> Iterator[None]:
-        """While a dated run is played, tell whoever stops it how to continue."""
+        """While a dated run is played, show how to continue it if it is stopped."""
         try:
             yield
         except Interrupted:
@@ -83,7 +82,7 @@ class Reaudit:
                 folder.rmdir()  # which it can be only where nothing at all was begun in it
 
     def tell_replaced(self, run: Path) -> None:
-        """Say so if another baseline was blessed in the meantime."""
+        """Print a note if another baseline was blessed in the meantime."""
         with contextlib.suppress(InputError):
             if read_baseline(self.base).identity != self.blessed.identity:
                 _print_note(
@@ -106,7 +105,7 @@ def hold_run(folder: Path) -> Iterator[None]:
 
 
 def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
-    """Return the audit with as many trials as the run in `folder`, which may have more than the audit's file says."""
+    """Return the audit with as many trials as the run in `folder`, which may be more than the audit's file says."""
     if not is_run(folder):
         return audit
     begun = read_header(folder).audit
@@ -118,10 +117,7 @@ def as_begun(audit: Audit, folder: Path, *, keys_in_clear: bool) -> Audit:
 
 def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Harness | None]:
     """Judge a run against the baseline and add a look to the history, which is locked because looks depend on earlier
-    ones.
-
-    Returns the result, and the faults of the harness, including those found when the run was judged before.
-    """
+    ones. Returns the result, and the faults of the harness, including those of an earlier judgment of the run."""
     try:
         with open_history(this.log) as file:
             # A run that is judged again, with more trials or other options, is the same look: its evidence counts once.

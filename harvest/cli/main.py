@@ -35,7 +35,7 @@ from topics.errors import HarvestError
 
 
 def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
-    """Return `harvest NAME RUN…` with every form of output. study: its docstring is the help of the command."""
+    """Return the command `harvest NAME RUN…` with every form of output; its help is the docstring of `study`."""
 
     @click.command(help=cleandoc(study.__doc__ or ""))
     @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
@@ -74,7 +74,7 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a thresh
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A command's entry. module: has a `command`; or, for a study of recorded runs, a function `study_form`."""
+    """An entry for a command. module: has a `command` or, for a study of recorded runs, a function `study_form`."""
 
     module: str
     summary: str
@@ -152,7 +152,7 @@ _READER_GONE = 128 + signal.SIGPIPE  # as shells report a program that SIGPIPE e
 
 
 class _LateCommands(click.Group):
-    """A group that knows its commands by name and imports one only when it is called, so that `--help` is quick."""
+    """A group that imports each command only when it is called, so that `--help` is quick."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -181,7 +181,7 @@ class _LateCommands(click.Group):
         return super().resolve_command(context, arguments)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete names of commands. Click's own method would import every command for its help."""
+        """Complete names of commands, where Click's own method would import every command for its help."""
         found = [
             CompletionItem(name, help=one.summary) for name, one in COMMANDS.items() if name.startswith(incomplete)
         ]
@@ -299,7 +299,7 @@ def _flush() -> int:
 
 
 def _echo(message: str | Callable[..., None]) -> None:
-    """Print on standard error if it is still open: the exit code must not depend on it."""
+    """Print on standard error if it is still open, because the exit code must not depend on it."""
     with contextlib.suppress(OSError, ValueError):
         if isinstance(message, str):
             click.echo(printable(message), err=True)

@@ -29,8 +29,8 @@ from topics.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A form that is a file. make: its content, from a bulletin and the earlier file. ours: True for bytes of an
-    earlier file, which may be replaced. said: the help text."""
+    """A form that is a file. make: returns its content, given a bulletin and the earlier file. ours: True for bytes of
+    an earlier file, which may be replaced. said: the help text."""
 
     make: Callable[[Bulletin, str], bytes]
     ours: Callable[[bytes], bool]
@@ -83,8 +83,7 @@ class Channels:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
-        """Refuse what cannot be written or sent, before anything is played. form: of standard output; "" for people.
-        Raises InputError."""
+        """Raise InputError for a form that cannot be written or sent. form: of standard output; "" for people."""
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):
@@ -98,7 +97,7 @@ class Channels:
 
     @contextlib.contextmanager
     def guarded(self) -> Iterator[None]:
-        """Within the block, disarm printed text that GitHub's runner would execute as a command."""
+        """Within the block, disarm printed text that GitHub's runner would execute."""
         with contextlib.ExitStack() as stack:
             if self.github:
                 stack.enter_context(contextlib.redirect_stdout(cast(TextIO, Disarmed(sys.stdout))))
@@ -137,7 +136,6 @@ def _failures_reported(what: str) -> Iterator[None]:
 
 
 def _append_summary(bulletin: Bulletin) -> None:
-    """Append to the step summary, which earlier commands may have begun."""
     named = os.environ.get(_SUMMARY)
     if not named:
         click.echo(f"{_SUMMARY} is not set, so no summary is written", err=True)

@@ -7,7 +7,7 @@ import click
 
 
 class NumberRange(click.FloatRange):
-    """As in click, but NaN and infinities are refused: NaN is not outside any range."""
+    """A range of click that refuses NaN and infinities, since NaN is not outside any range."""
 
     name = "number"  # "float range" is no word for people
 
@@ -21,6 +21,6 @@ class NumberRange(click.FloatRange):
 
 
 class WholeNumberRange(click.IntRange):
-    """As in click, but described as a whole number."""
+    """A range of click, described as a whole number."""
 
     name = "integer"

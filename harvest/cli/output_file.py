@@ -12,12 +12,10 @@ from topics.errors import InputError, Place
 def check_output_file(
     path: Path, *, replace: bool = False, ours: Callable[[bytes], bool] | None = None, other: str = "take another name"
 ) -> None:
-    """Refuse a path at which no file can be written, or at which an existing file must stay.
-
-    replace: an existing file may be replaced. ours: True for the bytes of an earlier file of the same kind; then only
-    such a file, or an empty one, may be replaced. other: advice if a file must stay. Temporary files of earlier
-    commands that were killed while they wrote there are removed. Raises InputError.
-    """
+    """Raise InputError for a path at which no file can be written, or at which an existing file must stay. replace: an
+    existing file may be replaced. ours: True for the bytes of an earlier file of the same kind; then only such a file,
+    or an empty one, may be replaced. other: advice if a file must stay. Removes temporary files of earlier commands
+    that were killed while they wrote there."""
     place, folder = Place(str(path)), path.absolute().parent
     if not folder.is_dir():
         raise InputError("there is no such folder", place=Place(str(path.parent)), advice="make it first")

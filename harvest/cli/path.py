@@ -1,4 +1,4 @@
-"""Paths as arguments and options of commands. An empty one comes from an unset variable of the shell."""
+"""Paths as arguments and options of commands. An empty path comes from an unset shell variable."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,7 @@ _ADDRESS = (
 
 
 class GivenPath(click.Path):
-    """As in click, but empty paths, which click reads as the current folder, and addresses are refused. kind: of the
-    values."""
+    """A path that refuses addresses and empty text, which click reads as the current folder. kind: of the values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)

@@ -129,7 +129,7 @@ async def probe_page(url: str, message: str, login: Path | None, seconds: float,
 
 
 def _print_findings(found: Probed, useful: bool) -> None:
-    """Print the findings on standard error. useful: the draft says where to type, or what to fill in first."""
+    """Print the findings on standard error. useful: the draft has fields to type in or to fill in first."""
     from rich.text import Text
 
     console = people_console(stderr=True)
@@ -156,7 +156,6 @@ def _print_findings(found: Probed, useful: bool) -> None:
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:
-    """Return a table with a line for each finding and its signs below it; long texts are indented."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

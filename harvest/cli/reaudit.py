@@ -193,8 +193,8 @@ def history_beside(baseline: Path) -> Path:
 
 
 def play_placebo(audit: Audit, folder: Path, console: Console) -> Harness:
-    """Play the audit's placebo into a new run beside `folder`, the run of the audit. A placebo that was stopped
-    cannot be resumed, because the messages that its page received are lost."""
+    """Play the audit's placebo into a new run beside the audit's run `folder`. A stopped placebo cannot be resumed,
+    because the messages that its page received are lost."""
     with placebo_server() as placebo:
         made = placebo_audit(audit, placebo.url)
         beside = free_name(folder.with_name(f"{folder.name}.placebo"))

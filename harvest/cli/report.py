@@ -112,7 +112,7 @@ def write_report(
     seed: int = 0,
 ) -> tuple[str, str]:
     """Write the page to `out`, and files beside it if needed. command_line: recorded, so that the page can be made
-    again. Returns a sentence on what was written, and the first sentence of the page."""
+    again. Returns a sentence on the written files, and the first sentence of the page."""
     report = make_report(
         [read(run) for run in runs],
         beside=out.parent,

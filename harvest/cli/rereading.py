@@ -51,7 +51,7 @@ class _Revised:
         return self.path.outcome
 
     def label(self, turn: int) -> tuple[str, str]:
-        """The recorded label of a turn, and today's; "-" for none."""
+        """The recorded label of a turn, and today's; "-" if there is none."""
         was = self.conversation.label(turn)
         now = self.path.routes.get(turn)
         return was, now.label if now is not None else was
@@ -106,8 +106,8 @@ def command(run: Path, system: str | None, out: Path | None, as_json: bool) -> N
 
 
 def _from_reply(run: Run, answer: Reread) -> Reread:
-    """Read the answer from the stored reply of an API or a program, or else from its recorded text; an answer without
-    either is returned unchanged."""
+    """Read the answer from the stored reply of an API or a program, else from its recorded text. Without either, return
+    it unchanged."""
     definition, reply = run.header.systems.get(answer.conversation.key.system), answer.turn.reply
     if answer.source or reply is None or not isinstance(definition, dict):
         return answer
@@ -184,7 +184,6 @@ def _turn_name(conversation: Conversation, turn: int) -> str:
 
 
 def _difference_lines(one: _Revised) -> Iterator[str]:
-    """Yield the differences of a conversation, turn by turn."""
     told: set[int] = set()
     for answer in one.answers:
         number = answer.turn.number

@@ -151,7 +151,6 @@ def command(
 
 
 def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder: Path, console: Console) -> set[str]:
-    """Play on a cluster, and return the systems that were given up."""
     from harvest.cluster.spreading import spread  # late: no other run needs it
 
     def tell(sentence: str) -> None:
@@ -181,7 +180,7 @@ def _score_and_tell(
     look: bool,
     channels: Channels,
 ) -> int:
-    """Score the run, report to people and programs, and return the exit code. named: the run as a person names it."""
+    """Score the run, report to people and programs, and return the exit code. named: the run as the user named it."""
     # Late: importing the scorer takes as long as everything else, and the first turn need not wait for it.
     from harvest.notices.verdicts import bounds_bulletin, played_notice
     from harvest.studies.scores.bound_lines import bound_lines
@@ -234,8 +233,7 @@ def _score_and_tell(
 
 
 def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -> bool:
-    """Report trials without a valid attempt, and those that a failing user cut short; return True if they exceed the
-    audit's limit."""
+    """Report trials without a valid attempt, or cut short by a failing user; True if they exceed the audit's limit."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
         # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
@@ -257,7 +255,7 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
 
 
 def _open_by_system(plan: Plan, run: Run) -> str:
-    """Count the remaining trials of each system, and its failed attempts."""
+    """Count each system's remaining trials and failed attempts."""
     lost = Counter(one.key.system for one in run.conversations if one.outcome is None or not one.outcome.valid)
     trials = {name: sum(len(one.works) for one in sittings) for name, sittings in plan.sittings.items()}
     return "; ".join(
@@ -268,7 +266,7 @@ def _open_by_system(plan: Plan, run: Run) -> str:
 
 
 def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, console: Console, store: str | None) -> int:
-    """Report on a shard, which is not scored, because its figures would be mistaken for the audit's."""
+    """Report on a shard without scores, which would be mistaken for the audit's."""
     shard = resolved.shard
     assert shard is not None
     open_ = _too_much_open(resolved, run, left, console)
@@ -293,7 +291,7 @@ def _report_shard(resolved: Audit, run: Run, left: set[str], named: Path, consol
 
 
 def _look_around(people: Console, named: Path, folder: Path) -> None:
-    """Write a report of the demo into its run, and suggest next steps. named: the run as a person names it."""
+    """Write a report of the demo into its run, and suggest next steps. named: the run as the user named it."""
     from harvest.cli.report import write_report  # late: no other run needs it
 
     command = ["harvest", "report", str(named), "--out", str(named / "report.html"), "--force"]

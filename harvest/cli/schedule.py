@@ -110,7 +110,7 @@ def _check_options(audit: str, further: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _relative_path(path: str | Path) -> PurePosixPath:
-    """A path that is also valid in a copy of this folder on another machine."""
+    """Return a path that is also valid in a copy of this folder on another machine."""
     if Path(path).is_absolute() or ".." in Path(path).parts:
         raise InputError(
             f"{path} is not below this folder, which is all that GitHub's runner has",

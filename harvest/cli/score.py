@@ -149,7 +149,6 @@ def command(
 
 
 def _scored_apart(runs: tuple[Path, ...], request: ScoreRequest, dask: str, *, strict: bool) -> int:
-    """Score each run separately on a cluster, and report on each."""
     from harvest.cluster.scoring import score_on_cluster  # late: no other run needs it
 
     people = people_console()

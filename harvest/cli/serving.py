@@ -68,8 +68,8 @@ def serve_page(
     same: Same,
     adjudicate: bool = False,
 ) -> None:
-    """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: only things that people
-    judged differently, with their judgments."""
+    """Serve the page. names: of criteria. people: who judges, each with a link. adjudicate: show only things that
+    people judged differently, with their judgments."""
     people = check_people(people)
     from harvest.judging.serving.desk import scale_choices, value_choices
     from harvest.judging.serving.questions import questions
@@ -105,8 +105,7 @@ def serve_page(
 
 
 def check_people(people: Sequence[str]) -> list[str]:
-    """Return the names of the people who judge. Raises InputError without names, or without the packages that serve
-    the page."""
+    """Return the judges' names. Raises InputError without names, or without the packages that serve the page."""
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise InputError(
@@ -135,8 +134,7 @@ def serve_questions(
     version: str = "",
     adjudicating: bool = False,
 ) -> None:
-    """Serve questions until stopped. folder: where decisions are stored. told: a sentence to print after their
-    number."""
+    """Serve questions until stopped. folder: for decisions. told: a sentence to print after their number."""
     from harvest.judging.serving.desk import Desk
     from harvest.judging.serving.serving import bind, make_links, serve
 
@@ -199,10 +197,8 @@ def serve_questions(
 def asked_criteria(
     assessed: Sequence[Assessed], schema: Schema, names: Sequence[str], sample: int | None, seed: int, *, goal: str
 ) -> tuple[list[Row], int]:
-    """Return rows as `chosen_rows` does. Without names, raise an InputError that lists the criteria and their rows.
-
-    goal: the purpose of the rows, as in “no criterion was given for the sheet”.
-    """
+    """Return the rows of `chosen_rows`. Without names, raise an InputError that lists the criteria and their rows.
+    goal: the purpose of the rows, as in “no criterion was given for the sheet”."""
     if names:
         return chosen_rows(assessed, schema, names, sample, seed)
     there = rows_by_criterion(assessed, schema)
@@ -221,8 +217,8 @@ _LONGEST = 100  # characters
 
 
 def check_author(name: str) -> str:
-    """Return the name without surrounding white space. Raises InputError for names of several lines, and for those
-    that `--judges` or `--judgments` would misread."""
+    """Return the name without surrounding white space. Raises InputError for names that have several lines, or that
+    `--judges` or `--judgments` would misread."""
     found = name.strip()
     if found.casefold() in FOLDINGS:
         raise InputError(
@@ -242,7 +238,7 @@ _FEW = 10
 
 
 def tell_agreement(people: Sequence[Layer], criteria: Iterable[str]) -> None:
-    """Print how far people agree, if two of them judged the same thing. people: their layers, the oldest first."""
+    """Print the agreement if at least two people judged the same thing. people: their layers, the oldest first."""
     found = agreements(people, criteria)
     if not found:
         return

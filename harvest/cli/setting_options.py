@@ -1,8 +1,5 @@
 """Options for scoring settings, made from their declarations, with the same names, ranges and defaults in every
-command.
-
-The guard of intervals, a choice of some studies, is here, too.
-"""
+command; and the guard of intervals, an option of some studies."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
@@ -19,7 +16,7 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class _Choice(click.Choice[str]):
-    """A choice that also accepts former values, which it does not show, and suggests the nearest value for an unknown
+    """A choice that also accepts former values, without showing them, and suggests the nearest value for an unknown
     one."""
 
     def __init__(self, kind: Choice) -> None:
@@ -75,7 +72,7 @@ def _declared_option(declared: Setting, words: str, *, audited: bool) -> Callabl
 
 
 def measures_option(words: str) -> Callable[[_Command], _Command]:
-    """Add --measure, which may be repeated; the command gets the terms as `measures`. words: the help text."""
+    """Add --measure, which may be repeated and is passed on as `measures`. words: the help text."""
 
     def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[Term, ...]:
         return tuple(dict.fromkeys(term for text in texts for term in parse_all(text)))
@@ -84,8 +81,8 @@ def measures_option(words: str) -> Callable[[_Command], _Command]:
 
 
 def setting_options(*names: str, **words: str) -> Callable[[_Command], _Command]:
-    """Add an option for each of these settings, or for all. Options that are not given are None: the audit's setting
-    holds, or else the default. words: help texts by name."""
+    """Add an option for each of these settings, or for all. An option that is not given is None: the audit's setting or
+    the default applies. words: help texts by name."""
 
     def with_options(command: _Command) -> _Command:
         for name in reversed(names or tuple(SETTINGS)):

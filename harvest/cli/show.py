@@ -142,7 +142,6 @@ def command(
 
 
 def _worded_turns(run: Run, chosen: list[Conversation]) -> Sequence[WordedTurn]:
-    """The turns of these conversations that a model was asked to word."""
     from harvest.studies.validity.worded_turns import models_of, worded_turns  # late: only some runs have any
 
     topics = run.header.topic_set()
@@ -159,7 +158,6 @@ def _check_known(run: Run, what: str, given: str | None, known: list[str]) -> No
 
 
 def _check_trial(run: Run, system: str | None, topic: str | None, trial: int) -> None:
-    """Refuse a trial that was neither recorded nor planned."""
     keys = [*(one.key for one in run.conversations), *planned_trials(run.header)]
     there = {one.trial for one in keys if system in (None, one.system) and topic in (None, one.topic)}
     if trial not in there:
@@ -214,8 +212,8 @@ def _print_conversation(
     verdicts: Mapping[tuple[str, int, int], Verdict],
     faults: Mapping[int, str],
 ) -> None:
-    """Print a conversation. of_failure: files kept of a failure of this attempt, by name. verdicts: on its turns,
-    from the wire. faults: by turn, faults in a model's words for the user."""
+    """Print a conversation. of_failure: files kept of a failure of this attempt, by name. verdicts: on its turns, from
+    the wire. faults: by turn, faults in the words that a model gave to the user."""
     key = conversation.key
     title = f"{key.system} · {key.topic} · trial {key.trial} · attempt {conversation.attempt}"
     title += f" · user {conversation.member}" if conversation.member else ""
@@ -286,10 +284,8 @@ def show_beside(
     as_text: bool,
     as_json: bool,
 ) -> None:
-    """Print the pairs selected by `given` (`A,B`), topic and trial. flipped: only pairs with different labels.
-
-    Whole conversations are printed for a topic, for a single pair and with as_text; otherwise a list.
-    """
+    """Print the pairs selected by `given` (`A,B`), topic and trial. flipped: only pairs with different labels. Prints
+    whole conversations for a topic, for a single pair and with as_text; otherwise a list."""
     refuse_twice(runs)
     sides = choose_sides(runs, given)
     every = pair_conversations(*sides)

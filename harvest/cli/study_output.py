@@ -24,17 +24,16 @@ _KINDS = (".svg", ".png")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The form of a study. form: a name in `harvest.tables.study_form.FORMS`; "" for people. figures: files to draw."""
+    """The form of a study. form: a name in `harvest.tables.study_form.FORMS`, or "" for people. figures: files to
+    draw."""
 
     form: str = ""
     figures: tuple[Path, ...] = ()
 
     def show(self, study: StudyForm, *, beside: TextIO | None = None) -> None:
-        """Print the study on standard output, then write its pictures.
-
-        beside: a stream for the tables if standard output has another form; None for no tables. Raises InputError if
-        the browser fails, or if the study has no picture.
-        """
+        """Print the study on standard output, then write its pictures. beside: a stream for the tables if standard
+        output has another form; None for no tables. Raises InputError if the browser fails, or if the study has no
+        picture."""
         if not self.form or beside is not None:
             people = people_console(file=beside if self.form else None)
             for part in study.tables(people.width):
@@ -54,7 +53,7 @@ def output_options(command: _Command) -> _Command:
 
 
 def form_options(command: _Command) -> _Command:
-    """Add an option for each form of output, passed on as `output`, together with `figure_option` if that is used."""
+    """Add an option for each form of output, passed on as `output`, and `figure_option` if it is used."""
 
     @wraps(command)
     def with_output(*arguments: Any, figures: tuple[Path, ...] = (), **others: Any) -> Any:
@@ -79,8 +78,8 @@ def figure_option(command: _Command) -> _Command:
 
 
 def check_output(figures: Sequence[Path], *forms: bool) -> None:
-    """Refuse forms that exclude each other and pictures that cannot be written, before anything is computed. forms:
-    whether each form is requested."""
+    """Refuse conflicting forms and pictures that cannot be written, before anything is computed. forms: which forms are
+    requested."""
     if sum(forms) > 1:
         *most, last = (f"--{name}" for name in FORMS)
         raise InputError(f"{', '.join(most)} and {last} exclude each other", advice="give one of them")

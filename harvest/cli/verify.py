@@ -1,4 +1,4 @@
-"""`harvest verify`: check that a recording is as it was written, and that its figures and reports follow from it."""
+"""`harvest verify`: check a recording for changes, and recompute its figures and reports."""
 
 import json
 import re
@@ -32,7 +32,7 @@ _PROVES = (
 @dataclass(slots=True)
 class _Found:
     """The result of a check. faults: changed files, and figures that do not follow. gaps: why something could not be
-    verified. notes: what remains uncertain. partly: some of it is not covered by any promise."""
+    verified. notes: what remains uncertain. partly: nothing promises to cover some of it."""
 
     what: str
     said: list[str] = field(default_factory=list)

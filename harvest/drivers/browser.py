@@ -130,11 +130,8 @@ class Options(StrictModel):
 
 
 def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings:
-    """Return how to start a browser and how it identifies itself, without choosing a browser, log-in or secrets.
-
-    Raises InputError if the proxy's variable is not set or does not contain a proxy; the message does not repeat its
-    value.
-    """
+    """Return the settings of a browser and its identity, without a choice of browser, log-in or secrets. Raises
+    InputError, without the value, if the proxy's variable is not set or contains no proxy."""
     proxy = resolve_text(options.proxy, surroundings) if options.proxy is not None else None
     if proxy is not None and not _is_proxy(proxy):
         variable = options.proxy.env if isinstance(options.proxy, FromEnvironment) else ""
@@ -156,7 +153,7 @@ def settings_of(options: Options, surroundings: Surroundings) -> BrowserSettings
 
 
 class BrowserDriver:
-    """Starts the browser when the first session is opened, and again if it has died. url: the page to open."""
+    """Starts the browser for the first session, and again if it has died. url: the page to open."""
 
     def __init__(self, options: Options, surroundings: Surroundings) -> None:
         self.options = options
@@ -198,7 +195,7 @@ class BrowserDriver:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Stateful, because a page keeps its conversation; the pace is that of the site file, or a polite default."""
+        """Stateful, because a page keeps its conversation, with the pace of the site file or a polite default."""
         pace = self._site.delay
         if pace is None:
             pace = 0.0 if is_this_machine(urlsplit(self.url).hostname) else PACE
@@ -250,7 +247,6 @@ class _Session:
 
     @asynccontextmanager
     async def _keep_evidence(self) -> AsyncIterator[None]:
-        """Add the remaining evidence from the page to a fault in the block."""
         try:
             yield
         except DriverError as fault:
@@ -271,6 +267,6 @@ def further(options: Options, folder: Path) -> Iterator[Site]:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the site file. A log-in file does not count: it is renewed, and the system stays the same."""
+    """Yield the site file. A log-in file does not count: when it is renewed, the system stays the same."""
     if isinstance(options.site, str):
         yield options.site, folder / options.site

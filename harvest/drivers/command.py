@@ -45,7 +45,7 @@ _UNFLUSHED = (
 
 
 class Options(StrictModel):
-    """A program. Its environment is PATH, HOME, LANG and the like from ours, and what `env` sets; nothing else."""
+    """A program. Its environment contains only PATH, HOME, LANG and the like from ours, and the variables in `env`."""
 
     argv: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(Started)] = Field(
         description="the program and its arguments, as a list; no shell reads them. A path starts at the audit file"
@@ -103,8 +103,7 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if it ends before its
-        greeting."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if it ends too early."""
         argv = (self._found(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":
@@ -197,8 +196,7 @@ class _Talk:
             await self._program.close()
 
     async def _next_reply(self, seconds: float, what: str, watch: Stopwatch) -> tuple[bytes, bool]:
-        """Return the next reply without its end mark, and whether the mark came. The program is killed if it is
-        late."""
+        """Return the next reply without its end mark, and whether the mark came. Kills a late program."""
         program, mark = self._program, self._mark
 
         def ready() -> bool:
@@ -227,7 +225,7 @@ class _Talk:
         return program.take(taken)[:length], whole
 
     async def _exit(self) -> int | None:
-        """Return the exit code after the output was closed; kill the program and return None if it does not end."""
+        """Return the exit code after the output was closed. A program that does not end is killed: None."""
         try:
             async with asyncio.timeout(_LAST_MOMENT):
                 await self._program.ended()
@@ -334,8 +332,7 @@ def build(options: Options, surroundings: Surroundings) -> CommandDriver:
 
 
 def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files named in argv, except a program that is looked up on PATH, which differs from machine to
-    machine."""
+    """Yield the files named in argv, except a program found on PATH, which differs between machines."""
     for place, word in enumerate(options.argv):
         if place or "/" in word:
             yield word, folder / word

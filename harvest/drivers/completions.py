@@ -1,12 +1,11 @@
 """Chat completions as OpenAI-compatible servers send them: a complete JSON body, or a stream of chunks.
 
 The reply is the text of the first choice, or a refusal in a field of its own if there is no text. Sources, thoughts,
-tool calls and suggestions become parts of the answer but not of its text; further choices are kept only as evidence.
-`finish` is the server's word: `length` (cut by the server's limit) and `content_filter` are ordinary replies, even
-without text.
+tool calls and suggestions become parts of the answer but not of its text; further choices are kept only as evidence. A
+`finish` of `length` (cut by the server's limit) or `content_filter` is an ordinary reply, even without text.
 
-Everything that is not shaped like a completion is refused. If it were read leniently, a proxy's odd error would become
-an empty answer, and empty answers are scored.
+Anything that does not have the shape of a completion is refused. Otherwise a proxy's odd error would become an empty
+answer, and empty answers are scored.
 """
 
 import json
@@ -53,12 +52,9 @@ _OTHER_APIS = {  # by top-level key: the type of its value, and the API
 
 
 class Completion:
-    """A completion, collected from a body or from the chunks of a stream.
-
-    finish: why the system stopped. tokens: the counts that it reported. model: the name and fingerprint of the model
-    that answered. links: paths of further sources. thoughts_apart: separate thoughts that open the text in marks of
-    thinking.
-    """
+    """A completion, collected from a body or from the chunks of a stream. finish: why the system stopped. tokens: the
+    counts that it reported. model: the name and fingerprint of the model. links: paths of further sources.
+    thoughts_apart: separate the thoughts that open the text in marks of thinking."""
 
     def __init__(self, links: Sequence[ReplyPath] = (), *, thoughts_apart: bool = True) -> None:
         self._links, self._thoughts_apart = links, thoughts_apart
@@ -87,8 +83,7 @@ class Completion:
 
     @property
     def whole(self) -> bool:
-        """True once the stream was declared complete, by [DONE] or by the finish_reason of its last chunk. If every
-        chunk has a finish_reason, it does not mark the last one."""
+        """True after [DONE] or the finish_reason of the last chunk (not if every chunk has a finish_reason)."""
         return self._done or (bool(self.finish) and not self._ends_often)
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
@@ -114,8 +109,7 @@ class Completion:
         return False
 
     def read(self, received: Received) -> None:
-        """Read a complete body. Raises Unanswered: `bad-json`, `bad-completion`, `system-error`, or bytes that are not
-        text."""
+        """Read a complete body. Raises Unanswered (`bad-json`, `bad-completion`, `system-error`, undecodable bytes)."""
         self._parts.streamed = False
         self._read(received.json(), "message", may_hold_addresses(received.body))
 
@@ -149,7 +143,7 @@ class Completion:
         return answer, (*notes, BESIDE) if holds_others(self._addresses, answer) else notes
 
     def _unread_fields(self, answer: Answer) -> Iterator[str]:
-        """Return a note for each field of the message that contains words but is not a part of the answer."""
+        """Return a note for each field of the message with words that are not part of the answer."""
         known = "\n".join((answer.text, answer.refusal, answer.thoughts))
         for field, pieces in self._unread.items():
             words = "".join(pieces).strip()
@@ -289,16 +283,14 @@ class Completion:
 
 
 class _Envelope:
-    """The metadata around the words of a stream, which shows whether the server started the reply again."""
-
     def __init__(self) -> None:
         self._reply: object = None
         self._alike = self._bare = 0
         self._again = False
 
     def begins_again(self, reply: object, role: object, *, words: bool) -> bool:
-        """Return whether the words of this piece are the first after another id or a second role. Servers that give
-        each piece its own id or role reveal nothing by it."""
+        """Return whether this piece is the first with another id or a second role. Servers that give each piece its own
+        id or role reveal nothing by it."""
         if reply and self._reply and reply != self._reply:
             self._again = self._again or self._alike > 1
             self._alike = 0
@@ -313,7 +305,6 @@ class _Envelope:
 
 
 def _message_words(message: Mapping[str, object]) -> str:
-    """Return the words of a complete message. Raises MisshapenError."""
     whole = Parts()
     whole.take_content(message.get("content"))
     whole.take_refusal(message.get("refusal"))
@@ -322,7 +313,7 @@ def _message_words(message: Mapping[str, object]) -> str:
 
 
 def _check_error(holder: Mapping[str, object]) -> None:
-    """Raise Unanswered for an error object, which may be in the body, in a chunk or in a choice."""
+    """Raise Unanswered for an error object in the body, in a chunk or in a choice."""
     if holder.get("error"):
         code = excerpt(error_code(holder), 60)
         detail = error_message(holder) or excerpt(repr(holder["error"]))

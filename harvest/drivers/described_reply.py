@@ -128,7 +128,7 @@ def _values_inside(value: object, kind: str, step: str | int) -> Sequence[object
 
 
 def check_path(text: str) -> str:
-    """Return the path. Raises a refusal of the option if it is not a valid path."""
+    """Return the path. Raises a refusal of the option if the path is invalid."""
     try:
         ReplyPath.parse(text)
     except ValueError as fault:
@@ -137,7 +137,7 @@ def check_path(text: str) -> str:
 
 
 def listed(value: object) -> object:
-    """Return a single text as a tuple, and a list, as kept in a resolved audit, as a tuple too."""
+    """Return a single text, or a list from a resolved audit, as a tuple."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
@@ -187,11 +187,8 @@ class DescribedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The paths to the parts of a reply.
-
-    reply: paths, or `text` for the whole body. parts: paths by the names in `PARTS`. events: names or types of the
-    events of a stream that contain the reply; () for any.
-    """
+    """The paths to the parts of a reply. reply: paths, or `text` for the whole body. parts: paths by the names in
+    `PARTS`. events: names or types of the stream's events that contain the reply; () for any."""
 
     reply: tuple[str, ...]
     join: str
@@ -202,8 +199,7 @@ class Described:
     events: tuple[str, ...] = ()
 
     def read(self, received: Received) -> DescribedTurn:
-        """Read a reply. Raises Unanswered: `no-text`, `bad-type`, `bad-json`, `system-error`, or bytes that are not
-        text."""
+        """Read a reply. Raises Unanswered (`no-text`, `bad-type`, `bad-json`, `system-error`, undecodable bytes)."""
         streamed = is_stream(received.media_type)
         parts = Parts(streamed=streamed)
         values = self._read_values(received, parts, streamed=streamed)
@@ -254,8 +250,7 @@ class Described:
         values: Sequence[tuple[Names, object]],
         received: Received,
     ) -> None:
-        """Raise Unanswered if a path leads to an object that contains nothing readable: that is not an empty
-        answer."""
+        """Raise Unanswered if a path leads to an object without readable content, which is not an empty answer."""
         for path in paths if parts.empty else ():
             for _, value in values:
                 for found in path.find(value):
@@ -267,7 +262,7 @@ class Described:
         return not self.events or not set(names).isdisjoint(self.events)
 
     def _read_values(self, received: Received, parts: Parts, *, streamed: bool) -> list[tuple[Names, object]]:
-        """Return the JSON values of the reply, each with the names of its event; [] if only text is read."""
+        """Return the reply's JSON values, each with the names of its event; [] if only text is read."""
         only_text = set(self.reply) == {WHOLE_BODY}
         if not streamed:
             if only_text:
@@ -353,7 +348,6 @@ def session_id(path: ReplyPath, value: object) -> str | None:
 
 
 def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
-    """Return the values found by the first path that matches, without nulls."""
     for path in paths:
         found = [one for one in path.find(value) if one is not None]
         if found:
@@ -362,8 +356,8 @@ def _first_found(paths: Iterable[ReplyPath], value: object) -> list[object]:
 
 
 def _compare_kinds(parts: Parts, stretches: Sequence[_Stretch]) -> None:
-    """Note that events of several kinds contain the text. If the last one is of its own kind and repeats the whole
-    text, it alone decides what the text is."""
+    """Note that events of several kinds contain the text. If the last one is the only one of its kind and repeats the
+    whole text, it alone determines the text."""
     texts = [(one, "".join(parts.pieces[one.begin : one.end])) for one in stretches]
     said = [one for one, text in texts if text.strip()]
     kinds = Counter(one.names for one in said)

@@ -66,14 +66,13 @@ class Events(Protocol):
         ...
 
     def take(self, event: str, data: str, watch: Stopwatch) -> bool:
-        """Read one event. Returns True if the rest can be ignored. Raises Unanswered for an event that makes no
-        sense."""
+        """Read one event. Returns True if the rest can be ignored. Raises Unanswered for a malformed event."""
         ...
 
 
 class StrictText:
-    """The part of a response that httpx_sse reads: the headers, and text that is decoded strictly as UTF-8.
-    media_type: in lower case, the only form that httpx_sse recognises."""
+    """The part of a response that httpx_sse reads: the headers, and text decoded strictly as UTF-8. media_type: in
+    lower case, because httpx_sse recognises no other form."""
 
     def __init__(self, media_type: str, chunks: AsyncIterator[bytes]) -> None:
         self.headers, self._chunks = {"content-type": media_type}, chunks

@@ -1,8 +1,8 @@
-"""Calls of Python functions from elsewhere, in separate threads, so that they can neither block nor end Harvest.
+"""Calls of foreign Python functions in separate threads, so that they can neither block nor end Harvest.
 
 Each plain call has its own thread. All `async` calls of a system share one event loop in another thread, because
 clients and connections that a bot keeps between turns belong to the loop that created them. If a function blocks the
-loop beyond its time limit, the loop is abandoned and later calls get a new one. Whatever a function raises, even
+loop beyond its time limit, the loop is abandoned and later calls get a new one. Any exception of a function, even
 KeyboardInterrupt, is returned as a value.
 """
 
@@ -32,7 +32,7 @@ class Calls:
 
     async def result(self, function: Function, arguments: tuple[Any, ...], seconds: float) -> Result:
         """Call the function and return its result. Raises TimeoutError after `seconds`: an `async` function is then
-        cancelled, a plain one runs on unobserved."""
+        cancelled, a plain one keeps running unobserved."""
         async with asyncio.timeout(seconds):
             if is_async(function):
                 return await self._on_loop(lambda: function(*arguments))
@@ -131,7 +131,8 @@ async def _in_thread(function: Function, arguments: tuple[Any, ...]) -> Result:
 
 
 def _make_future() -> tuple[Callable[[Any, BaseException | None], None], asyncio.Future[Result]]:
-    """Return a future of the running loop and a function by which another thread settles it, however late or often."""
+    """Return a future of the running loop, and a function by which other threads settle it (late or repeated calls do
+    no harm)."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -152,7 +153,7 @@ def _start_thread(work: Callable[[], None]) -> None:
 
 
 class _OutputAside:
-    """A replacement of standard output that sends the output of functions' threads to standard error."""
+    """A standard output that sends the output of functions' threads to standard error."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.keepers = stream, {threading.main_thread().ident}
@@ -163,10 +164,8 @@ class _OutputAside:
 
 def keep_output_aside() -> None:
     """Let only the main thread and the calling one write to `sys.stdout`; all other threads write to `sys.stderr`.
-
-    Our own results go to standard output, and a bot's `print` would spoil them. This is never undone, because a late
-    function may print long after its driver was closed.
-    """
+    Otherwise a bot's `print` would spoil our own results. This is never undone, because a function may print long after
+    its driver was closed."""
     output: Any = sys.stdout
     if not isinstance(output, _OutputAside):
         output = _OutputAside(output)

@@ -1,8 +1,8 @@
 """The conversation so far, as sent to a system that keeps no state.
 
-An empty reply is an answer and stays in the history. Some systems refuse it there, although they gave it themselves.
-The conversation then continues without that message; if two user messages in a row are refused as well, they are
-merged. Otherwise exactly those conversations would be lost whose empty answer counts against the system.
+An empty reply is an answer and stays in the history. Some systems refuse their own empty reply there. The conversation
+then continues without that message; if two user messages in a row are refused as well, they are merged. Otherwise the
+conversations with an empty answer, which counts against the system, would be lost.
 """
 
 import json
@@ -51,8 +51,8 @@ class History:
         return told
 
     async def ask(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Return the reply of `send`, which sends `messages()`. If the system may have refused its own empty reply,
-        the messages are sent again in another form. Raises DriverError as `send` does."""
+        """Return the reply of `send`, which sends `messages()`. If the system may have refused its own empty reply, the
+        messages are sent again in another form. Raises the DriverError of `send`."""
         silent = any(map(_is_empty, self._exchanges))
         forms = range(self._form, 3) if silent else (self._form,)
         refused: list[Exhibit] = []
@@ -85,8 +85,8 @@ def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate. UTF-8 cannot
-    represent lone surrogates, but a system may have said one, and its words are sent back to it."""
+    """Encode `value` as JSON in UTF-8, or in ASCII with JSON escapes if it contains a lone surrogate, which UTF-8
+    cannot represent but a system may have sent."""
     try:
         return json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

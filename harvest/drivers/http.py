@@ -1,4 +1,4 @@
-"""Any HTTP API, described in the audit: how a user turn is sent, and where the reply is in the response."""
+"""Any HTTP API, described in the audit: how to send a user turn, and where to find the reply in the response."""
 
 from __future__ import annotations
 
@@ -72,8 +72,7 @@ class Call(StrictModel):
 
 
 class Options(WireOptions):
-    """An HTTP API. `url`, `query`, `body`, `form` and `headers` may have placeholders for what changes from turn to
-    turn."""
+    """An HTTP API. Placeholders in `url`, `query`, `body`, `form` and `headers` change from turn to turn."""
 
     url: Url = Field(description="where a user turn is sent")
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = Field("POST", description="how")
@@ -155,8 +154,6 @@ def _check_call(call: Call | Options, allowed: tuple[str, ...]) -> None:
 
 
 class _Caller:
-    """A call with its secrets filled in."""
-
     def __init__(self, call: Call | Options, shared: Headers, surroundings: Surroundings) -> None:
         self._method, self._url = call.method, call.url
         self._query = with_secrets(call.query, surroundings)
@@ -306,7 +303,7 @@ def description(options: Options) -> Described:
 
 
 def build(options: Options, surroundings: Surroundings) -> HttpDriver:
-    """Build the driver. Raises InputError if a variable that the options name is not set."""
+    """Build the driver. Raises InputError if an environment variable in the options is not set."""
     return HttpDriver(options, surroundings)
 
 

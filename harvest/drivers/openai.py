@@ -1,5 +1,5 @@
 """Chat completions of any OpenAI-compatible server, complete or streamed. The server keeps no state: the driver keeps
-the messages of each session and sends all of them with every turn."""
+each session's messages and sends all of them with every turn."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Options that several drivers share: values from the environment, and how to reach a server.
 
-The type of a value says whether it names a variable or a server (`harvest.systems.exposure`).
-
-Secrets are never written in a file. An option of type `Text` accepts either the text itself or `{env: NAME}`; headers
-that are known to carry secrets accept only the latter.
+The type of a value says whether it names a variable or a server (`harvest.systems.exposure`). Secrets are never written
+in a file. An option of type `Text` accepts the text itself or `{env: NAME}`; headers that are known to carry secrets
+accept only the latter.
 """
 
 import re
@@ -116,8 +115,7 @@ def certificate_files(options: WireOptions, folder: Path) -> Iterator[tuple[str,
 
 
 def resolve_text(value: Text, surroundings: Surroundings) -> str:
-    """Return the text, or the variable's value, which is registered as a secret. Raises InputError if it is not
-    set."""
+    """Return the text, or the variable's value, registered as a secret. Raises InputError if it is not set."""
     if isinstance(value, str):
         return value
     return value.prefix + sendable(value.env, surroundings)

@@ -26,11 +26,9 @@ Row = dict[Behaviour, Annotated[float, Field(ge=0, le=1)]]
 
 
 class Options(StrictModel):
-    """profile: the name of a shipped profile. Any other option replaces that property of it (see `Profile`).
-
-    delay: seconds before each answer, `[shortest, longest]`. catalogue: a gold table with titles to answer from, over
-    the audit's topics; the default is the shipped catalogue of the `fairweb-45` topics.
-    """
+    """profile: the name of a shipped profile. Any other option replaces that property of it (see `Profile`). delay:
+    seconds before each answer, `[shortest, longest]`. catalogue: a gold table with titles to answer from, over the
+    audit's topics; by default the shipped catalogue of the `fairweb-45` topics."""
 
     profile: str = "steady"
     first: Row | None = None
@@ -119,5 +117,4 @@ def build(options: Options, surroundings: Surroundings) -> ParrotDriver:
 
 @lru_cache(maxsize=1)
 def _shipped_catalogue() -> Catalogue:
-    """Load the shipped catalogue once for all systems of an audit."""
     return load_catalogue()

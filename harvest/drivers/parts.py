@@ -1,5 +1,4 @@
-"""The parts of an answer, collected in the same way by all drivers, so that an assistant gets the same record through
-each of them.
+"""The parts of an answer, collected alike by all drivers, so that an assistant's record does not depend on the driver.
 
 A content is a text, or a list of parts as sent by OpenAI, Anthropic, Mistral and Gemini. Parts that are not for the
 user (thoughts, tool calls) never become text. Unknown parts remain in the evidence.
@@ -52,12 +51,10 @@ class MisshapenError(ValueError):
 
 
 class Parts:
-    """Collects the parts of an answer.
-
-    streamed: they come in pieces, which may be repeated. pieces: pieces of the text. refusals: pieces of a refusal in
-    a field of its own. whole: the complete text, if a stream repeats it at its end. restarts: numbers of the pieces at
-    which a stream started again. said_once: the text without repetitions but with thoughts in marks, set by `answer`.
-    """
+    """Collects the parts of an answer. streamed: they come in pieces, which may be repeated. pieces: pieces of the
+    text. refusals: pieces of a separate refusal. whole: the complete text, if a stream repeats it at its end. restarts:
+    numbers of the pieces at which a stream started again. said_once: the text without repetitions but with thoughts in
+    marks, set by `answer`."""
 
     def __init__(self, *, streamed: bool = False) -> None:
         self.streamed = streamed
@@ -142,7 +139,7 @@ class Parts:
             self.note(UNKNOWN_PART)
 
     def _take_message(self, role: object, content: object) -> None:
-        """Add a complete message at a place for content, since a path may lead to one."""
+        """Add a complete message in the place of a content, since a path may lead to one."""
         if isinstance(role, str) and role.lower() in OTHER_ROLES:
             self.note(OTHER_ROLE)
         else:
@@ -187,8 +184,8 @@ class Parts:
         self.refusals += [piece for piece in (*holder.pieces, *holder.refusals) if piece]
 
     def take_thoughts(self, value: object, field: str = "") -> None:
-        """Add thoughts: text, parts of text, or objects that contain it. Nothing is refused, since no figure depends
-        on them. field: the field that they came in, since gateways send the same thoughts in several."""
+        """Add thoughts: text, parts of text, or objects that contain it. Nothing is refused, since no figure depends on
+        them. field: its name, since gateways send the same thoughts in several fields."""
         self._thoughts.setdefault(field, []).extend(_words(value))
 
     def take_sources(self, value: object, offset: int = 0, place: str = "beside") -> None:
@@ -241,8 +238,7 @@ class Parts:
         self._notes[sentence] = None
 
     def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
-        """Return the answer and notes on how it arrived. thoughts_apart: separate thoughts that open the text in marks
-        of thinking."""
+        """Return the answer and notes on how it arrived. thoughts_apart: separate the thoughts that open the text."""
         notes = dict(self._notes)
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):
@@ -278,7 +274,6 @@ class Parts:
         ), tuple(notes)
 
     def _join_texts(self, pieces: Sequence[str], between: str = "", restarts: Collection[int] = ()) -> StreamText:
-        """Join texts, separated by `between` if they are not the pieces of a stream."""
         if not self.streamed:
             return StreamText(sound_text(between.join(pieces)))
         found = stream_text(pieces, restarts, self.whole)
@@ -286,7 +281,7 @@ class Parts:
 
 
 def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Source]:
-    """Return each source once for each of its places in the text, and without a place only if it has none."""
+    """Return each source once for each of its places in the text, or once if it has no place."""
     by_name: dict[str, list[Source]] = {}
     for source in given:
         start, end = source.start - shift, source.end - shift
@@ -306,7 +301,7 @@ def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Sourc
 
 
 def _words(value: object, depth: int = 0) -> Iterable[str]:
-    """Yield the texts of thoughts at any depth of wrapping."""
+    """Yield the texts of thoughts at any depth of nesting."""
     if isinstance(value, str):
         yield value
     elif depth == _DEEPEST:

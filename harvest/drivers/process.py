@@ -1,7 +1,7 @@
 """A child program with bytes in and bytes out, bounded in size and time, and gone when we are done.
 
 A separate process, `supervisor`, runs between the program and us and knows every process that the program started. It
-kills them when we say so, when the program ends, and when we end ourselves, even by SIGKILL. No other process is
+kills them when we ask for it, when the program ends, and when we end ourselves, even by SIGKILL. No other process is
 signalled.
 """
 
@@ -29,7 +29,7 @@ _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
 class Program(asyncio.SubprocessProtocol):
-    """A running program. output: what it has written and was not taken yet. closed: True if it can write no more."""
+    """A running program. output: the bytes written and not taken yet. closed: True if it can write no more."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -45,7 +45,7 @@ class Program(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, argv: Sequence[str], folder: Path, environment: Mapping[str, str], most: int) -> Program:
-        """Start `argv` in `folder`; argv[0] is a path. most: the largest number of bytes of output to hold. Raises
+        """Start `argv` in `folder`; argv[0] is a path. most: the largest number of bytes of output to keep. Raises
         Denied (`cannot-start`)."""
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
@@ -75,7 +75,6 @@ class Program(asyncio.SubprocessProtocol):
         return program
 
     async def _wait_for_start(self, name: str) -> None:
-        """Wait until the program runs. Raises Denied if it does not start."""
         assert self._control is not None
         self._reported = await asyncio.get_running_loop().sock_recv(self._control, 64)
         said = self._reported.split()
@@ -143,8 +142,7 @@ class Program(asyncio.SubprocessProtocol):
                 pipe.close()
 
     async def until(self, ready: Callable[[], bool]) -> bool:
-        """Wait until `ready()` (returns True) or until the output is closed (False). Raises Unanswered
-        (`too-large`)."""
+        """Wait for `ready()` (returns True) or a closed output (False). Raises Unanswered (`too-large`)."""
         while True:
             if ready():
                 return True
@@ -160,8 +158,7 @@ class Program(asyncio.SubprocessProtocol):
         await self._gone.wait()
 
     async def close(self) -> None:
-        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises; may be called
-        twice."""
+        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises."""
         transport = self._transport
         if transport is None:
             return
@@ -200,7 +197,7 @@ class Program(asyncio.SubprocessProtocol):
                 self._control.send(b"T")
 
     def _let_go(self) -> None:
-        """Clean up after the supervisor has ended. If somebody killed it, kill the program's group."""
+        """Clean up after the supervisor has ended. If another process killed it, kill the program's group."""
         if self._control is None:
             return
         with contextlib.suppress(OSError):

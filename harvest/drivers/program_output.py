@@ -65,8 +65,7 @@ def text_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTu
 
 
 def json_turn(raw: bytes, watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Read a reply in JSON. Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (the program's own
-    `error`)."""
+    """Read a reply in JSON. Raises Unanswered: `bad-json`, `bad-type`, `not-utf8`, `system-error` (its own `error`)."""
     line = _decode_line(raw)
     try:
         value = json.loads(line)
@@ -89,8 +88,8 @@ def turn_of_text(text: str, watch: Stopwatch, *, thoughts_apart: bool) -> System
 
 
 def turn_of_fields(value: Mapping[str, object], watch: Stopwatch, *, thoughts_apart: bool) -> SystemTurn:
-    """Return the turn that an object states. Raises Unanswered: `bad-type` without a text, `bad-json` for a value that
-    should be a list, `system-error` for an `error`."""
+    """Return the turn in an object. Raises Unanswered: `bad-type` without a text, `bad-json` for a value that should be
+    a list, `system-error` for an `error`."""
     if value.get("error"):
         raise Unanswered("system-error", f"the program reports: {excerpt(str(value['error']))}")
     if not ("text" in value or value.get("refusal")):

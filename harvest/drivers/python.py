@@ -1,7 +1,7 @@
 """A Python function as a system, for models in the same process and for experiments.
 
 Functions run in threads, `async` ones on an event loop there (see `function_calls`). Python cannot end a thread: after
-a time-out, a plain function runs on unobserved until it returns, and a stateful session takes no further turn.
+a time-out, a plain function keeps running unobserved until it returns, and a stateful session accepts no further turn.
 """
 
 from __future__ import annotations
@@ -129,7 +129,6 @@ class _Session:
 
 
 def _read_turn(answered: object, options: Options, watch: Stopwatch) -> SystemTurn:
-    """Read the returned value. Raises Unanswered: `bad-type`, `too-large`, and as `turn_of_fields` does."""
     # Its methods and its claimed class are not trusted, since they are the function's code too.
     if type(answered) is dict:
         try:
@@ -188,7 +187,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def build(options: Options, surroundings: Surroundings) -> PythonDriver:
-    """Import the function. Raises InputError if that fails, or if it cannot be called as `takes` says."""
+    """Import the function. Raises InputError if that fails, or if it does not fit the option `takes`."""
     if not surroundings.imports:
         return PythonDriver(options, _not_imported, surroundings.clock)
     keep_output_aside()
@@ -226,7 +225,7 @@ def _import_module(options: Options, place: str, folder: Path) -> ModuleType:
 
 
 def _check_parameters(options: Options, function: Function) -> None:
-    """Raise InputError if the function cannot be called as `takes` says, and name the value that would fit."""
+    """Raise InputError if the function cannot be called as `takes` says; it names the value that would fit."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some built-in functions have no signature
@@ -263,8 +262,7 @@ def files(options: Options, folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 class OwnModules:
-    """Imports the code of one system. folder: the folder of its file. prefix: starts the unique names of its
-    modules."""
+    """Imports the code of one system from `folder`. prefix: starts the unique names of its modules."""
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder, self._prefix = folder, prefix

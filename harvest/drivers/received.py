@@ -36,14 +36,14 @@ _MOST_EVIDENCE = 2**20  # bytes of an incomplete reply: enough to recognise it
 
 
 def excerpt(text: str, most: int = 200) -> str:
-    """Return the beginning of a text on one line, for a message."""
+    """Return the beginning of a text on one line."""
     line = " ".join(text[: most * 2].encode("utf-8", "replace").decode("utf-8").split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def sound_text(text: str) -> str:
-    """Return the text with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and
-    a stream may cut between them. A lone surrogate stays as it is, because the system sent it."""
+    """Return the text with surrogate pairs combined. JSON may escape a character beyond U+FFFF as two surrogates, and a
+    stream may cut between them. A lone surrogate is kept, because the system sent it."""
     try:
         text.encode("utf-16-le")
     except UnicodeEncodeError:  # quicker to learn than by looking for them
@@ -69,7 +69,7 @@ class Received:
 
     @property
     def address(self) -> str:
-        """The URL without its query, which may hold a key."""
+        """The URL without its query, which may contain a key."""
         return self.url.partition("?")[0]
 
     @property
@@ -118,8 +118,7 @@ class Received:
         return text.encode()
 
     def fault(self, kind: type[DriverError], reason: str, detail: str, *, partial: str | None = None) -> DriverError:
-        """Return an error of `kind` with this response as evidence. partial: by default, the readable text of the
-        body."""
+        """Return an error of `kind` with this response as evidence. partial: by default, the body as text."""
         if partial is None:
             partial = self.body[:_MOST_EVIDENCE].decode("utf-8", "replace")
         return kind(reason, detail, partial=partial, exhibits=self.exhibits)
@@ -157,8 +156,7 @@ class Received:
             raise self.fault(Unanswered, "bad-json", detail) from None
 
     def refusal(self, *, answered: bool) -> DriverError | None:
-        """Return the error that the status stands for, or None for a reply. answered: the system has replied
-        before."""
+        """Return the error that the status means, or None for a reply. answered: the system has replied before."""
         if 200 <= self.status < 300 and self.status != HTTPStatus.PARTIAL_CONTENT:
             return None
         if 300 <= self.status < 400:

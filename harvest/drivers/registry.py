@@ -39,8 +39,7 @@ GROUP = "harvest.drivers"
 
 
 def driver_module(name: str) -> ModuleType:
-    """Return the module of the driver `name`. Raises InputError for an unknown name or a plug-in that is not a
-    driver."""
+    """Return the module of a driver. Raises InputError if the name is unknown or the plug-in is not a driver."""
     if name in DRIVERS:
         return import_module(DRIVERS[name])
     others = found_in(GROUP, "drivers", DRIVERS)
@@ -78,11 +77,9 @@ def _no_files(options: StrictModel, folder: Path) -> Iterator[Any]:
 def read_exposure(
     name: str, options: Mapping[str, Any], who: str, folder: Path, *, document: Document, loc: Loc
 ) -> Exposure:
-    """Return what a system of the driver `name` makes this machine do, without building it or reading any variable.
-
-    who: the name of the system. folder: the folder of the file. document, loc: the file, and the place of the options
-    in it. Raises InputError as `build_driver` does for a driver or options.
-    """
+    """Return everything that a system of the driver `name` makes this machine do, without building it or reading any
+    variable. who: the name of the system. folder: the folder of the file. document, loc: the file, and the place of the
+    options in it. Raises InputError as `build_driver` does for a driver or options."""
     part = replace(document.part(loc), value=dict(options))
     return _read_exposure(name, part.validated(options_model(name)), who, folder)
 
@@ -101,11 +98,9 @@ def build_driver(
     document: Document | None = None,
     loc: Loc = (),
 ) -> Driver:
-    """Build a driver from the options in an audit; nothing is sent or started yet.
-
-    document, loc: the audit file, and the place of the options in it (or of the system, if it has none), for errors.
-    Raises InputError for an unknown driver, for options that it does not accept, and for missing files or variables.
-    """
+    """Build a driver from the options in an audit; nothing is sent or started yet. document, loc: the audit file, and
+    the place of the options in it (or of the system, if it has none), for errors. Raises InputError for an unknown
+    driver, for options that it does not accept, and for missing files or variables."""
     # Without a file there is no place, and the message names the system.
     part = document.part(loc) if document is not None else Document("", {}, {}, {})
     try:

@@ -1,4 +1,4 @@
-"""A recorded run as a system: if asked the same as in the recording, it gives the recorded answers."""
+"""A recorded run as a system: it gives the recorded answers to the recorded user turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topics.errors import HarvestError, InputError
 
 
 class Options(StrictModel):
-    """A recorded run. Only whole conversations are played: of each trial, the one that counts."""
+    """A recorded run. Only whole conversations are played: the attempt of each trial that counts."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, if it is different")
@@ -40,8 +40,7 @@ class ReplayDriver(NothingHeld):
         return Capabilities(stateful=True)
 
     async def open(self, opening: Opening) -> _Session:
-        """Open the recorded trial. Raises Unanswered (`not-recorded`) if the run has no complete conversation for
-        it."""
+        """Open the recorded trial. Raises Unanswered (`not-recorded`) without a complete conversation of it."""
         topic = self._options.topics.get(opening.topic, opening.topic)
         key = TrialKey(self._options.system or opening.system, topic, opening.trial)
         conversation = self._recorded.get(key)

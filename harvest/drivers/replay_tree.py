@@ -42,7 +42,7 @@ class BranchingReplay(NothingHeld):
         return Capabilities(stateful=True, no_return="a recorded tree has no branch that begins in a new session")
 
     async def open(self, opening: Opening) -> _Session:
-        """Open a conversation on a topic. Raises Unanswered (`not-recorded`) if the run has no complete one on it."""
+        """Open a conversation. Raises Unanswered (`not-recorded`) if the run has no complete one on the topic."""
         topic = self._topics.get(opening.topic, opening.topic)
         if topic not in self._trees:
             raise Unanswered("not-recorded", f"{self._run} has no complete conversation on topic {topic}")
@@ -57,8 +57,8 @@ class _Session(NothingHeld):
         self._node, self._turns = 0, 0
 
     async def say(self, text: str) -> Reply:
-        """Return a recorded reply. Raises Unanswered: `diverged` if nobody said this in the recording, `not-recorded`
-        if the drawn trial has no answer to it."""
+        """Return a recorded reply. Raises Unanswered: `diverged` if the recording has no such user turn here,
+        `not-recorded` if the drawn trial has no answer to it."""
         tree, number = self._tree, self._turns + 1
         asked = tree.child(self._node, "user", exact_form(text))
         if asked is None:

@@ -1,5 +1,5 @@
-"""Rereading kept replies of APIs and programs with today's code: parts that older versions ignored are in the
-evidence. Even if no reply was kept, thoughts can be separated from the recorded text."""
+"""Rereading kept replies of APIs and programs with today's code, since the evidence has parts that older versions
+ignored. Thoughts can also be separated from a recorded text without a kept reply."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _TEXT = frozenset({"python"})
 
 
 def kept_reply(driver: str, evidence: Mapping[str, str]) -> str:
-    """Return the name of the exhibit from which an answer can be reread, `text` for the recorded text, or ""."""
+    """Return the exhibit from which an answer can be reread, `text` for the recorded text, or ""."""
     name = next((one for one in _KEPT.get(driver, ()) if one in evidence), "")
     if name in ("stream", "response") and "headers" not in evidence:
         return ""
@@ -56,8 +56,8 @@ def read_reply(driver: str, options: Mapping[str, object], kept: bytes, head: by
 
 
 def separate_thoughts(answer: Answer) -> Answer:
-    """Return the answer with the thoughts that open its text moved to a part of their own; unchanged if there are
-    none. Links that occurred only in the thoughts are dropped."""
+    """Return the answer with the thoughts that open its text moved to a part of their own. Links that occurred only in
+    the thoughts are dropped."""
     thoughts, begin = split_thoughts(answer.text)
     if not begin or answer.thoughts:
         return answer

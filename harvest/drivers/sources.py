@@ -1,11 +1,12 @@
 """Sources as APIs send them: an address, or an object that has one near its top.
 
-"https://…"                                           Perplexity's and xAI's citations {"url", "title", "start_index",
-"end_index"}          annotations of Responses, search results {"type": "url_citation", "url_citation": {…}}
-annotations of chat completions {"web": {"uri", "title"}}                             Gemini's grounding chunks
-{"metadata": {"source"}}, {"source": {"name", "url"}} documents of Flowise, LangChain and Open WebUI {"file_id",
-"filename"}, {"document_title"}           a document without an address {"type": "file", "file": {"name"}}, {"file_id"}
-another, of OpenRouter and of assistants
+"https://…"                                             citations of Perplexity and xAI
+{"url", "title", "start_index", "end_index"}            annotations of Responses, search results
+{"type": "url_citation", "url_citation": {…}}           annotations of chat completions
+{"web": {"uri", "title"}}                               Gemini's grounding chunks
+{"metadata": {"source"}}, {"source": {"name", "url"}}   documents of Flowise, LangChain and Open WebUI
+{"file_id", "filename"}, {"document_title"}             a document without an address
+{"type": "file", "file": {"name"}}, {"file_id"}         another, of OpenRouter and of assistants
 """
 
 import re
@@ -38,8 +39,8 @@ _END = ("end_index", "end", "end_char_index")
 
 
 def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
-    """Return the sources in a value: one, or a list of them. offset: where the text that their places refer to begins
-    in the whole text."""
+    """Return the sources in a value: one, or a list of them. offset: the beginning, in the whole text, of the text that
+    their places refer to."""
     if isinstance(value, list):
         for item in value:
             found = _read_source(item, offset)
@@ -50,8 +51,7 @@ def sources_in(value: object, offset: int = 0) -> Iterator[Source]:
 
 
 def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[str]:
-    """Yield the texts in a JSON value that are only an address, up to a limit. Values under the keys `passed` are
-    skipped."""
+    """Yield the texts in a JSON value that are only an address, up to a limit. Skips values under the keys `passed`."""
     found: dict[str, None] = {}
     waiting = [value]
     while waiting and len(found) < most:
@@ -67,14 +67,14 @@ def addresses_in(value: object, passed: frozenset[str], most: int = 50) -> list[
 
 
 def may_hold_addresses(written: str | bytes) -> bool:
-    """Return whether a search for addresses in this JSON could find any."""
+    """Return whether this JSON might contain any addresses."""
     if isinstance(written, bytes):
         return b"://" in written or b":\\/" in written
     return "://" in written or ":\\/" in written
 
 
 def holds_others(addresses: Iterable[str], answer: Answer) -> bool:
-    """Return whether one of the addresses is in no part of the answer."""
+    """Return whether one of the addresses is missing from all parts of the answer."""
     known = {source.href for source in answer.sources}.union(link.href for link in answer.links)
     known |= {part.name for part in answer.attachments}.union(offer.value for offer in answer.offers)
     words = "\n".join((answer.text, answer.thoughts, *(call.arguments for call in answer.calls)))

@@ -38,8 +38,8 @@ _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 @dataclass(frozen=True, slots=True)
 class StreamText:
-    """The text of a stream. repeated: True if the server repeated something that was removed. once: the text without
-    uncertain repetitions too; "" if there are none."""
+    """The text of a stream. repeated: True if repetitions by the server were removed. once: the text without uncertain
+    repetitions too; "" if there are none."""
 
     text: str
     repeated: bool = False
@@ -61,8 +61,8 @@ def stream_text(pieces: Sequence[str], restarts: Collection[int] = (), whole: st
 
 
 class _Reading:
-    """One reading of the pieces. trusting: count every repetition as the server's. repeated: one was removed.
-    doubtful: something may be one."""
+    """One reading of the pieces. trusting: count every repetition as the server's. repeated: one was removed. doubtful:
+    there may be one."""
 
     def __init__(self, restarts: Collection[int], *, trusting: bool) -> None:
         self._restarts, self._trusting = restarts, trusting
@@ -99,8 +99,8 @@ class _Reading:
         return False
 
     def _join_pieces(self, said: Sequence[tuple[int, str]]) -> tuple[str, list[tuple[int, int, bool]]]:
-        """Return the text, and where the stream may have started again: the place in `said`, the place in the text,
-        and whether the server certainly did."""
+        """Return the text, and where the stream may have started again: the place in `said`, the place in the text, and
+        whether it certainly did."""
         taken: list[str] = []
         beginnings: list[tuple[int, int, bool]] = []
         length = solid = 0  # characters, and those up to the last visible one
@@ -129,7 +129,6 @@ class _Reading:
         return "".join(taken), beginnings
 
     def _second_beginning(self, text: str, beginnings: Sequence[tuple[int, int, bool]]) -> int | None:
-        """Return the first place from which the text repeats everything before it, or None."""
         if len(text) > _LONGEST:
             return None
         opening = text[:_LEAST].strip()

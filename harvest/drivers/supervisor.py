@@ -66,7 +66,7 @@ def _write_report(control: int, what: str) -> None:
 
 
 def _adopt_orphans() -> bool:
-    """Become the parent of orphaned descendants. Returns False if the system cannot do that."""
+    """Become the parent of orphaned descendants. Returns False if the operating system cannot do that."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -123,7 +123,7 @@ def _reap_child() -> tuple[int, int] | None:
 
 
 def _kill_all(program: int, adopting: bool) -> None:
-    """Kill the program and everything that it started, until nothing is left. Orphans become our children in the next
+    """Kill everything that the program started, until nothing is left. Orphans become our children in the next
     round."""
     until = time.monotonic() + _LONGEST
     while time.monotonic() < until:

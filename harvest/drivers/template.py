@@ -34,7 +34,7 @@ class Known:
 
 
 def _with_variables(value: Any) -> Any:
-    """Return the template with every `{env: NAME}` (and `prefix`) marked by its type."""
+    """Return the template with a typed mark for every `{env: NAME}` (and `prefix`)."""
     if isinstance(value, Mapping):
         if "env" in value and set(value) <= {"env", "prefix"}:
             return FromEnvironment.model_validate(dict(value))
@@ -96,7 +96,7 @@ def fill(value: object, values: Mapping[str, object]) -> Any:
 
 
 def fill_url(url: str, values: Mapping[str, object]) -> str:
-    """Fill in a URL. Each value is percent-encoded as a whole, so it stays one part of a path or a query."""
+    """Fill in a URL. Each value is percent-encoded as a whole and stays one part of a path or a query."""
 
     def part(gap: re.Match[str]) -> str:
         quoted = quote(as_text(values[gap[1]]), safe="", errors="surrogatepass")
@@ -106,8 +106,7 @@ def fill_url(url: str, values: Mapping[str, object]) -> str:
 
 
 def form_values(filled: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return the fields of a form or a query: null is left out, and a list of plain values gives one field per
-    value."""
+    """Return the fields of a form or a query. Null is left out; a list of plain values gives a field for each."""
     fields: list[tuple[str, str]] = []
     for name, value in filled.items():
         if isinstance(value, list) and not any(isinstance(inner, (list, dict)) for inner in value):

@@ -1,9 +1,10 @@
 """Tool calls as APIs send them, complete or in the pieces of a stream.
 
-{"name", "arguments"}, {"name", "input"}, {"name", "args"}        a program; Anthropic; Gemini {"type": "function",
-"function": {"name", "arguments"}}           chat completions {"type": "custom", "custom": {"name", "input"}}
-their free form, whose input is any text {"type": "web_search_call", "action": {…}}                        Responses:
-the type is the name {"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
+{"name", "arguments"}, {"name", "input"}, {"name", "args"}       a program; Anthropic; Gemini
+{"type": "function", "function": {"name", "arguments"}}          chat completions
+{"type": "custom", "custom": {"name", "input"}}                  their free form, whose input is any text
+{"type": "web_search_call", "action": {…}}                       Responses: the type is the name
+{"toolUse": {…}}, {"functionCall": {…}}, {"executableCode": {…}}  Bedrock; Gemini
 """
 
 import json
@@ -89,7 +90,7 @@ class _Call:
 
     @property
     def input(self) -> str:
-        """The pieces joined, or only the last one if it repeats those before and is JSON while the whole is not."""
+        """The joined pieces, or only the last one if it repeats those before and is JSON while the whole is not."""
         whole = "".join(self.inputs)
         if len(self.inputs) < 2 or _is_object(whole) or not _is_object(self.inputs[-1]):
             return whole
@@ -98,11 +99,9 @@ class _Call:
 
 
 class StreamedCalls:
-    """Collects the calls of a stream.
-
-    An index and an id say which call a piece belongs to. Some servers number every call 0, or none at all, and some
-    give every piece its own id: another id starts another call only together with a name.
-    """
+    """Collects the calls of a stream. An index and an id say which call a piece belongs to. Some servers number every
+    call 0, or none at all, and some give every piece its own id, so another id starts another call only together with a
+    name."""
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
@@ -147,7 +146,6 @@ class StreamedCalls:
         call.take(piece)
 
     def _continued_call(self, piece: _Piece, index: object, identity: str) -> _Call | None:
-        """Return the call that the piece continues, or None if it starts one."""
         if index is None:
             same = (one for one in reversed(self._calls) if identity and one.identity == identity)
             call = next(same, self._calls[-1] if self._calls else None)

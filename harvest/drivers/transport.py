@@ -1,11 +1,10 @@
-"""HTTP with the requests and errors of httpx over the connections of aiohttp, which cost a fraction of httpcore's,
-even if there are many.
+"""HTTP with the requests and errors of httpx over the connections of aiohttp, which cost a fraction of httpcore's, even
+if there are many. All turns send similar requests, so what httpx makes of an address and of headers is cached
+(`prepared`).
 
-All turns send similar requests, so what httpx makes of an address and of headers is cached (`prepared`).
-
-The package `httpx-aiohttp` has the same idea. But it does not say when a request starts to go out, reports a reset as
-a connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe;
-each of these would change what is recorded. Here:
+The package `httpx-aiohttp` has the same idea. But it does not say when a request starts to go out, reports a reset as a
+connection that timed out, keeps cookies, and lets aiohttp rewrite URLs and resend requests that it considers safe; each
+of these would change what is recorded. Here:
 
     sent           once: aiohttp may not retry on another connection, whatever the method
     reported       `sending` is called right before the first byte goes to the system
@@ -55,7 +54,6 @@ class Unpacking:
         self._over = False  # what follows is padding
 
     def take(self, data: bytes) -> bytes:
-        """Return the decompressed data. Raises ValueError if it cannot be decompressed."""
         found = []
         while data and not self._over:
             if self._under_way is None:
@@ -97,8 +95,7 @@ _OUR_OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 @dataclass(slots=True)
 class _Asking:
-    """One request under way. sending: called once, right before it goes out. reading: the protocol of its
-    connection."""
+    """One request under way. sending: called once, right before it goes out. reading: its connection's protocol."""
 
     sending: Callable[[], None]
     reading: _Reading | None = None
@@ -127,8 +124,7 @@ class Prepared:
 
 @lru_cache(maxsize=256)
 def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled: bool) -> Prepared:
-    """Prepare a request. filled: it has a body. Raises httpx.InvalidURL, and ValueError for headers that are not
-    ASCII."""
+    """Prepare a request. filled: it has a body. Raises httpx.InvalidURL, and ValueError for non-ASCII headers."""
     request = httpx.Request(method, url, headers=headers, content=b"?" if filled else None)
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
@@ -266,12 +262,10 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class _Reading(asyncio.Protocol):
-    """A protocol between a connection and aiohttp's handler that keeps two things from getting lost.
-
-    aiohttp parses packet by packet and discards all of a packet that contains an error: a reply whose body is wrong in
-    the first packet would be no reply at all, without evidence. So the head is passed on separately. And the reader of
-    a body is not told about an error in a later packet, and would wait for the time-out.
-    """
+    """A protocol between a connection and aiohttp's handler. aiohttp parses packet by packet and discards a packet with
+    an error completely: if the first packet contains the head and a wrong body, the reply would be lost without
+    evidence. So the head is passed on separately. And the reader of a body does not learn of an error in a later
+    packet, and would wait for the time-out."""
 
     def __init__(self, handler: ResponseHandler) -> None:
         self._handler = handler
@@ -282,7 +276,6 @@ class _Reading(asyncio.Protocol):
         self._head, self._last, self._body = True, b"", None
 
     def read_into(self, body: aiohttp.StreamReader) -> None:
-        """Report errors in the rest of the response, or in what came with its head, to `body`."""
         self._body = body
         self._report_fault()
 
@@ -320,7 +313,7 @@ class _Reading(asyncio.Protocol):
 
 
 def _has_data(transport: asyncio.BaseTransport | None) -> bool:
-    """Return whether an idle connection has data to read: the server closed it, or sent something unrequested."""
+    """Return whether an idle connection has data to read, because the server closed it or sent something unasked."""
     number = transport.get_extra_info("socket").fileno() if transport is not None else -1
     if number < 0:
         return True

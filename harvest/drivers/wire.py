@@ -1,8 +1,8 @@
-"""HTTP. Besides `drivers/transport.py` below it, this is the only module that imports httpx, so a change of library
-(such as to its continuation httpx2) ends here.
+"""HTTP. Only this module and `drivers/transport.py` below it import httpx, so a change of library (such as to its
+continuation httpx2) ends here.
 
-Every failure becomes a `DriverError`. Its kind depends on whether any byte of the request was sent: before the first
-byte it is `NotSent`, whatever broke; after it the system may have received the turn, and it is `Unanswered`.
+Every failure becomes a `DriverError`. Before the first byte of the request was sent, it is `NotSent`, whatever broke;
+after it the system may have received the turn, and it is `Unanswered`.
 
     NotSent      connect (refused, unreachable, no answer), dns, proxy
     Unanswered   timeout, reset (closed without a word), bad-protocol (not HTTP), broken-body, broken-stream,
@@ -147,7 +147,7 @@ class Wire:
 
     @property
     def _transport(self) -> Transport:
-        """The transport. httpx's own client would look for redirects, cookies and credentials in every turn."""
+        """The transport, since httpx's own client would look for redirects, cookies and credentials in every turn."""
         if self._opened is None:
             from harvest.drivers.transport import Transport  # late: an audit that is only checked asks nothing
 
@@ -160,7 +160,7 @@ class Wire:
 
     async def ask(self, request: Request, *, jar: Jar | None = None, events: Events | None = None) -> Received:
         """Send the request and read the complete response, whatever its status. Raises DriverError. events: reads the
-        body as it arrives, if it is a stream of events with a status of success."""
+        body as it arrives, if it is a stream of events and the status means success."""
         import asyncio  # late, as httpx
 
         transfer = _Transfer(Stopwatch(self._clock))
@@ -202,8 +202,7 @@ class Wire:
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     def _check_declared(self, url: httpx.URL) -> None:
-        """Raise Denied for a server that the options do not declare, since the user was not shown that it would be
-        contacted."""
+        """Raise Denied for a server that the options do not declare, so that the user was not shown it."""
         if self._exposure is None:
             return
         if self._declared is None:
@@ -238,8 +237,8 @@ class Wire:
                 await self._read_on(chunks)
 
     async def _read_on(self, chunks: AsyncIterator[bytes]) -> None:
-        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn. A
-        server that keeps the stream open is waited for only once."""
+        """Read a stream to its end after the reply is complete, so that the connection can serve the next turn. Waits
+        only once for a server that keeps the stream open."""
         if self._held_open:
             return
         import asyncio
@@ -314,7 +313,6 @@ class Wire:
 
 
 def _merge_headers(headers: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
-    """Merge headers; names are compared without case, and `others` win."""
     named = {name.lower() for name in others}
     return {**{name: value for name, value in headers.items() if name.lower() not in named}, **others}
 
@@ -342,7 +340,7 @@ def _with_evidence(fault: DriverError, received: Received | None, events: Events
 
 
 def _same_origin(response: Response, request: Prepared) -> str | None:
-    """Return where a redirect to the same server with the same method leads, or None for all others, which are not
+    """Return the target of a redirect to the same server with the same method; None for others, which are not
     followed."""
     if not 300 <= response.status < 400:
         return None
@@ -367,7 +365,7 @@ def _read_proxy(url: str) -> httpx.Proxy:
 
 @cache
 def _trust_of_the_machine(file: str | None, folder: str | None) -> ssl.SSLContext:
-    """Read the many certificates of this machine once for all systems that name none."""
+    """Read this machine's many certificates once for all systems that name none."""
     return httpx.create_ssl_context(trust_env=True)
 
 

@@ -43,8 +43,7 @@ def found_word(one: Difference) -> str:
 
 
 def bounds_words(one: Difference, *, share: bool) -> str:
-    """Say between which bounds a difference lies because of lost trials, and whether that leaves no verdict; "" if no
-    loss matters."""
+    """Return the bounds of a difference with lost trials, and whether they prevent a verdict; "" if no loss matters."""
     if one.bounds is None:
         return ""
     low, high = (change(end, share=share) for end in sorted(one.bounds))

@@ -32,14 +32,11 @@ def figures(
     last: int | None = None,
     bounded: Collection[str] = (),
 ) -> Iterator[RenderableType]:
-    """Yield tables of the overall rows (not of a single topic, type, trial or entity), with as many systems each as
-    fit `width`.
-
-    every: include variants, GF by the other divergence and GF of cumulative distributions. asked: names of requested
-    rows, which are all shown, in this order, with explanatory notes. last: the last turn that anybody was asked; None
-    if unknown, in which case turns without figures are not mentioned. bounded: systems with bounds below the table,
-    which count their invalid trials, too.
-    """
+    """Yield tables of the overall rows (not of a single topic, type, trial or entity), with as many systems each as fit
+    `width`. every: include variants, GF by the other divergence and GF of cumulative distributions. asked: names of
+    requested rows, which are all shown, in this order, with explanatory notes. last: the last turn that anybody was
+    asked; if None (unknown), turns without figures are not mentioned. bounded: systems with bounds below the table,
+    which also count their invalid trials."""
     overall = ordered_rows(rows, every=every, asked=asked)
     variants = dict.fromkeys(row.measure for row in printed_rows(rows, every=True))
     for row in overall:
@@ -119,7 +116,7 @@ def ordered_rows(rows: Sequence[ScoreRow], *, every: bool = False, asked: Sequen
 
 
 def _without_labels(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Say why turns that were asked have no share in any system; turns of an import may have no labels."""
+    """Explain why turns that were asked have no share in any system; turns of an import may have no labels."""
     turns = {row.turn for row in rows if row.measure == USEFUL.name and row.turn}
     labelled = {row.turn for row in rows if row.measure == USEFUL.name and row.turn and row.n}
     bare = sorted(turns - labelled)
@@ -168,8 +165,8 @@ def _score_table(
     *,
     whole: bool,
 ) -> Table:
-    """Return a table. widest: characters of the longest value with its interval, which is never cut. whole: the
-    longest name fits; otherwise names are folded, so that no figure is pushed off the screen."""
+    """Return a table. widest: characters of the longest value with its interval, which is never cut. whole: the longest
+    name fits; otherwise names are folded to keep all figures on the screen."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("measure", overflow="fold", no_wrap=whole, min_width=_NAME_WIDTH - 4)
     of = estimand_of(row.resampled for row in rows if row.low == row.low)
@@ -219,7 +216,7 @@ _OF = {
 
 
 def estimand_of(resampled: Iterable[str | None]) -> str:
-    """Return the common estimand of these intervals, such as `topics like these`; "" if there is none, or several.
+    """Return the common estimand of these intervals, such as `topics like these`; "" if there are none or several.
     Figures computed from such intervals (d') share it."""
     found = {_OF.get(one, "") for one in resampled if one and one != "nothing"}
     return found.pop() if len(found) == 1 else ""
@@ -241,7 +238,6 @@ def interval_notes(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
-    """Say why figures have no interval."""
     reasons: dict[str, list[ScoreRow]] = {}
     for row in rows:
         if row.value == row.value and row.low != row.low and row.note:
@@ -252,8 +248,7 @@ def _without_interval(rows: Sequence[ScoreRow]) -> Iterator[Text]:
 
 
 def _full_names(groups: Collection[Sequence[ScoreRow]]) -> Callable[[ScoreRow], str]:
-    """Return a function that names rows by label, and by system too if the label occurs in several groups and would
-    be ambiguous."""
+    """Return a function that names rows by label, and also by system if a label occurs in several groups."""
     labels = Counter(name for found in groups for name in {row.label for row in found})
     return lambda row: row.label + (f" of {printable(row.system, line=True)}" if labels[row.label] > 1 else "")
 
@@ -263,7 +258,7 @@ def _short_name(row: ScoreRow) -> str:
 
 
 def _invalid_notes(rows: Sequence[ScoreRow], bounded: Collection[str]) -> Iterator[Text]:
-    """Give the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
+    """Return the bounds of shares if all invalid trials had failed, or had succeeded. Systems in `bounded` are left
     out, because their bounds already count invalid trials."""
     for system in dict.fromkeys(row.system for row in rows if row.invalid):
         shares = [row for row in rows if row.system == system and row.invalid and not math.isnan(row.worst)]

@@ -1,8 +1,6 @@
-"""The figures of all studies in one long form: a figure in each row, with the same columns for every study.
-
-Rows of different studies can be combined in one data frame, and one LaTeX table serves all. Values are unformatted:
-shares from 0 to 1, variances with their sign.
-"""
+"""The figures of all studies in one long form: a figure in each row, with the same columns for every study. So rows of
+different studies fit in one data frame, and one LaTeX table serves all. Values are unformatted: shares from 0 to 1,
+variances with their sign."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -138,8 +136,8 @@ def bound_cells(bounds: tuple[float, float] | None) -> dict[str, Any]:
 
 
 def difference_cells(one: Difference, level: float) -> dict[str, Any]:
-    """Return the cells that a difference over matched trials fills: the estimate, its interval, p, bounds, verdict
-    (`found`, `not found`, `cannot tell`; "" if it was not tested) and counts."""
+    """Return the cells of a difference over matched trials: the estimate, its interval, p, bounds, verdict (`found`,
+    `not found`, `cannot tell`; "" if it was not tested) and counts."""
     tested = one.n > 0 and not math.isnan(one.adjusted)
     return {
         "estimand": "like-these",
@@ -162,10 +160,8 @@ _VERDICTS = {True: "found", False: "not found", None: "cannot tell"}
 
 
 def long_latex(rows: Sequence[LongRow], sources: Sequence[Mapping[str, Json]] = ()) -> str:
-    """Return a `tabular` with the rules of the package booktabs: a line for each row and a rule between measures.
-
-    Empty columns are left out. Comments below it name the methods, and the runs with their dates and hashes.
-    """
+    """Return a `tabular` with the rules of the package booktabs: a line for each row and a rule between measures. Empty
+    columns are left out. Comments below it name the methods, and the runs with their dates and hashes."""
     columns = [(heading, cell) for heading, cell in _COLUMNS if any(cell(row) for row in rows)]
     lines = [
         r"\begin{tabular}{" + "".join("r" if heading in _RIGHT else "l" for heading, _ in columns) + "}",

@@ -27,7 +27,7 @@ class Tabled(Protocol):
 
 def csv_rows(rows: Iterable[Tabled]) -> str:
     """Return rows as CSV with a heading, under the keys of JSON; undefined and inapplicable values are empty. A text
-    that looks like a formula is prefixed with an apostrophe."""
+    that looks like a formula gets an apostrophe in front."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     heading: list[str] = []
@@ -41,8 +41,7 @@ def csv_rows(rows: Iterable[Tabled]) -> str:
 
 
 def _csv_cell(value: object) -> object:
-    """A cell of CSV. A system's name in a log may look like a formula, which spreadsheets would run; an apostrophe
-    prevents it."""
+    """Return a cell of CSV, with an apostrophe before text that a spreadsheet would run as a formula."""
     if isinstance(value, str) and _FORMULA.match(value):
         return f"'{value}"
     return "" if value is None else value
@@ -50,8 +49,8 @@ def _csv_cell(value: object) -> object:
 
 def latex_table(rows: Sequence[ScoreRow], systems: Sequence[str]) -> str:
     """Return a `tabular` with the rules of the package booktabs: a line for each measure, and for each system the
-    value, its interval and its n. rows: overall rows, in the order of the lines. Comments below it name the methods
-    of the intervals."""
+    value, its interval and its n. rows: overall rows, in the order of the lines. Comments below it name the methods of
+    the intervals."""
     columns = [system for system in systems if any(row.system == system for row in rows)]
     cells = {(row.measure, row.turn, row.system): row for row in rows}
     lines = [

@@ -1,7 +1,7 @@
 """The common form in which studies are printed: for programs, for papers and for people.
 
-A study builds its `StudyForm`, and `FORMS` writes it. A new form of output needs one more entry there, and every
-command that prints a study then has an option for it.
+A study builds its `StudyForm`, and `FORMS` writes it. A new form of output needs only an entry there; every command
+that prints a study then has an option for it.
 """
 
 import json
@@ -20,13 +20,11 @@ from recordings.log.header import software
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyForm:
-    """A study, ready to be printed.
-
-    head: everything that is not a figure, as JSON: `format` first, then settings, notes, verdicts. rows: the figures,
-    each once. tables: what people read, given the columns of their terminal; a string, or a text with `no_wrap`, is
-    printed as one line. sources: the runs behind the study, as `harvest.studies.runs.sources` describes them. chart:
-    an SVG file; None if the study has no picture. details: kinds of figures that a LaTeX table leaves out.
-    """
+    """A study, ready to be printed. head: everything except figures, as JSON: `format` first, then settings, notes,
+    verdicts. rows: the figures, each once. tables: the output for people, given the columns of their terminal; a
+    string, or a text with `no_wrap`, is printed as one line. sources: the runs behind the study, as
+    `harvest.studies.runs.sources` describes them. chart: an SVG file; None if the study has no picture. details: kinds
+    of figures that a LaTeX table leaves out."""
 
     head: Mapping[str, Any]
     rows: Callable[[], Iterable[LongRow]]

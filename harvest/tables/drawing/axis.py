@@ -11,8 +11,8 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: people count in the
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis. low, high: values at its ends, low < high. start, end: their pixels; a vertical scale that grows
-    upwards has end < start. step: distance between marks."""
+    """An axis. low, high: values at its ends, low < high. start, end: their pixels; on a vertical axis that grows
+    upwards end < start. step: the distance between marks."""
 
     low: float
     high: float
@@ -22,11 +22,8 @@ class Axis:
 
     @classmethod
     def around(cls, values: Iterable[float], start: float, end: float, marks: int = 6, *, whole: bool = False) -> Axis:
-        """Return an axis that contains all finite `values`, with about `marks` marks, including both ends.
-
-        whole: mark whole numbers only. Without values the axis runs from 0 to 1; a single value has some room on both
-        sides.
-        """
+        """Return an axis that contains all finite `values`, with about `marks` marks, including both ends. whole: mark
+        whole numbers only. Without values the axis runs from 0 to 1; a single value gets some room on both sides."""
         known = [value for value in values if math.isfinite(value)]
         least, most = (min(known), max(known)) if known else (0.0, 1.0)
         if most - least <= 1e-12 * max(1.0, abs(most)):

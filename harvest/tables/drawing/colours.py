@@ -1,7 +1,7 @@
 """The colours of a picture of trees, on light paper and on dark screens.
 
-Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, can be told
-apart with red-green colour blindness, and the marks o and x repeat them without colour.
+Text has a contrast of at least 4.5:1 with its background. Green and orange, for useful and not useful, differ even with
+red-green colour blindness, and the marks o and x repeat them without colour.
 """
 
 # name: (fill, stroke) on light ground, on dark ground

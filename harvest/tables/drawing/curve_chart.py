@@ -29,8 +29,8 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """Curves on common axes. x, y: names of the axes, with units. ends: of y. wanted: a value of y that is marked by
-    a line across; None for no line."""
+    """Curves on common axes. x, y: names of the axes, with units. ends: of y. wanted: a value of y that is marked by a
+    horizontal line, or None."""
 
     title: str
     x: str
@@ -41,7 +41,7 @@ class CurvePanel:
 
 
 def curve_panels(panels: Sequence[CurvePanel], wide: float, down: float) -> tuple[list[str], float]:
-    """Return the elements of panels side by side, from the height `down`, and the height at which they end."""
+    """Return the elements of panels side by side, starting at height `down`, and the height at which they end."""
     elements: list[str] = []
     width = (wide - _BETWEEN * (len(panels) - 1)) / len(panels)
     for place, panel in enumerate(panels):
@@ -79,8 +79,7 @@ def _curve_panel(panel: CurvePanel, left: float, width: float, down: float) -> l
 
 
 def curve_key(names: Sequence[str], wide: float, down: float, wanted: str = "") -> tuple[list[str], float]:
-    """Return the key of the curves and of the line across, in as many rows as needed, and the height at which it
-    ends."""
+    """Return the key of the curves and of the horizontal line, in as many rows as needed, and its end height."""
     found, across, down = [], MARGIN, down + 14
     for place, name in enumerate([*names, *([wanted] if wanted else ())]):
         ink, dash, mark, filled = _STYLES[place % len(_STYLES)]

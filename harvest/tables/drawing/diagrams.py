@@ -22,12 +22,9 @@ def dot(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return a digraph.
-
-    captions: for each tree (N,) labels of the edges into its nodes, visits/visits if not given. said: for each tree,
-    sentences below its title. notes: for each tree (N,) a line below the text of a node; "" for none. legend:
-    sentences below all trees.
-    """
+    """Return a digraph. captions: for each tree (N,) labels of the edges into its nodes, by default visits/visits.
+    said: for each tree, sentences below its title. notes: for each tree (N,) a line below the text of a node, or "".
+    legend: sentences below all trees."""
     lines = ["digraph harvest {", '  node [shape=box, style=rounded, fontname="sans-serif"];']
     lines += [f"  labelloc=b; label={_quote(*map(one_line, legend))};"] if legend else []
     for i, tree in enumerate(trees):
@@ -51,8 +48,8 @@ def mermaid(
     legend: Sequence[str] = (),
     width: int = WIDTH,
 ) -> str:
-    """Return a flowchart; arguments as for `dot`. Everything except letters, digits and simple punctuation is escaped
-    (#34;)."""
+    """Return a flowchart, given arguments as for `dot`. Everything except letters, digits and simple punctuation is
+    escaped (#34;)."""
     lines = ["flowchart TD"]
     for i, tree in enumerate(trees):
         lines.append(f'  subgraph t{i} ["{_lines(_heading(tree, said, i))}"]')
@@ -84,8 +81,8 @@ def _caption(tree: ConversationTree, node: int, captions: Sequence[Sequence[str]
 
 
 def _quote(*lines: str) -> str:
-    r"""Quote a string of DOT. Backslashes are doubled, because they begin escapes (\N, \G, \n), and ampersands are
-    escaped, because Graphviz reads entities in labels and would turn `&lt;` into `<`."""
+    r"""Quote a string of DOT. Backslashes begin escapes (\N, \G, \n) and are doubled; ampersands are escaped, because
+    Graphviz would turn `&lt;` into `<`."""
     coded = (line.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for line in lines)
     return '"' + "\\n".join(coded) + '"'
 
@@ -98,5 +95,5 @@ def _lines(said: Sequence[str]) -> str:
 
 
 def _code_text(text: str) -> str:
-    """Escape text inside a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
+    """Escape text in a quoted Mermaid label, so that it contains no quotes, markup, links or directives."""
     return "".join(one if one.isalnum() or one in _PLAIN else f"#{ord(one)};" for one in text)

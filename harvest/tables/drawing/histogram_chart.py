@@ -11,7 +11,7 @@ _HIGH, _GAP, _LEFT = 54.0, 24.0, 8.0
 
 @dataclass(frozen=True, slots=True)
 class HistogramRow:
-    """A histogram. label: above its bars. said: beside the label. shares: of the values in each bin, with sum 1.
+    """A histogram. label: above its bars. said: next to the label. shares: of the values in each bin, with sum 1.
     middle: a line across the bars; NaN for none."""
 
     label: str
@@ -23,8 +23,8 @@ class HistogramRow:
 def histogram_panel(
     title: str, scale: str, rows: Sequence[HistogramRow], ends: tuple[float, float], wide: float, down: float
 ) -> tuple[list[str], float]:
-    """Return the elements of a panel from the height `down`, and the height at which it ends. ends: of the axis,
-    which has equal bins."""
+    """Return the elements of a panel, starting at height `down`, and its end height. ends: of the axis, which has equal
+    bins."""
     start, end = MARGIN + _LEFT, MARGIN + wide - _LEFT
     found = [text(MARGIN, down + 14, title, 13, bold=True)]
     axis = Axis(*ends, start, end, (ends[1] - ends[0]) / 5)

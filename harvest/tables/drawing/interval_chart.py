@@ -1,4 +1,4 @@
-"""Forest plots: values with their intervals, one in each row, beside the same figures in words."""
+"""Forest plots: values with their intervals, one in each row, next to the same figures in words."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MOST, _PLOT = 560.0, 270.0  # the most that words take on either side; the leas
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
     """A row. label: text on the left. said: text on the right. value, low, high: NaN if undefined. filled: a solid
-    mark, not a hollow one. heading: only a label, above its rows."""
+    instead of a hollow mark. heading: only a label, above its rows."""
 
     label: str
     value: float = math.nan
@@ -45,14 +45,12 @@ class IntervalPanel:
 
 
 def panel_width(panel: IntervalPanel) -> float:
-    """Return the pixels between the margins that a panel needs for all its text, which takes up to 560 on either
-    side."""
+    """Return the pixels between the margins that a panel needs for all its text: up to 560 on either side."""
     left, right = _side_widths(panel)
     return left + _GAP + _PLOT + _GAP + right
 
 
 def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
-    """The widths of the text on the left and on the right."""
     size = _SMALL if panel.small else _SIZE
     labels = [room(row.label, size * _BOLD) if row.heading else room(row.label, size) + _INDENT for row in panel.rows]
     left = max(labels, default=0.0)
@@ -61,8 +59,8 @@ def _side_widths(panel: IntervalPanel) -> tuple[float, float]:
 
 
 def interval_panel(panel: IntervalPanel, wide: float, down: float) -> tuple[list[str], float]:
-    """Return the elements of a panel from the height `down`, and the height at which it ends. wide: pixels between
-    the margins, at least `panel_width`."""
+    """Return the elements of a panel, starting at height `down`, and its end height. wide: pixels between the margins,
+    at least `panel_width`."""
     size, high = (_SMALL, _SMALL_ROW) if panel.small else (_SIZE, _ROW)
     elements, down = paragraphs([panel.title], wide, down, size=13.0, ink="ink", bold=True)
     left, right = _side_widths(panel)

@@ -1,7 +1,5 @@
-"""The layout of a tree in a picture: a column for each turn, a row for each path of conversations.
-
-Branches that are not drawn are never hidden: their node shows how many there are and how often they were taken.
-"""
+"""The layout of a tree in a picture: a column for each turn, a row for each path of conversations. Branches that are
+not drawn are never hidden: their node shows how many there are and how often they were taken."""
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +27,8 @@ class Shown:
 
 
 def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 12, nodes: int = 400) -> Shown:
-    """Select the root and branches of selected nodes, most visited first.
-
-    least: the smallest share of the tree's trials. most: branches of a node. nodes: in all. Other branches are folded
-    at the node where they begin.
-    """
+    """Select the root and branches of selected nodes, most visited first. least: the smallest share of the tree's
+    trials. most: branches of a node. nodes: in all. Other branches are folded at the node where they begin."""
     kept: dict[int, list[int]] = {}
     drawn = 0
     # By visits, then in the order of the tree; a branch is never visited more than the node it hangs on.
@@ -60,11 +55,9 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
 def places(
     chosen: Shown, own: Callable[[int], float], further: Callable[[int], Sequence[float]]
 ) -> tuple[dict[int, float], dict[int, tuple[float, ...]], float]:
-    """Return the heights of rows: the middle of each node, the middles of rows below its branches, and the total.
-
-    own: the height of each node. further: heights of the rows below a node's branches, such as an end. A node is
-    centred on its children, in one pass up and one down the drawn nodes.
-    """
+    """Return the heights of rows: the middle of each node, the middles of rows below its branches, and the total. own:
+    the height of each node. further: heights of the rows below a node's branches, such as an end. A node is centred on
+    its children, in one pass up and one down the drawn nodes."""
     heights: dict[int, float] = {}
     for node in reversed(chosen.nodes):
         below = sum(heights[one] for one in chosen.branches[node]) + sum(further(node))

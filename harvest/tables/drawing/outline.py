@@ -1,7 +1,5 @@
-"""A tree as lines of text: turns on the left, figures on the right, branches indented.
-
-Consecutive turns without a branch are not indented further, so that a conversation of fifty turns fits a terminal.
-"""
+"""A tree as lines of text: turns on the left, figures on the right, branches indented. Turns without a branch are not
+indented further, so that a conversation of fifty turns fits a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +13,9 @@ _NARROWEST = 14  # columns for the turn, however deep its line is indented
 
 @dataclass(frozen=True, slots=True)
 class OutlineLine:
-    """One line, as consecutive parts. node: 0 for lines of the root. kind: `turn`, `stop`, `note`.
-
-    rails: the lines that lead to it. mark: the speaker (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded
-    so that the figures are flush right.
-    """
+    """One line, in consecutive parts. node: 0 for lines of the root. kind: `turn`, `stop`, `note`. rails: the lines
+    that lead to it. mark: the speaker (`U `, `S `), `■ ` for an end, `? ` for a note. words: padded so that the figures
+    are flush right."""
 
     node: int
     kind: str
@@ -41,12 +37,9 @@ def outline(
     notes: Sequence[str] = (),
     width: int = 80,
 ) -> Iterator[OutlineLine]:
-    """Return the lines of a tree, in pre-order.
-
-    figures: (N,) of the branch into each node. stops: (N,) of ending there; if not given, the number of trials that
-    do. notes: (N,) on a node's branches; "" for none. width: columns. ends: by node, each kind of end with its
-    figures, on a line of its own; other nodes have one line for all their ends.
-    """
+    """Return the lines of a tree, in pre-order. figures: (N,) of the branch into each node. stops: (N,) of ending
+    there; by default the number of trials that do. notes: (N,) on a node's branches, or "". width: columns. ends: by
+    node, each kind of end with its figures, on a line of its own; other nodes have one line for all ends."""
     apart = ends or {}
     own = (figure for lines in apart.values() for _, figure in lines)
     room = max((cells(text) for text in (*figures, *stops, *own)), default=0)
@@ -73,7 +66,6 @@ def outline(
 
 
 def _rails(rest: str, parts: int, *, last: bool) -> tuple[str, str]:
-    """The lines before a node, and before its children."""
     if parts == 1:
         return rest, rest
     return (rest + "└ ", rest + "  ") if last else (rest + "├ ", rest + "│ ")

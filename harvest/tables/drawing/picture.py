@@ -24,11 +24,8 @@ class _Part:
 
 
 def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width: float = 960.0) -> str:
-    """Return the trees of `plates`, one below the other, and a legend of their marks.
-
-    legend: further sentences. width: the desired pixels; a tree whose labels would shrink to a few letters is wider.
-    Raises ValueError without trees.
-    """
+    """Return the trees of `plates`, one below the other, and a legend of their marks. legend: further sentences. width:
+    the desired pixels; a tree whose labels would shrink to a few letters is wider. Raises ValueError without trees."""
     if not plates:
         raise ValueError("no trees to draw")
     inside = width - 2 * MARGIN
@@ -76,7 +73,7 @@ def picture(plates: Sequence[TreeDrawing], legend: Sequence[str] = (), *, width:
 
 
 def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down: float) -> tuple[list[str], float]:
-    """Paragraphs one below the other, given as text, size, colour and weight, and the height at which they end."""
+    """Return paragraphs one below the other, given as text, size, colour and weight, and their end height."""
     found = []
     for what, size, ink, bold in said:
         for line in break_lines(what, wide / (1.12 if bold else 1), size, 12):
@@ -86,7 +83,6 @@ def _paragraphs(said: Sequence[tuple[str, float, str, bool]], wide: float, down:
 
 
 def _marks(plates: Sequence[TreeDrawing], wide: float, down: float) -> tuple[list[str], float]:
-    """The legend of the marks, in as many rows as it needs."""
     labelled = any(key.name == "label" for plate in plates for key in plate.tree.keys)
     items: list[tuple[str, float, str]] = [
         (f'<rect y="-8" width="26" height="16" rx="8" {paint_attributes("user")}/>', 26, "user turn (U)"),

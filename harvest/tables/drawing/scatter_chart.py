@@ -27,8 +27,8 @@ class ScatterSeries:
 
 
 def scatter_panel(series: Sequence[ScatterSeries], x: str, y: str, wide: float, down: float) -> tuple[list[str], float]:
-    """Return the elements of a chart from the height `down`, with its key, and the height at which it ends. x, y:
-    names of the axes."""
+    """Return the elements of a chart and its key, starting at height `down`, and its end height. x, y: names of the
+    axes."""
     start, end, top = MARGIN + _LEFT, MARGIN + wide - 12, down + 26
     bottom = top + _HEIGHT
     across = Axis.around([point[0] for one in series for point in one.points], start, end)

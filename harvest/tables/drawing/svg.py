@@ -1,9 +1,8 @@
 """Elements of SVG, and a self-contained page for charts.
 
 Colours are CSS variables for light and dark screens (`prefers-color-scheme`), which a report may redefine. Every
-element also has its light colour as an attribute, for paper and viewers without style sheets. No font, script or
-address is loaded, no element has an id, so that a page can have several charts, and a title and description describe
-the chart.
+element also has its light colour as an attribute, for paper and viewers without style sheets. Nothing is loaded, and no
+element has an id, so that a page can contain several charts. A title and description describe the chart.
 """
 
 import unicodedata
@@ -37,7 +36,7 @@ STYLE = (
 
 
 def _paint_attributes(fill: str, stroke: str = "", width: float = 1.0, dash: str = "") -> str:
-    """The colour attributes of an element. fill, stroke: names of colours; "" for none."""
+    """Return the colour attributes of an element. fill, stroke: names of colours, or ""."""
     classes = " ".join([*([f"f-{fill}"] if fill else []), *([f"s-{stroke}"] if stroke else [])])
     found = f'class="{classes}" fill="{THEMES[fill][0] if fill else "none"}"'
     if stroke:
@@ -153,7 +152,6 @@ def fit_text(text: str, most: float, size: float) -> str:
 
 
 def _fitting(text: str, most: float, size: float) -> int:
-    """The number of characters of `text` that fit `most` pixels."""
     kept = 0
     for character in text:
         most -= size * _width(character)
@@ -176,8 +174,7 @@ def break_lines(text: str, most: float, size: float, lines: int) -> tuple[str, .
 
 
 def _line_end(rest: str, fits: int) -> int:
-    """The end of a line of at most `fits` characters: before a space or after a `+`, else after a hyphen, else the
-    full line."""
+    """Return the end of a line of at most `fits` characters: before a space, after a `+` or a hyphen, or at `fits`."""
     hyphen = 0
     for end in range(min(fits, len(rest) - 1), 0, -1):
         if rest[end] == " ":

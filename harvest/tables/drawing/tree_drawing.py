@@ -26,13 +26,10 @@ Words = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TreeDrawing:
-    """A tree and its labels.
-
-    branches, stops: (N,) labels of the edge into a node, and of ending there. notes: (N,) below the turn. unseen:
-    (N,) on branches that no trial took; "" for none. least, most: which branches are folded
+    """A tree and its labels. branches, stops: (N,) labels of the edge into a node, and of ending there. notes: (N,)
+    below the turn. unseen: (N,) on branches that no trial took, or "". least, most: which branches are folded
     (`layout.select_branches`). ends: by node, each kind of end with its label, drawn separately; other nodes have one
-    end.
-    """
+    end."""
 
     tree: ConversationTree
     title: str
@@ -130,17 +127,16 @@ class _Drawing:
         return _Box(lines, " · ".join(note for note in notes if note), mark)
 
     def _stop_words(self, node: int) -> Sequence[tuple[str, Words]]:
-        """The kinds of end at a node."""
         if not self.tree.stops[node]:
             return ()
         return self.plate.ends.get(node) or [(endings(self.tree, node), self.plate.stops[node])]
 
     def _lone_end(self, node: int) -> bool:
-        """True if a node is followed by a single end, which is then drawn beside it."""
+        """True if a node is followed by a single end, which is then drawn next to it."""
         return not self.tree.branches[node] and len(self._stop_words(node)) == 1
 
     def _further(self, node: int) -> list[tuple[str, float, tuple[str, Words] | None]]:
-        """The rows below a node's branches: their heights, and the name and label of an end."""
+        """Return the rows below a node's branches: their heights, and the name and label of an end."""
         rows: list[tuple[str, float, tuple[str, Words] | None]] = []
         if not self._lone_end(node):
             rows += [("stop", _ROW, end) for end in self._stop_words(node)]
@@ -154,11 +150,10 @@ class _Drawing:
         return self.left[int(self.tree.depth[node])]
 
     def _edge_of(self, node: int) -> float:
-        """The x at which the edges of a node begin."""
         return self._x(node) + self.widths[int(self.tree.depth[node])] + (0 if node else 4)
 
     def _bend(self, node: int) -> float:
-        """The x at which edges bend, common to a column, so that rows do not cross."""
+        """Return the x at which edges bend, common to a column, so that rows do not cross."""
         depth = int(self.tree.depth[node])
         return self.left[depth] + self.widths[depth] + _CURVE
 
@@ -208,7 +203,6 @@ class _Drawing:
         return max(_WIDEST * visits / self.tree.n, 1.2)
 
     def _edges(self, node: int) -> list[str]:
-        """The edges that leave a node, stacked where they begin."""
         tree = self.tree
         hung = [
             (self.middles[one], self._x(one), self._thick(int(tree.visits[one])), "edge")
@@ -234,7 +228,6 @@ class _Drawing:
         return found
 
     def _draw_box(self, node: int) -> list[str]:
-        """The box of a turn and the label of the edge into it."""
         tree, box, x, y = self.tree, self.boxes[node], self._x(node), self.middles[node]
         width = self.widths[int(tree.depth[node])]
         user = tree.speaker(node) == "user"
@@ -265,7 +258,6 @@ class _Drawing:
         return [*found, "</g>", *_captions(self._bend(int(tree.parent[node])) + 6, y, thick, self.plate.branches[node])]
 
     def _ends(self, node: int) -> list[str]:
-        """The ends at a node, its folded branches, and the note on unseen ones."""
         tree, y = self.tree, self.middles[node]
         found = []
         if self._lone_end(node):
@@ -294,7 +286,7 @@ class _Drawing:
 
 
 def _box_line(x: float, y: float, width: float, line: str) -> str:
-    """A line of a box. Letters of unknown width and height are clipped to the box."""
+    """Return a line of a box. Letters of unknown width and height are clipped to the box."""
     if line.isascii():
         return text(x, y + 12, line, _LABEL, "ink")
     held = text(0, 12, line, _LABEL, "ink")
@@ -307,7 +299,6 @@ def _caption_width(words: Words) -> float:
 
 
 def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
-    """The labels above and below an edge."""
     share, counts, interval = words
     above, below = y - thick / 2 - 4, y + thick / 2 + 11
     return [
@@ -318,7 +309,7 @@ def _captions(x: float, y: float, thick: float, words: Words) -> list[str]:
 
 
 def _count(words: Words) -> int:
-    """The number of trials on an edge, from `3/10`."""
+    """Return the number of trials on an edge, from `3/10`."""
     return int(words[1].partition("/")[0])
 
 
@@ -327,5 +318,5 @@ def _row(words: Words) -> str:
 
 
 def _short(note: str) -> str:
-    """A label without its counts, which are in the title of the element."""
+    """Return a label without its counts, which are in the title of the element."""
     return note.partition(" (")[0]
