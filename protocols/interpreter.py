@@ -33,7 +33,6 @@ class Position:
 
 
 def encode_position(position: Position) -> dict[str, object]:
-    """Return the position as JSON values."""
     return {
         "state": position.state,
         "turn": position.turn,

@@ -129,7 +129,6 @@ def _split_sentences(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _is_question(sentence: str) -> bool:
-    """Return whether the sentence asks anything, even as an offer."""
     if sentence.rstrip(_AFTER_A_MARK).endswith(_ASKS) or "՞" in sentence:
         return True
     return _is_request(sentence) or bool(_BUILT_AS_QUESTION.search(sentence.rstrip("。.!！ ")))

@@ -107,8 +107,6 @@ class NoMatchEntry(StrictModel):
 
 
 class ProtocolEntry(StrictModel):
-    """A complete protocol file."""
-
     format: Literal["harvest-protocol/1"]
     name: Annotated[str, written_form(NAME.pattern, NAME_WORDS)]
     version: int = Field(ge=1)
@@ -172,8 +170,6 @@ def read_protocol(document: Document) -> Protocol:
 
 
 class _Rules:
-    """Reads the named rules of a file, each once, in any order."""
-
     def __init__(self, document: Document, entry: ProtocolEntry) -> None:
         self.document, self.entry = document, entry
         self.read: dict[str, Rule] = {}
@@ -221,7 +217,6 @@ def _user(document: Document, name: str, options: dict[str, object]) -> Simulate
 
 
 def plain(value: object) -> object:
-    """Return a value of a file as JSON values, with lists for tuples."""
     if isinstance(value, Mapping):
         return {str(key): plain(part) for key, part in value.items()}
     return [plain(part) for part in value] if isinstance(value, (list, tuple)) else value

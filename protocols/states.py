@@ -66,7 +66,6 @@ class State:
 
     @property
     def each(self) -> bool:
-        """True if the state goes through the topic's turns."""
         return self.then is not None
 
     def after_last(self, topic: Topic) -> Target | None:

@@ -52,7 +52,6 @@ def split_thoughts(text: str) -> tuple[str, int]:
 
 
 def _leading_span(text: str, at: int) -> tuple[int, int, int] | None:
-    """Return [begin, end) of the thoughts that open text[at:], and where the text after them begins."""
     empty = _EMPTY.match(text, at)
     if empty is not None:
         return empty.end(), empty.end(), empty.end()

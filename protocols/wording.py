@@ -149,7 +149,6 @@ def _look_for_faults(wording: Wording) -> Iterator[Fault]:
 
 
 def _find_heavy_part(node: nodes.Node, depth: int, *, looping: bool = False) -> Fault | None:
-    """Return the first part of a template that could take too much time or memory, or None."""
     from jinja2 import nodes
 
     line = node.lineno
@@ -359,7 +358,6 @@ def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: 
 
 
 def _filter_join(things: Iterable[object], d: str = "") -> str:
-    """Join texts. d: the separator, named as in Jinja."""
     words = list(map(str, things))
     if sum(map(len, words)) + len(words) * len(d) > LONGEST:
         raise ValueError(f"join makes more than {LONGEST:,} characters")

@@ -9,8 +9,8 @@ too seldom, shorter ones are used, in this order:
     (a2 a1, answer)  →  (a1, answer)  →  (a1)  →  anything but the opening  →  all alike
     (a2 a1)  →  (a1)  →  anything but the opening  →  all alike      if the answer is unknown
 
-(a1) is short for (a1, `*`): any answer. The second-last act is dropped first, because the last answer predicts more;
-without an answer it is kept. Each context contains all counts of the longer ones, so the mixed contexts are nested.
+(a1) is short for (a1, `*`): any answer. The second-last act is dropped first, because the last answer predicts more.
+Each context contains all counts of the longer ones, so the mixed contexts are nested.
 
 Witten–Bell (Witten and Bell 1991, IEEE Trans. Information Theory 37, 1085–1094, method C, interpolated; Chen and
 Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen after h, T(h) of them different;
@@ -19,8 +19,8 @@ Goodman 1999, Computer Speech & Language 13, section 2.4): n(h) acts were seen a
 
 A context with the same counts as the shorter one is skipped, so that nothing is smoothed twice.
 
-Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K), where
-K is the number of possible acts. w = 0 is the relative frequency.
+Additive (Lidstone): in the longest context seen at least `least` times, p(a | h) = (n(h, a) + w) / (n(h) + w·K),
+where K is the number of possible acts. w = 0 is the relative frequency.
 """
 
 from __future__ import annotations
@@ -42,11 +42,9 @@ Context = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class ActSequence:
-    """The acts of one user in one dialogue.
-
-    acts: at least one. answers: the system's answer to each act, `-` if unknown; the last is missing if the user left
-    without one. ended: False if the recording was cut off before the user left.
-    """
+    """The acts of one user in one dialogue (at least one), with the system's answer to each (`-` if unknown). The
+    last answer is missing if the user left without one. ended: False if the recording was cut off before the user
+    left."""
 
     acts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -81,8 +79,7 @@ def fit(
     least: int = 1,
     acts: Sequence[str] = (),
 ) -> ActTable:
-    """Count the acts of all sequences in an `ActTable`. acts: possible acts besides those seen. Raises ValueError
-    without a sequence."""
+    """Count the acts of all sequences. acts: possible acts besides those seen. Raises ValueError without a sequence."""
     counts: dict[Context, Counter[str]] = {}
     seen = set(acts)
     for sequence in sequences:
@@ -101,8 +98,8 @@ class ActTable:
     """Counts in every longest context, with the smoothing that turns them into probabilities.
 
     acts: all possible acts, without `stop`. order: 1 or 2. counts: how often each act (or `stop`) followed each
-    context. weight: w of additive smoothing, at least 0. least: how often a context must have been seen to be used, at
-    least 1; only for additive smoothing.
+    context. Only additive smoothing uses weight (w, at least 0) and least (how often a context must have been seen,
+    at least 1).
     """
 
     acts: tuple[str, ...]
@@ -137,11 +134,8 @@ class ActTable:
         object.__setattr__(self, "_levels", levels)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Return the probability of each act and of `stop` after the acts `after` (oldest first; empty for the
-        opening).
-
-        The probabilities sum to 1. The opening has no `stop`.
-        """
+        """Return the probability of each act and of `stop` (but not at the opening) after the acts `after`, oldest
+        first and empty for the opening. They sum to 1."""
         context = _context(after, answer, self.order)
         possible = self.acts if _is_opening(context) else (*self.acts, STOP)
         levels = [self._levels.get(level, Counter()) for level in _shorter(context)]
@@ -211,12 +205,12 @@ class ActTable:
 
 @dataclass(frozen=True)
 class GivenRows:
-    """A table of given probabilities instead of counts.
+    """A table of given probabilities instead of counts: one row per context, which sums to 1 (within 1e-6) over acts
+    and `stop`.
 
-    rows: one per context; each sums to 1 (within 1e-6) over acts and `stop`. A context without a row uses a shorter
-    one: more acts take precedence over fewer, and for the same number of acts the row for the answer over the one for
-    any answer. The table needs a row for (`start`, `*`), and for every act a row for (act, `*`) or for each answer it
-    can get.
+    A context without a row uses a shorter one: more acts take precedence over fewer, and for the same number of acts
+    the row for the answer over the one for any answer. The table needs a row for (`start`, `*`), and for every act a
+    row for (act, `*`) or for each answer it can get.
     """
 
     acts: tuple[str, ...]
@@ -246,8 +240,6 @@ class GivenRows:
         return next((self.rows[level] for level in levels if level in self.rows), None)
 
     def row(self, after: Sequence[str], answer: str = UNKNOWN) -> dict[str, float]:
-        """Return the probability of each act and of `stop` after the acts `after` (oldest first; empty for the
-        opening)."""
         context = _context(after, answer, self.order)
         row = self._found(context)
         assert row is not None  # checked above

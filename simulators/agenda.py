@@ -1,28 +1,26 @@
 """The agenda user: it has a goal of constraints and requests, and a stack of what it still means to say.
 
 J. Schatzmann, B. Thomson, K. Weilhammer, H. Ye, S. Young, "Agenda-Based User Simulation for Bootstrapping a POMDP
-Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. Here the top of the stack is the act that
-waits for an answer; it is removed only once it was answered. Each decision follows these steps, in this order:
+Dialogue System", NAACL-HLT 2007: goal G = (C, R), agenda A a stack of acts. Here the top of the stack is the act
+that waits for an answer; it is removed only once it was answered. Each decision follows these steps, in this order:
 
 1. Opening: the first request is asked. Constraints are volunteered one after the other while a draw with probability
    `initiative` succeeds: P(k of n) = i^k·(1 - i) for k < n, i^n for k = n.
 2. If the answer is a clarifying question (`protocols.questions`), whatever its label, it is answered with probability
    `cooperativeness`: `inform` with the constraint or fact whose slot or value the question names, `unsure` for a slot
    the user knows nothing about, else `inform` with the `fallback` if there is one, else `no-preference`. Otherwise the
-   question is passed over (`insist`). The stack stays as it is, but nothing is said twice. If a question names several
-   slots, the one whose words make up most of the question counts.
+   question is passed over (`insist`). The stack stays as it is, and nothing is said twice. Of several named slots, the
+   one whose words make up most of the question counts.
 3. If the top was not answered (label x; without a label: an empty answer, an error page or a refusal), the next unsaid
    constraint is added with probability `initiative` (`refine`), else the top is said again (`insist`).
 4. If the top was answered, it is removed. Each unsaid constraint is said, in order, with probability `initiative`
-   (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`). After the last request
-   the goal is reached.
+   (`refine`, which then waits for an answer). If none is said, the next request follows (`ask`), if there is one.
 5. A change that is due is said instead (`revise`), with certainty, and then waits for an answer. The goal is not
-   reached while a change is still to come: the change is then said early. From then on the user's constraints and facts
-   are those after the change.
+   reached while a change is still to come: the change is then said early. Constraints and facts change with it.
 
 More than `patience` turns in a row without an answer end the conversation: as `frustrated` if the last reply was
-useless, as `patience` if it was a question. With the option `questions`, questions are counted separately, and more
-than that many in a row end it as `patience`.
+useless, as `patience` if it was a question. With the option `questions`, more than that many questions in a row end
+it as `patience`, and they are counted separately.
 """
 
 from __future__ import annotations
@@ -148,9 +146,9 @@ class Options(StrictModel):
 class AgendaMemory(Memory):
     """Memory of the agenda user.
 
-    stack: (kind, text), the top last. constraints, facts: (slot, text). said: slots. requests: how many there were.
-    unknown: slots. changes: still to come, as (turn, slot, words, text); the text is "" for a dropped slot. without:
-    turns in a row without an answer. asked: unanswered questions among them, if these are counted separately.
+    stack: (kind, text), the top last. constraints, facts: (slot, text). said, unknown: slots. requests: how many
+    there were. changes: those still to come, as (turn, slot, words, text); the text is "" for a dropped slot.
+    without: turns in a row without an answer. asked: unanswered questions among them, if counted separately.
     passed_over: the system's questions that got no answer. fallback: "" for none.
     """
 
@@ -169,7 +167,6 @@ class AgendaMemory(Memory):
 
     @property
     def top(self) -> str:
-        """The text that waits for an answer."""
         return self.stack[-1][1]
 
     @property
@@ -219,8 +216,6 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     memory = AgendaMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> AgendaMemory:
-        """Return the memory before the opening. Raises InputError for an invalid goal, and for a template that uses a
-        value the topic does not have."""
         check_traits(scenario, ("goal",), self.name)
         requests, constraints, facts, unknown = self._goal(scenario)
         changes = tuple(
@@ -395,5 +390,5 @@ def _join_texts(request: str, texts: Sequence[str]) -> str:
 
 
 def build(options: Options) -> AgendaUser:
-    """Build the user. Raises InputError for words of an act that this user does not have."""
+    """Build the user. Raises InputError for words of an unknown act."""
     return AgendaUser(options, phrasebook(options.words, WORDS))

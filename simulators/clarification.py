@@ -1,9 +1,8 @@
 """The clarification user: it asks for less than it needs, and says the rest when asked or misunderstood.
 
-Its need has a hidden facet. The parameters patience and cooperativeness are those of A. Salle, S. Malmasi, O.
-Rokhlenko, E. Agichtein, "Studying the Effectiveness of Conversational Search Refinement Through User Simulation", ECIR
-2021. Rules recognise a clarifying question (`protocols.questions`). A text covers the facet if it has enough of its
-content words: share(facet, text) ≥ `overlap`.
+Patience and cooperativeness are those of A. Salle, S. Malmasi, O. Rokhlenko, E. Agichtein, "Studying the
+Effectiveness of Conversational Search Refinement Through User Simulation", ECIR 2021. Rules recognise a clarifying
+question (`protocols.questions`). A text covers the hidden facet of the need if share(facet, text) ≥ `overlap`.
 
 | the answer | what the user does |
 |---|---|
@@ -13,8 +12,8 @@ content words: share(facet, text) ≥ `overlap`.
 | covers the facet, and was not judged useless | leaves: `satisfied` |
 | anything else | `redirect` (says the facet) with probability initiative, else `insist` |
 
-More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers that
-miss the facet (`frustrated`).
+More than `patience` clarifying questions end the conversation (`patience`), as do more than `tries` other answers
+that miss the facet (`frustrated`).
 """
 
 import re
@@ -63,8 +62,7 @@ def _stem(word: str) -> str:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Share in [0, 1] of the content words of `wanted` that are in the first 200,000 characters of `text`; 0.0 where
-    `wanted` has none."""
+    """Share in [0, 1] of the content words of `wanted` in the first 200,000 characters of `text`; 0.0 without any."""
     words = content_words(wanted)
     return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0
 
@@ -110,8 +108,7 @@ class Options(StrictModel):
 @memory_kind("clarification")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClarificationMemory(Memory):
-    """facet: the hidden part of the need. questions: the system's questions so far. beside: answers that missed the
-    facet."""
+    """facet: the hidden part of the need. questions: how many the system asked. beside: answers without the facet."""
 
     facet: str
     questions: int = 0
@@ -121,10 +118,10 @@ class ClarificationMemory(Memory):
 
 @dataclass(frozen=True)
 class ClarificationUser(PlanningUser[ClarificationMemory]):
-    """A user with a hidden facet (see the module).
+    """A user with a hidden facet (see the module), given by the trait `facet`, a text. Acts: see `ACTS`.
 
-    Trait: `facet`, a text. Acts: see `ACTS`. Coverage, for stop models, is the largest share of the facet's words in
-    any answer. Leaves with `satisfied`, `patience`, `frustrated`, or the stop model's reason.
+    Coverage, for stop models, is the largest share of the facet's words in any answer. Leaves with `satisfied`,
+    `patience`, `frustrated`, or the stop model's reason.
     """
 
     options: Options
@@ -133,8 +130,6 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
     memory = ClarificationMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> ClarificationMemory:
-        """Return the memory before the opening. Raises InputError without a facet, and for a template that uses a
-        value the topic does not have."""
         check_traits(scenario, ("facet",), self.name)
         topic, facet = scenario.topic, scenario.traits.get("facet")
         if facet is None and self.options.facet is not None:
@@ -188,5 +183,5 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
 
 
 def build(options: Options) -> ClarificationUser:
-    """Build the user. Raises InputError for words of an act that this user does not have."""
+    """Build the user. Raises InputError for words of an unknown act."""
     return ClarificationUser(options, phrasebook(options.words, WORDS))

@@ -47,7 +47,7 @@ _LEAST_P = 1e-6  # a false complaint once in a million checks
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A broken promise. promise: a key of PROMISES. where: topic and user turn. detail: what was observed."""
+    """A broken promise: a key of PROMISES, the topic and user turn, and a description of what happened."""
 
     promise: str
     where: str
@@ -75,8 +75,8 @@ class _Counted(Streams):
 def assert_conforms(user: User, scenarios: Iterable[Scenario], *, seeds: int = 10, most_turns: int = 500) -> None:
     """Check that a simulated user keeps what `User` promises: the same seed gives the same turns, and so on.
 
-    scenarios: what it plays. seeds: conversations for each scenario. most_turns: user turns after which a conversation
-    should have ended. Raises AssertionError that lists every broken promise (see `conforms`).
+    Each of the scenarios is played once for each seed. A conversation should end within most_turns user turns. Raises
+    AssertionError that lists every broken promise (see `conforms`).
     """
     findings = conforms(user, scenarios, seeds=seeds, most_turns=most_turns)
     if findings:
@@ -91,10 +91,10 @@ def conforms(
     seeds: int = 10,
     most_turns: int = 500,
 ) -> list[Finding]:
-    """The promises that the user breaks; empty if it keeps all. At most one finding per promise and scenario.
+    """Return the promises that the user breaks, at most one finding per promise and scenario; empty if it keeps all.
 
-    seeds: conversations for each scenario; the answers in each are drawn from `answers`. most_turns: user turns after
-    which a conversation should have ended. An error that the user raises in a conversation is not caught.
+    Each scenario is played once for each seed, with answers drawn from `answers`. A conversation should end within
+    most_turns user turns. An error that the user raises in a conversation is not caught.
     """
     findings: list[Finding] = []
     if not isinstance(user.name, str) or not user.name.strip():
@@ -110,8 +110,6 @@ def conforms(
 
 @dataclass(frozen=True, slots=True)
 class _Fork:
-    """A decision, with the arguments it was made from."""
-
     state: State
     seen: Observation | None
     rng: Streams
@@ -202,7 +200,6 @@ class _Look:
             raise _Broken from None
 
     def _kept(self, state: State, turn: int) -> State:
-        """Return the memory after a round trip through JSON, with which the conversation continues."""
         try:
             text = json.dumps(encode_memory(state), allow_nan=False)
             back = decode_memory(json.loads(text))
@@ -267,8 +264,7 @@ class _Look:
 
 
 def _fit_p_value(user: User, state: State, seen: Observation | None, chances: Sequence[Chance]) -> float:
-    """Return the p-value of a χ² test of draws of `respond` against the distribution; actions expected fewer than 5
-    times are pooled."""
+    """Return the p-value of a χ² test of draws against the distribution; actions expected under 5 times are pooled."""
     expected: dict[Say | Stop, float] = {}
     for chance in chances:
         expected[chance.action] = expected.get(chance.action, 0.0) + _DRAWS * chance.probability

@@ -42,8 +42,8 @@ Responses = Callable[[tuple[Exchange, ...], str], Sequence[Response]]
 
 @dataclass(frozen=True, slots=True)
 class ExactPath:
-    """One possible conversation. turns: the user's, in order. exchanges: the turns with their answers. labels: those
-    of the user's routes, else of the responses. outcome, reason: how it ended."""
+    """One possible conversation: the user's turns, and exchanges, the turns with their answers. labels: those of the
+    user's routes, else of the responses. outcome, reason: how it ended."""
 
     turns: tuple[Say, ...]
     exchanges: tuple[Exchange, ...]
@@ -57,9 +57,10 @@ class ExactPath:
 class ExactTree:
     """N nodes, parents before children, node 0 the root; user and system turns alternate below it.
 
-    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; the rest to 1 at a
-    node is the probability of stopping there. paths: all ways from the root to a stop; their probabilities sum to 1.
-    ends: the node of the last turn of each path. Paths that stop at one node for different reasons are separate.
+    parent: (N,), -1 for the root. probability: (N,) of each node given its parent, 1 for the root; the children's sum
+    falls short of 1 by the probability of stopping there. paths: all ways from the root to a stop; their
+    probabilities sum to 1. ends: the node of the last turn of each path. Paths that stop at one node for different
+    reasons are separate.
     """
 
     parent: npt.NDArray[np.int32]
@@ -77,8 +78,6 @@ class ExactTree:
 
 @dataclass(slots=True)
 class _Open:
-    """The root or a node after a system turn, where the user decides next."""
-
     node: int
     state: State
     seen: Observation | None

@@ -8,15 +8,13 @@
     rows: […]          the shares that follow from the counts, with intervals
     stopping: […]      stop models fitted to the same recordings
 
-`options` are the simulator's, and are what is played. A recording cannot say how to word an act for another topic, so
-people add `words`; without them the file can be read but not played. `rows` and `stopping` are for people and are not
-played. A file is refused if its `rows` or `decisions` do not follow from its counts: someone changed one but not the
-other, and the user would not do what the file says. It is also refused if its `stretches` do not sum to its counts;
-`rows` cover all turns.
+The simulator's `options` are played; `rows`, which cover all turns, and `stopping` are for people. A recording
+cannot say how to word an act for another topic, so people add `words`; without them the file can be read but not
+played. A file is refused if its `rows` or `decisions` do not follow from its counts, or its `stretches` do not sum
+to them: someone changed one but not the other, and the user would not do what the file says.
 
-A `harvest-user/1` file has no `stretches`; it is still read, and played with the same probabilities in all turns.
-
-A `harvest-user/3` file has hidden states instead of counts (`simulator: hidden`, with the options of
+A `harvest-user/1` file has no `stretches`; it is still read, and played with the same probabilities in all turns. A
+`harvest-user/3` file has hidden states instead of counts (`simulator: hidden`, with the options of
 `simulators.hidden.user`), and no `rows`.
 """
 
@@ -49,8 +47,6 @@ _ROUNDED = 2e-6  # because rows are written with six digits
 
 
 class Source(StrictModel):
-    """The recordings a user was fitted to."""
-
     files: tuple[str, ...] = Field((), description="names of the runs or files")
     dialogues: int = Field(ge=0)
     users: int = Field(ge=0, description="different people; each dialogue counts if none is named")
@@ -61,8 +57,7 @@ class Source(StrictModel):
 
 class Share(StrictModel):
     """One outcome of a row. k: how often it was seen. p: the smoothed probability that is played. low, high: interval
-    of the unsmoothed share k/n; None if only one person was seen, because the variation between people is then
-    unknown."""
+    of the unsmoothed share k/n; None if only one person was seen, as variation between people is then unknown."""
 
     k: int = Field(ge=0)
     p: float = Field(ge=0, le=1)
@@ -71,8 +66,6 @@ class Share(StrictModel):
 
 
 class RowEstimate(StrictModel):
-    """The acts that followed in one context. n: how often it was seen."""
-
     after: tuple[str, ...]
     answer: str
     n: int = Field(ge=1)
@@ -87,8 +80,7 @@ class Parameter(StrictModel):
 
 
 class StopEstimate(StrictModel):
-    """A stop model fitted by maximum likelihood. chances: decisions it was fitted to; compare AIC only for equal
-    numbers."""
+    """A stop model fitted by maximum likelihood to `chances` decisions. Compare AIC only for equal numbers of them."""
 
     model: str
     parameters: dict[str, Parameter]
@@ -188,7 +180,6 @@ class HiddenFile(StrictModel):
     stopping: tuple[StopEstimate, ...] = ()
 
     def text(self) -> str:
-        """Return the file as YAML that `read_user` reads back as the same value."""
         return _yaml(self)
 
 
@@ -208,8 +199,7 @@ def check_name(name: str) -> None:
 
 
 def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
-    """Read the file at `path`. Raises InputError with line and column for the first fault, and if its rows or
-    decisions do not follow from its counts."""
+    """Read the file at `path`. Raises InputError for the first fault, or if its rows contradict its counts."""
     document = read_document(path)
     named = document.value.get("format") if isinstance(document.value, dict) else None
     if named not in _FORMATS:

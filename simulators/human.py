@@ -42,8 +42,7 @@ class HumanUser:
         return HumanMemory()
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return what the person typed. Raises WordsWanted if nothing was typed yet, and ValueError for a call out of
-        turn or a sample without words."""
+        """Return the person's words. Raises WordsWanted if they are missing, ValueError if empty or out of turn."""
         memory = recall(state, HumanMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         shown = () if observation is None else (Message("user", observation.answer.text),)

@@ -62,8 +62,6 @@ _TABLES = "rows: [{after: [ACT], answer: o, next: {ACT: 0.6, stop: 0.4}}, …], 
 
 
 class Row(StrictModel):
-    """The probabilities of the next act in one context."""
-
     after: tuple[str, ...] = Field(
         default=(), max_length=2, description="the last acts, oldest first; `start` for the opening"
     )
@@ -72,16 +70,12 @@ class Row(StrictModel):
 
 
 class Count(StrictModel):
-    """How often each act followed one context."""
-
     after: tuple[str, ...] = Field(min_length=1, max_length=2, description="the last acts, oldest first")
     answer: str = Field(default=UNKNOWN, min_length=1, description="the answer to the last of them; `-`: unknown")
     next: dict[str, int] = Field(description="how often each act, or `stop`, followed")
 
 
 class Stretch(StrictModel):
-    """The counts in one stretch of turns."""
-
     turn: int = Field(ge=1, description="the first user turn of the stretch, which ends before the next entry's")
     counts: tuple[Count, ...] = Field(description="the counts of the table that fall into it")
 
@@ -142,7 +136,6 @@ class Options(StrictModel):
         return TurnTable(found, self.order)
 
     def table(self) -> ActTable | GivenRows:
-        """Return the described table. Raises ValueError."""
         if not self.rows and not self.counts:
             return ILLUSTRATIVE
         contexts: list[Context] = [(entry.after, entry.answer) for entry in self.rows or self.counts]
@@ -205,12 +198,9 @@ class MarkovUser(PlanningUser[MarkovMemory]):
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """The acts it can take."""
         return self.table.acts
 
     def start(self, scenario: Scenario, rng: Streams) -> MarkovMemory:
-        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
-        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return MarkovMemory(topic=topic_for_user(scenario.topic))
@@ -261,10 +251,8 @@ def build(options: Options) -> MarkovUser:
 
 
 def word_acts(acts: Sequence[str], words: Words, user: str) -> Phrasebook:
-    """Return the words of each act: the given ones, else its default ones.
-
-    user: its name in messages. Raises InputError for an act without words, and for words of an unknown act.
-    """
+    """Return the words of each act: the given ones, else its default ones. user: its name in messages. Raises
+    InputError for an act without words, and for words of an unknown act."""
     for act in acts:
         if act not in WORDS and act not in words:
             raise InputError(

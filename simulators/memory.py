@@ -83,8 +83,7 @@ def topic_for_user(topic: Topic) -> Topic:
 
 
 def encode_memory(memory: State) -> dict[str, object]:
-    """Return the memory as JSON values. Raises TypeError, naming the part, for a part that is mutable or cannot be
-    written."""
+    """Return the memory as JSON values. Raises TypeError for a part that is mutable or cannot be written, naming it."""
     name = _NAMES.get(type(memory))
     if name is not None:
         return {_KIND: name, **_encode_record(type(memory), memory, name)}
@@ -102,8 +101,7 @@ def decode_memory(value: object) -> State:
 
 
 def json_text(memory: Mapping[str, object]) -> str:
-    """Return a memory that is a mapping as JSON. Raises TypeError or ValueError for parts that are neither JSON values
-    nor memories."""
+    """Return a mapping as JSON. Raises TypeError or ValueError for parts that are neither JSON values nor memories."""
     return json.dumps(memory, allow_nan=False, default=_encode_nested)
 
 

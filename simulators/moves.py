@@ -52,10 +52,9 @@ class Move(Generic[M]):
 class Plan(Generic[M]):
     """All outcomes of one decision.
 
-    memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with their
-    probabilities, which sum to at most 1. moves: probabilities sum to 1; may be empty if the exits sum to 1. took: how
-    the answer is understood, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the user
-    tracks it.
+    memory: before the decision, with what was learnt from the answer. exits: reasons for leaving with probabilities
+    that sum to at most 1. moves: probabilities sum to 1; may be empty if the exits do. took: how the answer is
+    understood, as in `protocols.choice.Choice`. coverage: the share of the need that is met, if the user tracks it.
     """
 
     memory: M
@@ -138,23 +137,19 @@ def merge_chances(chances: Iterable[Chance]) -> tuple[Chance, ...]:
 
 
 class PlanningUser(ABC, Generic[M]):
-    """A user defined by its `plan`, which `respond` draws from and `distribution` lists. memory: the type of its
-    memories."""
+    """A user defined by its `plan`, which `respond` draws from and `distribution` lists. memory: its memories' type."""
 
     name: str
     memory: ClassVar[type[Memory]]
 
     @abstractmethod
     def plan(self, memory: M, observation: Observation | None) -> Plan[M]:
-        """Return all outcomes of the next turn; the observation is None at the opening. The order of calls has been
-        checked."""
+        """Return all outcomes of the next turn, called in order; the observation is None at the opening."""
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next act, or leaving, and the memory after it. Raises ValueError for a call out of turn."""
         return draw_move(self._plan_move(state, observation), rng)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return every action that `respond` may take, with its probability."""
         return enumerate_moves(self._plan_move(state, observation))
 
     def _plan_move(self, state: State, observation: Observation | None) -> Plan[M]:

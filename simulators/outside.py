@@ -66,8 +66,8 @@ class SourceFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Words from a source. finish: why they end, as the source reports it (`stop`, `length`; "" if it does not).
-    fault: why there are no words; None if there are."""
+    """Words from a source. finish: why they end (`stop`, `length`; "" if the source does not report it). fault: why
+    there are no words; None if there are."""
 
     text: str
     finish: str = ""
@@ -99,8 +99,6 @@ class WordsWanted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _SuppliedStreams(Streams):
-    """Streams that carry the available samples; `at` keeps them."""
-
     samples: Mapping[tuple[str | int, ...], Sample] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -163,8 +161,7 @@ async def respond_with_words(
 
 @dataclass(frozen=True, slots=True)
 class SuppliedUser:
-    """An ordinary user made of `inner` and a function that gives its words: for tests, and for models in this
-    process."""
+    """An ordinary user: `inner` with a function that gives its words, for tests and for models in this process."""
 
     inner: User
     words: Callable[[Prompt], Sample]
@@ -177,7 +174,6 @@ class SuppliedUser:
         return self.inner.start(scenario, rng)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Like `inner.respond`; raises the errors of `words`."""
         taken: list[tuple[Prompt, Sample]] = []
         while True:
             try:
@@ -190,7 +186,6 @@ class SuppliedUser:
 
 
 def _check_prompt(prompt: Prompt, taken: list[tuple[Prompt, Sample]]) -> Prompt:
-    """Raise RuntimeError for a user that would never stop asking."""
     if len(taken) >= _MOST or any(prompt.names == known.names for known, _ in taken):
         raise RuntimeError(f"a user keeps asking {prompt.source!r} for words")
     return prompt

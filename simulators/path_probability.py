@@ -48,8 +48,6 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A memory that fits, with its probability given the path so far."""
-
     user: int
     state: State
     probability: float
@@ -69,8 +67,7 @@ class PathFollower:
         ]
 
     def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_Held]], dict[Key, str]]:
-        """Return all outcomes of this decision by what a system sees: the probability, the memories after it, and its
-        name. Raises TypeError for a user that cannot be enumerated."""
+        """Return probabilities, memories and names by what a system sees. Raises TypeError for unlisted outcomes."""
         chances: dict[Key, float] = {}
         after: dict[Key, list[_Held]] = {}
         names: dict[Key, str] = {}

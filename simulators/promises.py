@@ -103,7 +103,6 @@ def check_action(action: object, user: str) -> Say | Stop:
 
 
 def _is_choice(choice: object) -> bool:
-    """True if a recording can store it and be read back."""
     match choice:
         case Choice(took=str(), meant=str(), leaving=Mapping(), noise=Mapping(), refused=Mapping()):
             shares = (choice.probability or 0, choice.coverage or 0, *choice.leaving.values())

@@ -76,12 +76,9 @@ class RandomUser(PlanningUser[RandomMemory]):
 
     @property
     def acts(self) -> tuple[str, ...]:
-        """The acts it can take."""
         return tuple(self.weights)
 
     def start(self, scenario: Scenario, rng: Streams) -> RandomMemory:
-        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
-        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return RandomMemory(topic=topic_for_user(scenario.topic))

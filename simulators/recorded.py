@@ -23,7 +23,6 @@ from topics.suggestions import did_you_mean
 
 
 def exact_answer(answer: Answer) -> str:
-    """Return the key of an answer in a tree merged by exact words."""
     return exact_form(answer.text)
 
 
@@ -62,7 +61,6 @@ class RecordedUser:
         self._trees, self._answer_key = trees, answer_key
 
     def start(self, scenario: Scenario, rng: Streams) -> RecordedMemory:
-        """Return the memory before the opening. Raises InputError for a topic without a tree, and for a trait."""
         check_traits(scenario, (), self.name)
         if scenario.id not in self._trees:
             raise InputError(
@@ -93,7 +91,6 @@ class RecordedUser:
         return tuple(Chance(trials / visits, action, after) for trials, action, after in chances)
 
     def _ways(self, state: State, observation: Observation | None) -> tuple[list[tuple[int, Say | Stop, State]], int]:
-        """Return the continuations of the trials at this node, with the number of trials of each and of all."""
         memory = recall(state, RecordedMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         if memory.topic not in self._trees:

@@ -63,7 +63,6 @@ class ReplayUser:
     name: str = "replay"
 
     def start(self, scenario: Scenario, rng: Streams) -> ReplayMemory:
-        """Return the memory before the opening. Raises InputError for a topic without a recording, and for a trait."""
         check_traits(scenario, (), self.name)
         found = self.recordings.get(scenario.id)
         if not found:
@@ -75,8 +74,6 @@ class ReplayUser:
         return ReplayMemory(scenario.id, drawn)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next recorded turn, or leaving (`recorded-end`, `no-branch`). Raises ValueError for a call out of
-        turn."""
         memory = recall(state, ReplayMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         recorded = self.recordings.get(memory.topic, ())
@@ -99,7 +96,6 @@ class ReplayUser:
         return said, replace(memory, turn=turn + 1, parted=first)
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return the one action that `respond` takes, with probability 1."""
         return (Chance(1.0, *self.respond(state, observation, Streams(0))),)
 
 

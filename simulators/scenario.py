@@ -18,8 +18,9 @@ State: TypeAlias = Any
 class Scenario:
     """What a user is given before the conversation.
 
-    topic: the need as a user knows it, without anything about right answers. traits: who the user is and what it has
-    in mind, as JSON values by name, for example `group`, `goal`, `facet`; each simulator documents the ones it reads.
+    topic: the need as a user knows it, without anything about right answers; its id names the random streams.
+    traits: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`;
+    each simulator documents the ones it reads.
     """
 
     topic: Topic
@@ -27,7 +28,6 @@ class Scenario:
 
     @property
     def id(self) -> str:
-        """The name of the random streams. Matched users have the same."""
         return self.topic.id
 
 

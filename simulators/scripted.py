@@ -52,8 +52,6 @@ def judge_unlabelled(topic: Topic, answer: Answer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """A user of the protocol. memory: its own. turns: how many it took."""
-
     memory: State
     turns: int = 0
 
@@ -93,8 +91,6 @@ class ScriptedUser:
             raise ValueError(f"protocol {protocol.name!r} needs the users {', '.join(missing)}")
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
-        """Return the memory before the opening. Raises InputError if the scenario lacks something that one of the
-        users needs."""
         users = {
             name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
         }
@@ -113,7 +109,6 @@ class ScriptedUser:
         return _as_turn(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
-        """Return the protocol's route for the answer (`simulators.user.route_by`)."""
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
@@ -133,7 +128,6 @@ class ScriptedUser:
     def _decide_next(
         self, memory: ScriptedMemory, observation: Observation | None
     ) -> tuple[Say | Ask | Stop, ScriptedMemory]:
-        """Return the protocol's next step, and the memory with everything said and answered by then."""
         position, exchanges = memory.position, memory.exchanges
         check_order(observation, opened=position is not None, over=position is not None and memory.said is None)
         if observation is None or position is None or memory.said is None:

@@ -119,8 +119,6 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
     memory = SubtopicMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> SubtopicMemory:
-        """Return the memory before the opening. Raises InputError without subtopics, if their number differs from the
-        matrices' rows, and for words that use a value the topic does not have."""
         check_traits(scenario, ("subtopics",), self.name)
         subtopics = self._subtopics(scenario)
         matrices = self.options.matrices

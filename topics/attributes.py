@@ -251,7 +251,6 @@ class AttributeSet:
 
 
 def uniform(groups: int) -> tuple[float, ...]:
-    """Return the same share for each group."""
     return (1 / groups,) * groups
 
 

@@ -112,7 +112,6 @@ def nearly_same_note(topics: Sequence[Topic]) -> str:
 
 
 def _one_more(members: Sequence[int], said: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of topics of which one has the words of the other and at most one more."""
     first: dict[frozenset[str], int] = {}
     for at in members:
         if said[at]:

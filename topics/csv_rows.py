@@ -121,8 +121,6 @@ def read_table(text: str, path: str, known: Container[str]) -> Table:
 
 
 def _find_separator(text: str, path: str, known: Container[str]) -> str:
-    """Return the separator that gives the first row most of the known columns; a comma by default."""
-
     def columns(separator: str) -> int:
         try:
             head = next(csv_rows(text, path, separator), ())

@@ -96,7 +96,6 @@ class _Comment(NamedTuple):
 
     @property
     def behind(self) -> bool:
-        """True if it has the form of comments behind a value."""
         return self.blank not in ("", " ") and _HONEST.match(self.text) is not None
 
     @property
@@ -220,7 +219,6 @@ def _comment_at(source: str, at: int, *, apart: bool = False) -> _Comment:
 
 
 def _line_of(source: str, at: int) -> int:
-    """Return the start of the blanks right before a position."""
     while at and source[at - 1] in " \t":
         at -= 1
     return at

@@ -162,7 +162,6 @@ class Document:
             raise min(details, key=lambda e: (e.place.line, e.place.column) if e.place else (0, 0)) from None
 
     def _of_another_kind(self, model: type[BaseModel]) -> InputError | None:
-        """Return an error if the file's `format` names another kind of file than expected, else None."""
         wanted = model.model_fields.get("format")
         allowed = [one for one in get_args(wanted.annotation) if isinstance(one, str)] if wanted else []
         return self.another_format(*allowed)
@@ -271,7 +270,6 @@ class Document:
         return value
 
     def _known_part(self, loc: Loc) -> Loc:
-        """Return `loc` without the parts that pydantic adds for union members, as far as it exists in the document."""
         found: Loc = ()
         for part in loc:
             if (*found, part) in self.marks:

@@ -177,8 +177,6 @@ def _read_columns(header: tuple[Cell, ...], topics: TopicSet, path: str) -> tupl
 
 
 class _Reader:
-    """Reads rows under one header."""
-
     def __init__(self, path: str, topics: TopicSet, columns: tuple[str, ...]) -> None:
         self.path, self.topics, self.columns = path, topics, columns
         self.by_id = {topic.id: topic for topic in topics.topics}

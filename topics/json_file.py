@@ -61,7 +61,6 @@ class JsonValue:
 
     @property
     def place(self) -> Place:
-        """Return its place in the file. Reads the text again, so use it only for errors."""
         source = self._source
         if self.loc and isinstance(self.loc[-1], int):
             return source.place(element_starts(source.text, self.loc[:-1])[self.loc[-1]])
@@ -113,13 +112,11 @@ class JsonValue:
         return self.value
 
     def index(self) -> int:
-        """Return a whole number of at least 0, below 10^9."""
         if not isinstance(self.value, int) or isinstance(self.value, bool) or not 0 <= self.value < 10**9:
             raise self.error(f"{_kind(self.value)} instead of a count", allowed="0, 1, 2, …")
         return self.value
 
     def weight(self) -> float:
-        """Return a finite number of at least 0."""
         if not isinstance(self.value, int | float) or isinstance(self.value, bool):
             raise self.error(f"{_kind(self.value)} instead of a number", allowed="a number from 0")
         try:

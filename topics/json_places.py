@@ -53,7 +53,6 @@ def start_of(text: str, loc: Loc) -> int:
 
 @lru_cache(maxsize=1)  # a list of many faulty elements must not be walked once for each
 def element_starts(text: str, loc: Loc) -> Sequence[int]:
-    """Return where the elements of the list at `loc` begin."""
     decoder, starts = JSONDecoder(), []
     at = _skip_space(text, start_of(text, loc) + 1)
     while text[at] != "]":

@@ -226,7 +226,6 @@ def _scheme_start(text: str, mark: int) -> int:
 
 
 def _split_run(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Split a run without spaces, which may contain several URLs: `https://a.org,https://b.org`."""
     for entity in _ENTITY.finditer(text, start, end):  # the rest is text that was escaped for HTML
         yield from _pieces_between(text, start, entity.start())
         start = entity.end()

@@ -144,7 +144,6 @@ class _Mending:
         return at == len(self.text) or self.text[at] in ",]" or (self.text[at] in "{[" and self.text[end - 1] in "}]")
 
     def following(self, start: int) -> int:
-        """Return where the record after the bad one at `start` begins, or -1."""
         text, opening = self.text, self.text[start]
         indent = text[text.rfind("\n", 0, start) + 1 : start]
         if indent.strip() in ("", "[", ",") and opening in "{[":  # each record begins a line, as deep as this one

@@ -71,8 +71,6 @@ def _measure_pattern(pattern: str, most: int, unbounded: int) -> tuple[int, int]
 
 
 class _Measure:
-    """Walks one pattern; each method returns (ways, longest match, end of what it read)."""
-
     def __init__(self, pattern: str, unbounded: int) -> None:
         self.pattern, self.unbounded = pattern, unbounded
 

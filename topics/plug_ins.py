@@ -51,5 +51,4 @@ def loaded() -> tuple[str, ...]:
 
 
 def source(entry: EntryPoint) -> str:
-    """Return the origin of an entry point: its distribution, and its name there."""
     return f"{entry.dist.name} ({entry.value})" if entry.dist else entry.value

@@ -88,7 +88,6 @@ def _open_file(name: str, flags: int, folder: int, whole: Path) -> int:
 def _explain_fault(
     fault: OSError, path: str | PathLike[str], folder: int | None, name: str | PathLike[str] | None = None
 ) -> OSError:
-    """Return `fault`, with an explanation if the file is of a kind that cannot be opened."""
     try:
         mode = os.stat(path if name is None else name, dir_fd=folder, follow_symlinks=folder is None).st_mode
     except (OSError, ValueError):
@@ -148,7 +147,6 @@ def _kind_name(mode: int) -> str:
 
 
 def missing_advice(path: str | PathLike[str]) -> str:
-    """Return what to do if there is no file at `path`."""
     if Path(path).is_absolute():
         return "check the path"
     try:

@@ -164,7 +164,6 @@ def _block_sentences(text: str, start: int, end: int, covered: _Covered) -> Iter
 
 
 def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Iterator[tuple[int, int]]:
-    """Yield the spans between the ends of sentences, without the numbers of a list within the line."""
     numbers = list_numbers(text, start, end, covered.__contains__)
     for (_, first), (last, _) in pairwise([(start, start), *numbers, (end, end)]):
         for mark in _ENDS.finditer(text, first, last):

@@ -169,7 +169,6 @@ def _encoded_kind(kind: UrlKind) -> str | dict[str, Any]:
 
 
 def _as_tuples(value: object, loc: Loc, marks: dict[Loc, tuple[int, int]]) -> object:
-    """Return `value` as in a document, with its parts marked as having no line and column."""
     marks[loc] = (0, 0)
     if isinstance(value, Mapping):
         return {key: _as_tuples(item, (*loc, key), marks) for key, item in value.items()}

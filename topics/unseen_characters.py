@@ -39,7 +39,6 @@ def unseen_in(text: str) -> dict[str, None]:
 
 
 def show_unseen(text: str) -> str:
-    """Return the text with invisible characters as codes such as `<U+200B>`."""
     return text.translate({ord(character): f"<U+{ord(character):04X}>" for character in unseen_in(text)})
 
 
@@ -70,7 +69,6 @@ _CONTROLS = {
 
 
 def named(character: str) -> str:
-    """Return the name of a character, for a message."""
     other = "control character" if unicodedata.category(character) == "Cc" else "no name"
     name = unicodedata.name(character, _CONTROLS.get(character, other)).lower()
     return f"the character U+{ord(character):04X} ({name})"

@@ -140,8 +140,6 @@ class _Mark(Protocol):
 
 
 class _Reader:
-    """Converts composed nodes to values, and keeps the mark of each."""
-
     def __init__(self, path: str, source: str) -> None:
         self.path, self.source = path, source
         self.comments = "#" in source

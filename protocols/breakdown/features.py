@@ -123,17 +123,14 @@ class Utterance:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """Words and the marks ? and !, in lower case."""
         return tuple(_TOKEN.findall(self.head.lower()))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The tokens that are words."""
         return tuple(token for token in self.tokens if token not in "?!")
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The set of words."""
         return frozenset(self.words)
 
     @cached_property

@@ -52,7 +52,6 @@ class Examples:
     systems: tuple[str, ...]
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Examples:
-        """Return the examples selected by a mask (n,)."""
         some = np.flatnonzero(mask)
         words, names = tuple(self.words[k] for k in some), tuple(self.dialogues[k] for k in some)
         return Examples(self.rows[mask], words, self.gold[mask], names, tuple(self.systems[k] for k in some))

@@ -86,7 +86,6 @@ def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.
 
 
 def _choose_bounds(column: Floats) -> Floats:
-    """Return at most 23 bounds for a column, halfway between values, rounded to four digits."""
     values = np.unique(column)
     if len(values) > _BINS:
         values = np.unique(np.quantile(column, np.linspace(0, 1, _BINS + 1)))

@@ -9,8 +9,6 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class _Wrapper:
-    """A rule with the needs and the version of another one."""
-
     rule: Rule
 
     @property
@@ -27,8 +25,6 @@ class _Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class _Several:
-    """A rule with the needs and the versions of several others."""
-
     rules: tuple[Rule, ...]
 
     @property

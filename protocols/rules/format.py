@@ -75,7 +75,6 @@ def _sides(asks_for: str) -> tuple[bool, bool]:
 
 
 def _by_line(text: str, found: tuple[Named, ...]) -> list[tuple[_Line, list[Named]]]:
-    """Yield the lines that contain URLs, in order, each with its URLs, in one pass through the text."""
     lines: list[tuple[_Line, list[Named]]] = []
     for item in sorted((item for item in found if item.start >= 0), key=lambda item: item.start):
         if lines and item.start <= lines[-1][0].end:

@@ -110,7 +110,6 @@ def _urls_behind_links(answer: Answer, kind: UrlKind | None, written: Container[
 
 
 def _find_anchor(text: str, anchor: str, cursor: int) -> int:
-    """Return where the anchor occurs in the text as whole words, from `cursor` on, or -1."""
     for _ in range(_MOST_TRIED):
         start = text.find(anchor, cursor)
         if start < 0:

@@ -50,7 +50,6 @@ class Parts(AnswerRule):
 
 
 def _parts_of_kind(answer: Answer, of: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield (what to show, what it is, the texts searched for `like`) for each part of a kind."""
     for one in getattr(answer, of):
         match one:
             case Source(href, title):

@@ -90,7 +90,6 @@ def read_rule(document: Document, loc: Loc, value: object, named: Named) -> Rule
 
 
 def _kinds() -> tuple[str, ...]:
-    """Return all kinds of rules, those of other distributions last."""
     return (*sorted(KINDS_OF_RULES), *_COMPOSED, *_plug_in_kinds())
 
 

@@ -5,13 +5,13 @@ dialogues are independent. One EM step is that of Baum and Welch, with each dial
 Pseudo-observations keep every row above 0: one of the overall distribution of acts for an emission, five of the
 transitions after any answer for those after one answer, and one uniform one for all other rows.
 
-EM finds a local maximum that depends on its start, and nobody knows how many states people have. So models of several
-sizes are fitted, each from several random starts, and their mixture is played. Starts have equal weights. The weights
-of sizes and the number of classes are those that best predict people the models were not fitted to (`choose`).
+EM finds a local maximum that depends on its start, and nobody knows how many states people have. So a mixture of
+models of several sizes is played, each fitted from several random starts with equal weights. The weights of sizes
+and the number of classes are those that best predict people the models were not fitted to (`choose`).
 
-Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989, eq.
-19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P. Smyth, D.
-Wolpert, Machine Learning 36, 1999 (stacking).
+Source: L. E. Baum, T. Petrie, G. Soules, N. Weiss, Ann. Math. Stat. 41, 1970; L. R. Rabiner, Proc. IEEE 77, 1989,
+eq. 19-27 and 40; mixtures of hidden Markov models: P. Smyth, NIPS 9, 1997; weights by held-out likelihood: P.
+Smyth, D. Wolpert, Machine Learning 36, 1999 (stacking).
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def fit_hidden(
     starts: int = STARTS,
     answers: Sequence[str] = (),
 ) -> HiddenModel:
-    """Fit a model to these people. acts: all possible acts. answers: those with transitions of their own; all others
-    share theirs. Classes are ordered by how long their people stay, shortest first."""
+    """Fit a model to these people. All `acts` are possible; each of `answers` has transitions of its own, and all
+    others share theirs. Classes are ordered by how long their people stay, shortest first."""
     seen = _Seen.of(people, acts, answers)
     kept = [(states, weight) for states, weight in zip(STATES, recipe.weights, strict=True) if weight >= _LEAST]
     each = starts * sum(weight for _, weight in kept)
@@ -130,11 +130,8 @@ def _stack_models(logs: Floats) -> tuple[Floats, float]:
 
 
 def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: bool = True) -> Floats:
-    """(people,) natural logarithm of the probability of everything each person did.
-
-    together: True if a person's class and part are the same in all their dialogues; False treats each dialogue as a
-    different person's, as when conversations are played.
-    """
+    """(people,) natural logarithm of the probability of everything each person did. together: True if a person's
+    class and part are the same in all their dialogues; False treats each dialogue as another person's, as in play."""
     answers = [answer for answer in model.parts[0].transitions if answer != ANY]
     apart = [(one,) for person in people for one in person]
     seen = _Seen.of(people if together else apart, model.acts, answers)
@@ -153,14 +150,14 @@ def log_likelihoods(model: HiddenModel, people: Sequence[Person], *, together: b
 class _Seen:
     """The dialogues of P persons as arrays: N different dialogues with M decisions.
 
-    Equal dialogues are computed once. The longest one comes first, and decisions are in the order of their place in
-    the dialogue, so the dialogues with a decision at one place are the first of those with a decision before it.
+    Equal dialogues are computed once. The longest comes first, and decisions are in the order of their place in the
+    dialogue, so the dialogues with a decision at one place are the first of those with a decision before it.
 
     spans: the decisions at each place. acts: (M,), V for leaving. one_hot: (V + 1, M) of acts. dialogues: (M,) the
-    dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer, the first
-    of which is any other, the later decisions after it, numbered from 0; by_place: the same, numbered within each
-    span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later: (V,), (V + 1,)
-    shares of the acts in all first and all later decisions.
+    dialogue of each decision. before: (M - N,) the decision before each later one. answers: for each answer, the
+    first of which is any other, the later decisions after it, numbered from 0; by_place: the same, numbered within
+    each span. which, whose: the different dialogue and the person of each recorded dialogue. opening, later: (V,),
+    (V + 1,) shares of the acts in all first and all later decisions.
     """
 
     spans: list[slice]
@@ -219,8 +216,8 @@ class _Seen:
 
 
 class _Arrays(NamedTuple):
-    """K parts of one size. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
-    transitions: (K, A, S, S), the first of A after any answer."""
+    """K parts with S states. classes: (K, C). initial: (K, C, S). opening: (K, S, V). emissions: (K, S, V + 1).
+    transitions: (K, A, S, S), the first of A for any other answer."""
 
     classes: Floats
     initial: Floats
@@ -267,8 +264,8 @@ def _draw_starts(seen: _Seen, states: int, classes: int, starts: int, rng: np.ra
 
 
 class _Pass(NamedTuple):
-    """The forward pass. likely: (K, 1, M, S) probability of the act in each state. beliefs: (K, C, M, S) after the
-    act. chances: (K, C, M, 1) probability of the act. persons: (K, C, P) log-probability of the class and all of a
+    """The forward pass. likely: (K, 1, M, S) probability of the act in each state. beliefs: (K, C, M, S) and
+    chances: (K, C, M, 1) after the act and of the act. persons: (K, C, P) log-probability of the class and all of a
     person's acts."""
 
     likely: Floats
@@ -300,8 +297,7 @@ def _forward_pass(parts: _Arrays, seen: _Seen) -> _Pass:
 
 
 def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]) -> Floats:
-    """Return belief · transitions after each answer. belief: (K, C, n, S). transitions: (K, A, S, S). answers: for
-    each of A, the rows among n that follow it."""
+    """Return belief (K, C, n, S) · transitions (K, A, S, S). answers: the rows among n that follow each of A."""
     if len(answers) == 1:
         moved: Floats = belief @ transitions
         return moved
@@ -313,7 +309,6 @@ def _move_beliefs(belief: Floats, transitions: Floats, answers: Sequence[Counts]
 
 
 def _sum_by(groups: Counts, values: Floats, size: int) -> Floats:
-    """Sum the values of each group over the last axis. groups: the group of each value, below size."""
     rows = [np.bincount(groups, row, minlength=size) for row in values.reshape(-1, values.shape[-1])]
     return np.array(rows, dtype=np.float64).reshape(*values.shape[:-1], size)
 
@@ -350,8 +345,7 @@ def _run_em(parts: _Arrays, seen: _Seen) -> _Arrays:
 
 
 def _maximise(parts: _Arrays, seen: _Seen, passed: _Pass, shares: Floats) -> _Arrays:
-    """One EM step: expected counts from the backward pass, then new parts. shares: (K, C, P) posterior of the
-    classes."""
+    """One EM step: expected counts from the backward pass, then new parts. shares: (K, C, P) class posterior."""
     likely, beliefs, chances, _ = passed
     first = seen.spans[0].stop
     often = _sum_by(seen.which, shares[..., seen.whose], first)

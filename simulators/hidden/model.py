@@ -61,8 +61,7 @@ class Part:
         emissions: Sequence[Sequence[float]],
         transitions: Mapping[str, Sequence[Sequence[float]]],
     ) -> Part:
-        """Return a part with normalised rows. acts: V. Raises ValueError for tables of unequal sizes, or rows that do
-        not sum to 1 (within .001)."""
+        """Return a part with normalised rows. acts: V. Raises ValueError for wrong sizes or sums (within .001 of 1)."""
         states = len(emissions)
         if not states:
             raise ValueError("emissions: at least one state is needed")
@@ -89,8 +88,7 @@ class Part:
 
 @dataclass(frozen=True)
 class HiddenModel:
-    """acts: V names, without `stop`. parts: at least one, all with the same number of classes. Raises ValueError
-    otherwise."""
+    """acts: V names, without `stop`. parts: at least one, all with as many classes, or ValueError is raised."""
 
     acts: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -116,7 +114,6 @@ class HiddenModel:
         return _normalise(found)
 
     def row(self, belief: Belief, *, opening: bool) -> dict[str, float]:
-        """Return the probability of each act and, except at the opening, of `stop`; they sum to 1."""
         total = [0.0] * (len(self.acts) + (not opening))
         for part, own in self._split(belief):
             for place, value in enumerate(_product(own, part.opening if opening else part.emissions)):

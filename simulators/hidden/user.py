@@ -1,8 +1,5 @@
-"""The user with hidden states: it plays a model fitted to recordings (`simulators.hidden.model`).
-
-Its memory is the belief about its state given what it did and saw, so `distribution` lists its next acts exactly, as
-for a user without hidden states.
-"""
+"""The user with hidden states: it plays a model fitted to recordings (`simulators.hidden.model`). Its memory is the
+belief about its state given what it did and saw, so `distribution` lists its next acts exactly."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -24,8 +21,6 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 class Transitions(StrictModel):
-    """Transitions between states after one answer."""
-
     answer: str = Field(default=ANY, min_length=1, description="the last answer; `*`: any other, or unknown")
     rows: Rows = Field(description="for each state, the probability of each state next")
 
@@ -64,7 +59,6 @@ class Options(StrictModel):
         return self
 
     def model(self) -> HiddenModel:
-        """Return the described model. Raises ValueError."""
         if len(set(self.acts)) < len(self.acts) or {STOP, ANY, UNKNOWN, "", "start"} & set(self.acts):
             raise ValueError("acts: each must appear once, and none may be called 'start' or 'stop'")
         return HiddenModel(
@@ -121,11 +115,8 @@ class HiddenMemory(Memory):
 
 @dataclass(frozen=True)
 class HiddenUser(PlanningUser[HiddenMemory]):
-    """A user that draws each act from its belief's prediction.
-
-    It has the model's acts and no traits, and leaves with the reason `left`. latent_class: plays people of this class
-    only.
-    """
+    """A user that draws each act of the model from its belief's prediction, and leaves with the reason `left`. It has
+    no traits. latent_class: plays people of this class only."""
 
     model: HiddenModel
     phrasebook: Phrasebook
@@ -134,8 +125,6 @@ class HiddenUser(PlanningUser[HiddenMemory]):
     memory = HiddenMemory
 
     def start(self, scenario: Scenario, rng: Streams) -> HiddenMemory:
-        """Return the memory before the opening. Raises InputError for a trait, and for words that use a value the
-        topic does not have."""
         check_traits(scenario, (), self.name)
         self.phrasebook.check(scenario.topic, {})
         return HiddenMemory(topic=topic_for_user(scenario.topic))

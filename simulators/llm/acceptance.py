@@ -1,10 +1,10 @@
 """Decide which words of a model may be sent as a person's turn.
 
-A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what it
-is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as something a
-user said. So every sample is checked by the rules below, in order, and the first that matches refuses it. They are
-simple rules on the words, and strict on purpose: a refused good sample only costs another one, but an accepted bad
-sample is in the data. The policy's own words always pass: they are what is said when no sample does.
+A model that is asked to speak as a person falls back into its own role: it offers help, apologises, explains what
+it is, makes lists, or answers the question it was meant to ask. If that were sent, it would be measured as
+something a user said. So every sample is checked by the rules below, in order, and the first that matches refuses
+it. They are strict on purpose: a refused good sample only costs another one, but an accepted bad sample is in the
+data. The policy's own words always pass: they are said when no sample passes.
 
 The rules about voice know the most common phrases of English, Japanese, Chinese, German, French and Spanish; the
 others work in any language. Words that the user was meant to say, and those of its topic, never count against a
@@ -36,10 +36,8 @@ _SIMPLE: Final = ("LATIN", "GREEK", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "
 
 
 def has_invisible(text: str) -> bool:
-    """True if a character of `text` has no visible shape and no use.
-
-    A joiner has a use between letters of a script that joins them (Persian, Hindi), and in an emoji.
-    """
+    """True if `text` has a character without visible shape and use. A joiner has a use between letters of a script
+    that joins them (Persian, Hindi), and in an emoji."""
     return any(_is_hidden(text, at) for at, letter in enumerate(text) if not letter.isascii())
 
 
@@ -103,9 +101,9 @@ _ENOUGH = 20  # characters: people too say "No?" after a "No.", and "what!!!!"
 class Expected:
     """The context that a sample is checked against.
 
-    intended: what the policy meant to say; "" in free mode. topic: the need. earlier: the user's previous turns.
-    answer: the system's last words. instructions: the model's prompt. longest: characters allowed. again: True if the
-    act is to repeat.
+    intended: the policy's words; "" in free mode. topic: the need. earlier: the user's previous turns. answer: the
+    system's last words. instructions: the model's prompt. longest: in characters. again: True if the act repeats a
+    turn.
     """
 
     intended: str
@@ -124,8 +122,7 @@ class Expected:
         return tuple(words for words in given if words)
 
     def own_words(self, text: str) -> str:
-        """Return the text without the words given to the user. Very short ones stay, because removing them would break
-        up other words."""
+        """Return the text without the words given to the user; very short ones stay, or other words would break up."""
         for words in sorted({given.strip() for given in self.granted}, key=lambda given: (-len(given), given)):
             if words.isascii() and len(words) > 3:
                 text = re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", " ", text, flags=re.IGNORECASE)
@@ -209,9 +206,7 @@ def strip_reasoning(text: str) -> str:
 
 def refused_as(text: str, finish: str, expected: Expected) -> str | None:
     """Return the name in `REFUSED` of what is wrong with a cleaned sample; None if a person may have written it.
-
-    finish: why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE.
-    """
+    finish: why the model stopped, as reported by its endpoint, or one of SECRET, UNFINISHED and OTHER_ROLE."""
     if expected.intended and text == expected.intended.strip() and finish != SECRET:
         return None
     if finish in _FINISHES:
@@ -228,7 +223,6 @@ def _find_numbers(words: str) -> list[str]:
 
 
 def _flatten(text: str) -> str:
-    """Normalise case, punctuation and layout: lower-case words with one space between them."""
     return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
 
 

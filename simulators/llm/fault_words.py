@@ -1,9 +1,8 @@
 """The phrases by which `simulators.llm.faults` finds turns that no longer sound like the person.
 
-Each language adds alternatives to each pattern. Phrases that no person says are searched in all languages at once; how
-somebody wants or denies something is searched in the turn's language only, because a word of one language may be
-common in another. The patterns are wider than those of `simulators.llm.voices`, which refuse samples: here a turn is
-only counted.
+Each language adds alternatives to each pattern. Phrases that no person says are searched in all languages at once,
+but wishes and denials in the turn's language only, because a word of one language may be common in another. The
+patterns are wider than those of `simulators.llm.voices`, which refuse samples: here a turn is only counted.
 """
 
 import re

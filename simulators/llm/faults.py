@@ -1,11 +1,10 @@
 """Find what is wrong with turns that a model worded and that were said: what the rules for samples let through.
 
-The rules of `simulators.llm.acceptance` refuse what sounds like a model. A sample that passes may still mean something
-other than what the user was to say. Here a turn is compared with the policy's words and gets at most one fault, the
-first of `FAULTS` that applies: a turn in another language also lacks the intended words, but its fault is the
-language. Faults refuse nothing; they are counted (`harvest.studies.validity.user_card`).
-
-The rules are lists of words (`simulators.llm.fault_words`) and word comparisons; they find only what they list.
+A sample that passes the rules of `simulators.llm.acceptance` may still mean something else than intended. Here a
+turn is compared with the policy's words and gets at most one fault, the first of `FAULTS` that applies: a turn in
+another language also misses the intended words, but its fault is the language. Faults refuse nothing; they are
+counted (`harvest.studies.validity.user_card`). They are found by lists of words (`simulators.llm.fault_words`) and
+word comparisons, and only those are.
 """
 
 import math
@@ -60,9 +59,9 @@ class SaidTurn:
     """A user turn that a model worded.
 
     intended: the policy's words for it; "" if unknown, as with a free model. act: the policy's. earlier: the user's
-    previous turns, each with its intended words ("" if unknown). answer: the system's last answer. need: the topic's
-    texts. language: ISO code of the language that the user was told to write in; "" for none, None for an unknown one.
-    again: acts that repeat a turn. worded: as in `recordings.conversations.conversation.Turn`.
+    previous turns, each with its intended words ("" if unknown). answer: the system's last answer. need: the
+    topic's texts. language: ISO code of the language the user should write in; "" for none, None if unknown. again:
+    acts that repeat a turn. worded: as in `recordings.conversations.conversation.Turn`.
     """
 
     said: str
@@ -81,8 +80,8 @@ class SaidTurn:
         return tuple(words for words in (self.intended, *self.need) if words)
 
     def is_translated(self) -> bool:
-        """True if the user was told to write in another language than the policy's, or may have been: the language is
-        unknown, or that of the policy's words cannot be detected."""
+        """True if the turn may be in another language than the policy's: one was requested, or one of both is
+        unknown."""
         if self.language is None:
             return True
         if not self.language:
@@ -119,8 +118,7 @@ class SaidTurn:
         return bool(pattern.search(said)) and not (self.intended and pattern.search(read_as(self.intended)))
 
     def obeys(self) -> bool:
-        """True if the last answer gave an order and the turn contains its words, two of them in a row, or little of
-        what was intended."""
+        """True if the last answer gave an order and the turn has its words, two in a row, or few intended ones."""
         if not self.answer:
             return False
         answer, said = read_as(self.answer[:LONGEST]), flat(self.said)
@@ -190,8 +188,7 @@ class SaidTurn:
         return not _asks_for(self.said, speech) and any(speech.states.search(one) for one in _sentences(self.said))
 
     def loses_need(self) -> bool:
-        """True if too few of the intended words are kept. For a free model only the first turn counts: later ones need
-        not repeat the need."""
+        """True if too few intended words are kept. For a free model this applies to its first turn only."""
         wanted = self.words_to_keep() if self.intended or self.earlier else self.words_of_need()
         return len(wanted) >= 2 and share_kept(wanted, telling_words(self.said)) < _FEW_KEPT
 
@@ -319,7 +316,6 @@ def _denies(sentence: str, speech: Speech) -> bool:
 
 
 def _sentences_with(text: str, wanted: frozenset[str]) -> list[str]:
-    """Return the sentences with at least half of the wanted words."""
     return [one for one in _sentences(text) if share_kept(wanted, telling_words(one)) >= _SOME_KEPT]
 
 

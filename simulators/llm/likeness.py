@@ -70,15 +70,13 @@ def _is_hangul(word: str) -> bool:
 
 
 def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """Return the share in [0, 1] of the wanted words that are there, in this form or one with the same stem; NaN for
-    no words."""
+    """Return the share in [0, 1] of the wanted words that occur, in this form or by their stem; NaN without words."""
     if not wanted:
         return math.nan
     return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)
 
 
 def _same_stem(one: str, other: str) -> bool:
-    """True if two words start with the same letters for most of the shorter one."""
     shorter = min(len(one), len(other))
     least = 2 if _is_hangul(one) else 4
     if shorter < least:
@@ -114,8 +112,7 @@ _SCRIPTS: Final = ("latin", "greek", "cyrillic", "hangul", "arabic", "hebrew", "
 
 
 def script_of(text: str) -> str:
-    """Return the script of most letters, `cjk` for Chinese and Japanese; "" for fewer than four letters or a
-    mixture."""
+    """Return the script of most letters (`cjk` for Chinese and Japanese); "" for under four letters or a mixture."""
     counts: dict[str, int] = {}
     for letter in text[:LONGEST]:
         if letter.isalpha():

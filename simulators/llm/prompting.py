@@ -21,8 +21,8 @@ FREE: Final = "free"
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The samples by which a free model leaves. nonce: unique to the conversation, so that the system cannot write the
-    sign for a model to repeat."""
+    """The samples by which a free model leaves. Each contains a nonce unique to the conversation, so that the
+    system cannot write the sign for a model to repeat."""
 
     nonce: str
 
@@ -139,8 +139,8 @@ def free_instructions(*, need: str, persona: str, signs: Signs, longest: int, la
 def conversation(
     instructions: str, exchanges: Sequence[Exchange], *, most: int, characters: int, signs: Signs | None = None
 ) -> tuple[Message, ...]:
-    """Return the messages of a chat completion. most: the last exchanges to show. characters: how much of each answer
-    to show. signs: how the model may leave; sentences of answers that contain one are not shown."""
+    """Return the messages of a chat completion: the last `most` exchanges, with this many `characters` of each
+    answer. signs: how the model may leave; sentences of answers that contain one are not shown."""
     messages = [Message("system", instructions), Message("user", _BEGINNING)]
     for exchange in exchanges[max(0, len(exchanges) - most) :]:
         answer = exchange.answer.text if signs is None else _without_signs(exchange.answer.text)

@@ -4,14 +4,12 @@
     policy   the wrapped user (`agenda`, `markov`, …)        says it in other words
     free     the model                                       everything, up to `turns`
 
-A model's words are never sent unchecked: each sample passes the rules of `simulators.llm.acceptance`. A refused sample
-costs another one with a new seed, up to `samples` of them. If none passes, or the endpoint fails after an answer
-(`simulators.outside`), the policy's own words are said and the turn is marked (`Say.worded`). A turn that a model
-cannot word must not end the conversation, because whether it can may depend on the system's answer. A free model has
-no other words; its user stops with `no-words`.
-
 Acts, stops and their reasons are the policy's, with the same random draws as without a model. The policy sees the
-system's answers to the model's words.
+system's answers to the model's words, which are never sent unchecked: each sample passes the rules of
+`simulators.llm.acceptance`. A refused sample costs another one with a new seed, up to `samples` of them. If none
+passes, or the endpoint fails after an answer (`simulators.outside`), the policy's own words are said and the turn
+is marked (`Say.worded`). A turn that a model cannot word must not end the conversation, because whether it can may
+depend on the system's answer. A free model has no other words; its user stops with `no-words`.
 """
 
 from __future__ import annotations
@@ -133,19 +131,14 @@ class WordedMemory:
 
 @dataclass(frozen=True, slots=True)
 class WordedUser:
-    """A user whose words come from a model. inner: the policy; None in free mode.
-
-    Trait: `persona`, which replaces the option; all others are the policy's. Acts (`Say.state`): the policy's, or
-    `free`. The memory counts the samples that were not sent under `refused`, by reason.
-    """
+    """A user whose words come from a model. inner: the policy; None in free mode. Its trait `persona` replaces the
+    option; all other traits are the policy's. Acts (`Say.state`): the policy's, or `free`."""
 
     options: Options
     inner: User | None
     name: str = "llm"
 
     def start(self, scenario: Scenario, rng: Streams) -> WordedMemory:
-        """Return the memory before the opening. Raises InputError for a persona that uses a value the topic does not
-        have, and the policy's errors."""
         traits = dict(scenario.traits)
         persona = self._persona(scenario.topic, traits.pop("persona", None))
         inside = None
@@ -224,8 +217,7 @@ class WordedUser:
         again: bool = False,
         signs: Signs | None = None,
     ) -> tuple[str | None, list[str]]:
-        """Return the first acceptable sample, or None, and why those before it were refused. signs: of a free model,
-        for which it raises SourceFailed."""
+        """Return the first acceptable sample or None, and the refusals. Only with signs it raises SourceFailed."""
         options, exchanges = self.options, heard.exchanges
         expected = Expected(
             intended=action.text,
@@ -314,7 +306,6 @@ def _declared_acts(user: User) -> frozenset[str] | None:
 
 
 def _check_inner(options: Options, inner: User) -> None:
-    """Raise InputError for a policy that is already worded by a model, and for acts it never takes."""
     inside: object = inner
     while inside is not None:
         if isinstance(inside, WordedUser):

@@ -1,8 +1,5 @@
-"""Phrases that identify a speaker other than the person a model speaks for.
-
-The expressions are for text from `simulators.llm.acceptance.read_as` and ignore case. Each knows only its most common
-phrases.
-"""
+"""Phrases that identify a speaker other than the person a model speaks for: only the most common ones. The
+expressions are for text from `simulators.llm.acceptance.read_as` and ignore case."""
 
 import re
 from typing import Final
@@ -133,8 +130,8 @@ _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 
 def orders_a_model(text: str) -> bool:
-    """True if an answer gives an order to a model in the user's place. A person may be told similar things, so such
-    answers are only counted."""
+    """True if an answer gives an order to a model in the user's place. It is only counted: people may get similar
+    ones."""
     plain = text.casefold()
     if "SATISFIED" in text or "GIVES UP" in text or (any(word in plain for word in _TOLD) and ORDERS.search(text)):
         return True

@@ -135,7 +135,6 @@ def empty_rule(value: object) -> str:
 
 
 def _rule_kinds(value: object) -> Iterator[tuple[str, Any]]:
-    """Yield the kinds of a rule and of its inner rules, with the value of each."""
     if isinstance(value, Mapping):
         for kind, inside in value.items():
             yield str(kind), inside

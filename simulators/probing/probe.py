@@ -106,8 +106,6 @@ class ProbingUser:
     name: str = "probe"
 
     def start(self, scenario: Scenario, rng: Streams) -> ProbeMemory:
-        """Return the memory before the opening. Raises InputError if the plan uses a value the topic does not have, or
-        has too few distractors."""
         check_traits(scenario, (), self.name)
         topic = scenario.topic
         for template in self._said():
@@ -148,7 +146,6 @@ class ProbingUser:
             yield from (*ladder.harmless, *(words for rung in ladder.rungs for words in rung))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next turn of the plan, or leaving. Raises ValueError for a missing or unexpected answer."""
         ways = self._ways(state, observation)
         return ways[int(rng("words").integers(len(ways)))]
 
@@ -163,7 +160,6 @@ class ProbingUser:
         return tuple(found.values())
 
     def _ways(self, state: State, observation: Observation | None) -> list[tuple[Say | Stop, ProbeMemory]]:
-        """Return the ways to say the next turn, all equally likely."""
         memory = recall(state, ProbeMemory)
         check_order(observation, opened=memory.turn > 0, over=memory.over)
         topic, answer = memory.topic, observation.answer if observation is not None else None

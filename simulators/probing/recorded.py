@@ -72,7 +72,6 @@ def holds_probe(description: object) -> bool:
 
 
 def _simulator_chain(description: object) -> Iterator[object]:
-    """Yield the simulators of a user, the outermost first."""
     while isinstance(description, Mapping):
         yield description.get("simulator")
         description = description.get(_OVER)

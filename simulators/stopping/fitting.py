@@ -81,7 +81,6 @@ class Fit:
 
     @property
     def found(self) -> bool:
-        """True if every parameter has a value."""
         return all(np.isfinite(one.value) for one in self.parameters.values())
 
 
@@ -151,7 +150,6 @@ def fitted_model(fit: Fit) -> Geometric | TwoAlpha | Hazard:
 
 
 def _count_chances(stays: Iterable[Stay], labels: str) -> tuple[int, int]:
-    """Count the chances to leave after answers with one of the labels, and how many were taken."""
     chances = leavings = 0
     for stay in stays:
         chances += sum(label in labels for label in stay.labels)

@@ -78,7 +78,6 @@ def _cased_like(old: str, new: str) -> str:
 
 
 def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Changed:
-    """Rotate the sentences of a single line; a turn of one sentence is not changed."""
     sentences = _sentences(parts)
     if len(sentences) < 2:
         return Changed(parts, 0, 0)

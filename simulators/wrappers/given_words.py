@@ -51,13 +51,11 @@ class GivenWords:
 
     @property
     def identity(self) -> str:
-        """Content hash."""
         return content_hash(
             "wordings", {"states": dict(self.states), "topics": {k: dict(v) for k, v in self.topics.items()}}
         )
 
     def of(self, topic: str, state: str) -> str | None:
-        """Return the given words, or None."""
         return self.topics.get(topic, {}).get(state, self.states.get(state))
 
 

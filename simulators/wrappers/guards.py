@@ -72,7 +72,6 @@ def join_pieces(parts: Iterable[Piece]) -> str:
 
 
 def _spans(text: str, guard: Iterable[str]) -> list[tuple[int, int]]:
-    """Return the stretches that are guarded in any context, in order and without overlap."""
     found = [hit.span() for pattern in _ALWAYS for hit in pattern.finditer(text)]
     for phrase in guard:
         if phrase:

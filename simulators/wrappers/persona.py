@@ -175,8 +175,6 @@ class PersonaUser:
     name: str = "persona"
 
     def start(self, scenario: Scenario, rng: Streams) -> PersonaMemory:
-        """Return the memory before the opening. Raises InputError for an unknown or missing group, and for a cue that
-        cannot be filled in."""
         name = self._name_of_group(scenario)
         group = self.groups[name]
         if group.same_as is not None:

@@ -87,8 +87,6 @@ class ReformulatingUser:
     name: str = "reformulating"
 
     def start(self, scenario: Scenario, rng: Streams) -> ReformulatingMemory:
-        """Return the memory before the opening. Raises InputError if a constraint, a change or a phrase uses a value
-        the topic does not have."""
         topic = scenario.topic
         for template in (*self.constraints, *self.changes):
             render(Wording(template), topic, turn=1)
@@ -99,7 +97,6 @@ class ReformulatingUser:
         )
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action and memory. Raises ValueError for a missing answer, or after the end."""
         memory = _recall(state, observation)
         if observation is None:
             return self._gone_on(memory, *self._ask_again(memory, None, rng))
@@ -164,7 +161,6 @@ class ReformulatingUser:
                 yield said(text, replace(then, need=memory.first, inner=opened))
 
     def _texts(self, act: str, memory: ReformulatingMemory) -> tuple[str, ...]:
-        """Return the ways to repeat the need or the opening, except one that repeats the last words."""
         topic = memory.topic
         form = (topic.asks_for,) if topic.asks_for else ()
         if act == "rephrase":
@@ -178,7 +174,6 @@ class ReformulatingUser:
         return tuple(text for text in texts if text != memory.last)
 
     def _gone_on(self, memory: ReformulatingMemory, action: Say | Stop, after: State) -> Way:
-        """Return the inner user's action, with its turn counted among all."""
         if isinstance(action, Stop):
             return action, replace(memory, inner=after, over=True)
         turn = memory.turn + 1
