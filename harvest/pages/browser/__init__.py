@@ -1,1 +1,1 @@
-"""The browser: its windows, actions in them, and the eye, which sees a page as a person would."""
+"""The browser: its windows, the actions in them, and the script (the eye) that records a page as a person sees it."""

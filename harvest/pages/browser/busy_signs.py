@@ -1,7 +1,7 @@
 """The signs that an answer is still being written, each declared once.
 
-The eye in the page looks for them; `pages/chats/sending.py` and `pages/chats/completion.py` judge by them. A sign that
-consists of certain elements being visible needs only one entry with their selector.
+The eye in the page looks for them; `pages/chats/sending.py` and `pages/chats/completion.py` judge by them. A sign shown
+by visible elements needs only one entry with their selector.
 """
 
 import json
@@ -16,16 +16,14 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 
 @dataclass(frozen=True, slots=True)
 class BusySign:
-    """One sign.
+    """One sign that an answer is still being written.
 
     worth: its reliability. A `trusted` sign is awaited for as long as the turn may take; it ends with the text, and
     little more comes after it. A `firm` sign ends with the text. A `loose` sign may end before the last words. On some
-    pages signs other than `trusted` ones never end.
-
-    css: the elements that show the sign while they are visible; "" if special code looks for it, in the eye or in this
-    program. near: it may concern something else on the page, so it counts only near the turn once that is found.
-    textless: it counts only while its element contains almost no text. started: it shows that the page has accepted the
-    turn.
+    pages signs other than `trusted` ones never end. css: the elements that show the sign while they are visible; "" if
+    special code looks for it. near: it may belong to something else on the page, so it counts only near the turn once
+    that is found. textless: it counts only while its element contains almost no text. started: it shows that the page
+    has accepted the turn.
     """
 
     name: str
@@ -64,7 +62,7 @@ STARTED = frozenset(sign.name for sign in SIGNS if sign.started)
 
 
 def signs_source(signs: tuple[BusySign, ...] = SIGNS) -> str:
-    """The signs that can be seen in a page, as JavaScript for the eye."""
+    """Return the signs that can be seen in a page, as JavaScript for the eye."""
     seen = [
         {
             "name": sign.name,

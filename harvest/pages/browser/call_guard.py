@@ -19,15 +19,14 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def sentence(message: str) -> str:
-    """The first meaningful line, without colours and without the name of the call."""
+    """Return the first meaningful line of an error, without colours and without the name of the call."""
     lines = [line.strip() for line in _COLOURS.sub("", message).splitlines() if line.strip()]
     first = lines[0] if lines else "no reason given"
     return re.sub(r"^(?:\w+\.\w+: )?(?:Error: )?", "", first)[:300]
 
 
 def start_failure(message: str) -> str:
-    """Why a browser did not start. For a program that ends at once this is its exit code and the first line it
-    printed."""
+    """Explain why a browser did not start: by its exit code and first line if its process ended at once."""
     if "Socket path too long" in message:
         return "the folder for temporary files has too long a path: set TMPDIR to one of at most 60 characters"
     ended = _EXIT.search(message)
@@ -39,7 +38,7 @@ def start_failure(message: str) -> str:
 
 
 def call_failure(message: str) -> DriverError:
-    """The error for a call that failed while the page lives."""
+    """Return the error for a call that failed although the page is still alive."""
     bad = _BAD_SELECTOR.search(message)
     if bad:
         return Denied("bad-selector", f"{bad['name']}: {bad['css'].strip()!r} is not a CSS selector")
@@ -51,8 +50,8 @@ def call_failure(message: str) -> DriverError:
 
 
 def action_failure(message: str) -> NotSent:
-    """The error for an element that could not be clicked or typed into; nothing was done, except perhaps with
-    `part-unsure`."""
+    """Return the error for an element that could not be clicked or typed into. Nothing was done to it, except perhaps
+    with the code `part-unsure`."""
     message = _COLOURS.sub("", message)
     covered = _COVERED.findall(message)
     if message.rfind("performing click action") > message.rfind("intercepts pointer events"):
@@ -68,7 +67,7 @@ def action_failure(message: str) -> NotSent:
 
 
 def out_of_time(fault: NotSent) -> bool:
-    """True if `action_failure` found no obstacle and only the time ran out."""
+    """True if `action_failure` found no obstacle, so that only the time ran out."""
     return fault.reason == "part-off" and "Timeout" in fault.detail
 
 
@@ -85,8 +84,8 @@ _NEWS = 1.0  # seconds by which the event of an end may follow the error that it
 
 
 class CallGuard:
-    """The guard of one page. connected: tells whether the browser is still there. complaint: the type of error that
-    calls to it raise."""
+    """The guard of one page. `connected` returns whether the browser is still there; `complaint` is the type of error
+    that calls to it raise."""
 
     def __init__(self, connected: Callable[[], bool], complaint: type[Exception], limits: Limits = LIMITS) -> None:
         self._connected, self.complaint, self.limits = connected, complaint, limits
@@ -103,14 +102,13 @@ class CallGuard:
             self._ended.set_result(reason)
 
     def note_close(self) -> None:
-        """Note that the page was closed, by itself or with its browser."""
         self.note_end("page-closed" if self._connected() else "browser-gone")
 
     async def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None, *, apart: bool = False) -> T:
-        """Return the result of a call, or raise its error. Raises Unanswered if the page is gone, or does not respond
-        for `seconds` (by default the limit for calls).
+        """Return the result of a call, or raise its error.
 
-        apart: the call concerns a frame only, whose silence is not that of the page (`frame-silent`).
+        Raises Unanswered if the page is gone or does not respond for `seconds` (by default the limit for calls). With
+        `apart` the call concerns only a frame, whose silence does not mean that the page is silent (`frame-silent`).
         """
         seconds = self.limits.call if seconds is None else seconds
         if self.gone is not None:
@@ -137,7 +135,7 @@ class CallGuard:
         raise Unanswered(self.gone, GONE[self.gone])
 
     async def call(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """The same, with every complaint as a DriverError."""
+        """Like `run`, but raise every complaint as a DriverError."""
         try:
             return await self.run(work, seconds)
         except self.complaint as fault:
@@ -145,11 +143,11 @@ class CallGuard:
 
 
 def is_end(error: BaseException | None) -> bool:
-    """True if a call failed because the page or the browser is gone."""
+    """True if the call failed because the page or the browser is gone."""
     return error is not None and (type(error).__name__ == "TargetClosedError" or "Target crashed" in str(error))
 
 
 async def quietly(work: Awaitable[Any]) -> None:
-    """Wait a moment for work that only tidies up, and ignore whatever goes wrong with it."""
+    """Wait a moment for clean-up work, and ignore any error in it."""
     with contextlib.suppress(Exception):
         await asyncio.wait_for(work, CLOSING)

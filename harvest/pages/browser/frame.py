@@ -17,8 +17,8 @@ from harvest.systems.timing import Clock
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """seen: it was there since the send. now: it is there. last: seconds since it was last there. first: seconds from
-    the send until it first was. None if it never was."""
+    """A busy sign since the send. seen: it has appeared. now: it is visible. last: seconds since it was last visible.
+    first: seconds from the send until it first appeared; None if it never did."""
 
     seen: bool
     now: bool
@@ -28,14 +28,14 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class TurnSigns:
-    """Times are in seconds.
+    """Signs of work on the page since the send; times are in seconds.
 
     asked: since the send; None if this document saw none (a new one was loaded, or nothing was sent). quiet: since the
-    text last changed, or since the send if it never did. rewritten: since the same text was last written anew; None if
+    text last changed, or since the send if it never did. rewritten: since the same text was last written again; None if
     it never was. changes: how often the text changed. pauses: (length, start after the send) of the longest gaps
     between changes and of the last ones. signs: by their names in `busy_signs`, without `network`. stale: a watched
-    element has left the page. mutations: changes of any kind. stalls: (length, start after the send) of the longest
-    times in which the page could not run, as measured by a timer in it.
+    element has left the page. mutations: number of changes of any kind. stalls: (length, start after the send) of the
+    longest times in which the page could not run, as measured by a timer in it.
     """
 
     asked: float | None
@@ -79,8 +79,6 @@ _MOST_FRAMES = 5  # in one answer
 
 
 class Document(Protocol):
-    """The part of Playwright's frame used here."""
-
     @property
     def url(self) -> str: ...
     @property
@@ -130,7 +128,8 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def cover(self) -> Cover | None:
-        """Return what covers its middle in the page around it, or covers that page; None if nothing does."""
+        """Return the element that covers its middle in the page around it, or that covers that page; None if there is
+        none."""
         if self.main:
             return None
         try:
@@ -141,13 +140,13 @@ class Frame:
         return found or await self._parent().cover()
 
     async def look(self, site: Mapping[str, str] | None = None) -> Page:
-        """The document as it is now. site: selectors by name, whose matches are marked; raises Denied (`bad-selector`)
-        for an invalid one."""
+        """Return the document as it is now, with the matches of the site's selectors marked. `site` maps names to
+        selectors; an invalid one raises Denied (`bad-selector`)."""
         return parse_page(await self.source(site))
 
     async def source(self, site: Mapping[str, str] | None = None) -> str:
-        """The same as text written by the eye, to keep as evidence. Frames that came since a turn was sent, as in some
-        answers, are included with their content, also after later turns."""
+        """Return the same as the text that the eye wrote, to keep as evidence. It includes the content of frames that
+        were added since a turn was sent, as in some answers, also after later turns."""
         source = cast(str, await self._ask_eye("look", dict(site) if site else None, again=True))
         shown = [one for one in _SHOWN.finditer(source) if " h-born=" in one[0] or int(one["id"]) in self._held]
         for found in shown[-_MOST_FRAMES:]:
@@ -158,7 +157,7 @@ class Frame:
         return source
 
     async def _frame_content(self, number: int) -> str:
-        """The content of a frame as written by the eye, without numbers; "" if it has none or does not answer."""
+        """Return a frame's content as the eye wrote it, without numbers; "" if it is empty or does not answer."""
         try:
             holder = (await self._evaluate("node", (number,), handle=True)).as_element()
             document = await self._life.run(holder.content_frame()) if holder is not None else None
@@ -172,11 +171,11 @@ class Frame:
         return _NUMBER.sub("", body)
 
     async def arm(self, composer: int, send: int = 0, site: Mapping[str, str] | None = None) -> None:
-        """Begin to watch, with nothing typed yet. composer, send: numbers of elements; 0 if there is none."""
+        """Begin to watch, before anything is typed. composer, send: numbers of elements; 0 if there is none."""
         await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
     async def mark_sent(self) -> None:
-        """Mark the time of sending; call it right before the turn is sent."""
+        """Mark the time of sending; call this right before the turn is sent."""
         await self._ask_eye("sent")
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:
@@ -191,8 +190,8 @@ class Frame:
         return turn_signs(cast(dict[str, Any], await self._ask_eye("sample", again=True)))
 
     async def node(self, number: int) -> Part | None:
-        """The element with the eye's number, or None if it has gone. For a turn's box and button, an element that
-        replaced it counts."""
+        """Return the element with the eye's number, or None if it has gone. If the page replaced the box or the button
+        of a turn, the replacement is returned."""
         handle = (await self._evaluate("node", (number,), handle=True)).as_element()
         return Part(self._life, handle, self._keyboard, self) if handle is not None else None
 

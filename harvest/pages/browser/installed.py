@@ -35,7 +35,7 @@ ADVICE = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A browser. how: the end of a sentence that says how it was found."""
+    """A browser that was found. how: the end of a sentence that says how it was found."""
 
     path: Path
     how: str
@@ -48,8 +48,8 @@ def find_browser(
 ) -> Found:
     """Return the browser to use. Raises InputError with advice on how to get one if there is none.
 
-    own: returns where Playwright keeps its own; called only if HARVEST_BROWSER is not set. folders: where macOS keeps
-    applications; by default the system's and the user's.
+    `own` returns where Playwright keeps its own browser and is called only if HARVEST_BROWSER is not set. `folders` are
+    the application folders of macOS; by default the system's and the user's.
     """
     wished = environment.get(VARIABLE, "")
     if wished:

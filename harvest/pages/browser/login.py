@@ -1,6 +1,6 @@
 """A log-in made by hand, in a file that only its owner can read: cookies and storage in the format of browsers.
 
-It never gets into a recording: users of the file pass its secrets to the writer, which removes them.
+It never gets into a recording: code that uses the file passes its secrets to the writer, which removes them.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Desk(Protocol):
 async def log_in(
     window: Desk, done: Callable[[], Coroutine[Any, Any, None]], clock: Clock = REAL_CLOCK
 ) -> dict[str, Any]:
-    """Wait until the person is done, or has closed the window; return the browser's state, which is secret.
+    """Wait until the person is done or has closed the window; return the browser's state, which is secret.
 
     Raises Unanswered if the browser has ended and its state is lost.
     """
@@ -59,10 +59,10 @@ async def log_in(
 
 
 def keep_login(path: Path, state: dict[str, Any]) -> None:
-    """Write a browser's state to `path`, with mode 600 from the first byte on, replacing an older file as a whole.
-    Leftovers of a command that was killed while writing are removed, because they contain secrets, too.
+    """Write a browser's state to `path`, with mode 600 from the first byte on, replacing any older file atomically.
 
-    Raises OSError.
+    Temporary files of a command that was killed while writing are removed because they contain secrets, too. Raises
+    OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)
@@ -78,7 +78,7 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 
 
 def secrets_of(path: Path) -> set[str]:
-    """The values that must not appear in a recording made with this log-in: those of its cookies and of its storage.
+    """Return the values of cookies and storage in this log-in, which must not appear in a recording.
 
     Raises InputError if the file is not a log-in, or if others than its owner can read it.
     """
@@ -120,7 +120,7 @@ def _secret_values(state: dict[str, Any]) -> Iterator[str]:
 
 
 def _json_texts(value: str) -> Iterator[str]:
-    """Yield the texts in a value that is JSON: pages keep keys inside larger objects."""
+    """Yield the texts in a JSON value: pages keep keys inside larger objects."""
     with contextlib.suppress(ValueError, RecursionError):
         inner = json.loads(value)
         if isinstance(inner, (dict, list)):

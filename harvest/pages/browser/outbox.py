@@ -1,8 +1,8 @@
 """What a page sends around a user turn: requests with their bodies, frames over web sockets, new sockets.
 
-Often nothing else shows that a turn has left: many pages show it only once the server has accepted it. But a page also
-sends much by itself: it keeps connections alive, reports that somebody is typing, saves drafts. So the kinds of
-messages sent while nobody types, or while the turn is typed, are recognised later.
+Often this is the only sign that a turn has left: many pages show it only once the server has accepted it. But a page
+also sends much by itself: it keeps connections alive, reports that somebody is typing, saves drafts. So the kinds of
+messages sent while nobody types, or while the turn is typed, are remembered and recognised later.
 """
 
 import re
@@ -21,7 +21,7 @@ _LONGEST = 1_000_000  # bytes or characters kept of one message
 
 @dataclass(slots=True)
 class Outbox:
-    """The messages that leave the page. bodies: their contents since the mark, for the first 50."""
+    """The messages that leave the page. bodies: the contents of the first 50 since the mark."""
 
     bodies: list[str | bytes] = field(default_factory=list)
     _phase: str = "rest"
@@ -34,18 +34,16 @@ class Outbox:
         self._phase = "rest"
 
     def typing(self) -> None:
-        """Begin typing a turn."""
         self._phase = "typing"
         self._typed.clear()
 
     def mark(self) -> None:
-        """Mark the sending of the turn."""
         self._phase = "sent"
         self._left.clear()
         self.bodies.clear()
 
     def request(self, method: str, url: str, kind: str, body: bytes | None) -> None:
-        """Note a request. kind: Chromium's name of it. Pictures, scripts, styles and beacons do not carry turns."""
+        """Note a request. `kind` is Chromium's name of it; pictures, scripts, styles and beacons never carry turns."""
         if kind not in CARRYING:
             return
         asked = f"{method} {_route(url)}?{','.join(sorted(name for name, _ in parse_qsl(urlsplit(url).query)))}"
@@ -58,11 +56,9 @@ class Outbox:
         self._note_sent(asked, body if body is not None else unquote_plus(url))  # the address may contain the turn
 
     def socket(self, url: str) -> None:
-        """Note that a web socket is being opened."""
         self._note_sent(f"socket {_route(url)}", "")
 
     def frame(self, url: str, data: str | bytes) -> None:
-        """Note a frame sent over a web socket."""
         beat = f"{_route(url)} {data!r}"
         if self._phase == "rest":
             if len(data) <= _BEAT:
@@ -79,7 +75,7 @@ class Outbox:
     def has_left(self, *, beyond_typing: bool = False) -> bool:
         """True if a message that may have carried the turn has left since the mark.
 
-        beyond_typing: ignore kinds of messages that were also sent while the turn was typed.
+        With `beyond_typing`, kinds of messages that were also sent while the turn was typed are ignored.
         """
         return any(not (beyond_typing and kind in self._typed) for kind in self._left)
 

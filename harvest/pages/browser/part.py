@@ -11,8 +11,6 @@ from harvest.systems.driver import NotSent
 
 
 class Handle(Protocol):
-    """The part of Playwright's element handle used here."""
-
     def click(self, *, timeout: float, no_wait_after: bool, force: bool = False) -> Coroutine[Any, Any, None]: ...
     def hover(self, *, timeout: float) -> Coroutine[Any, Any, None]: ...
     def focus(self) -> Coroutine[Any, Any, None]: ...
@@ -31,8 +29,6 @@ class Placed(Protocol):
 
 
 class Keyboard(Protocol):
-    """The keyboard of a page."""
-
     def type(self, text: str) -> Coroutine[Any, Any, None]: ...
     def insert_text(self, text: str) -> Coroutine[Any, Any, None]: ...
 
@@ -47,7 +43,6 @@ class Cover:
 
     @classmethod
     def from_script(cls, value: list[Any] | None) -> Self | None:
-        """Read the result of the script COVERED."""
         return None if value is None else cls(str(value[0]), float(value[1]))
 
 
@@ -59,7 +54,8 @@ class Part:
         self._milliseconds = 1000 * life.limits.act
 
     async def click(self) -> None:
-        """Raises NotSent: `part-gone`, `part-off` (not visible, disabled), `part-covered` (by another element)."""
+        """Click. Raises NotSent: `part-gone`, `part-off` (not visible, disabled), `part-covered` (by
+        another element)."""
         try:
             # A form that reloads the page takes as long as the answer; do not wait for it here.
             await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
@@ -76,15 +72,15 @@ class Part:
         await self._act(self._handle.focus())
 
     async def fill(self, text: str) -> None:
-        """Replace the content with the text at once. Raises NotSent as click() does."""
+        """Replace the content with the text at once. Raises NotSent as `click` does."""
         await self._act_twice(lambda timeout: self._handle.fill(text, timeout=timeout))
 
     async def tick(self) -> None:
-        """Tick a check box, unless it is ticked. Raises NotSent as click() does."""
+        """Tick a check box unless it is ticked. Raises NotSent as `click` does."""
         await self._act(self._handle.check(timeout=self._milliseconds))
 
     async def choose(self, option: str) -> None:
-        """Choose the option with this label in a list. Raises NotSent as click() does."""
+        """Choose the option with this label in a list. Raises NotSent as `click` does."""
         await self._act(self._handle.select_option(label=option, timeout=self._milliseconds))
 
     async def clear(self) -> None:
@@ -98,19 +94,19 @@ class Part:
         await self._life.call(self._keyboard.type(text), self._life.limits.call + len(text) / 50)
 
     async def insert(self, text: str) -> None:
-        """Insert text at once at the cursor, as an input method does."""
+        """Insert text all at once at the cursor, as an input method does."""
         await self._life.call(self._keyboard.insert_text(text))
 
     async def break_line(self) -> None:
-        """Begin a new line at the cursor, without a key."""
+        """Begin a new line at the cursor without pressing a key."""
         await self._life.call(self._handle.evaluate(BREAK_LINE))
 
     async def paste(self, text: str) -> None:
-        """Give text to its editor as if it came from the clipboard, which is not touched."""
+        """Pass text to its editor as if it came from the clipboard; the real clipboard is not touched."""
         await self._life.call(self._handle.evaluate(PASTE, text))
 
     async def copy_all(self) -> str:
-        """The whole content of its editor, even if that draws only what is in view; "" if it has no such editor."""
+        """Return its editor's whole content, even if only a part is drawn; "" if it has no such editor."""
         await self.focus()
         await self.press("ControlOrMeta+A")
         text = await self._life.call(self._handle.evaluate(COPIED))
@@ -118,8 +114,8 @@ class Part:
         return cast(str, text)
 
     async def make(self) -> str:
-        """The make of a box to type in: `form` (a form field), `plain` (a bare editable element), or `editor` (an
-        element with paragraphs of its own)."""
+        """The kind of box: `form` (a form field), `plain` (bare editable element), `editor` (has its
+        own paragraphs)."""
         return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
 
     async def press(self, key: str) -> None:
@@ -127,20 +123,19 @@ class Part:
         await self._act(self._handle.press(key, timeout=self._milliseconds, no_wait_after=True))
 
     async def value(self) -> str:
-        """The text typed in it, with its line breaks."""
+        """Return the text typed in it, with its line breaks."""
         return cast(str, await self._life.call(self._handle.evaluate(typed_source())))
 
     async def box(self) -> Box | None:
-        """Where it is, in the window's coordinates; None if it is not visible."""
+        """Return its place in the window's coordinates; None if it is not visible."""
         frame, box = await self._frame.box(), await self._life.call(self._handle.evaluate(BOX))
         return Box(frame.x + box[0], frame.y + box[1], box[2], box[3]) if frame and box else None
 
     async def cover(self) -> Cover | None:
-        """Return what covers its middle; None if nothing does."""
+        """Return the element that covers its middle; None if there is none."""
         return Cover.from_script(await self._life.call(self._handle.evaluate(COVERED)))
 
     async def is_off(self) -> bool:
-        """True if it is disabled."""
         return bool(await self._life.call(self._handle.evaluate(OFF)))
 
     async def scroll(self) -> None:
@@ -148,8 +143,8 @@ class Part:
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """Do work that has no effect until the element is ready, given its time limit in milliseconds; repeat it once
-        if the time ran out with nothing in the way: then the machine was too busy, not the element."""
+        """Do an action that has no effect until the element is ready, given its time limit in milliseconds. It is
+        repeated once if the time ran out without an obstacle: then the machine was too busy."""
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:
@@ -158,7 +153,6 @@ class Part:
             await self._act(work(2 * self._milliseconds), 4)
 
     async def _act(self, work: Coroutine[Any, Any, Any], times: float = 2) -> None:
-        """times: how many times the limit of an act to wait for Playwright itself."""
         try:
             await self._life.run(work, times * self._life.limits.act)
         except self._life.complaint as fault:

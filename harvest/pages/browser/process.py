@@ -1,7 +1,7 @@
 """A browser process: finding Playwright's own, starting one, and opening windows in it.
 
-This module and `window.py` are the only ones that import playwright. As there, every call is bounded in time, and every
-failure becomes a `DriverError`.
+Only this module and `window.py` import playwright. In both, every call is bounded in time, and every failure becomes a
+`DriverError`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CALL = 20.0  # seconds for a new window, or for Playwright to stop
 
 @functools.cache
 def own_browser() -> Path | None:
-    """Return where Playwright keeps its own Chromium, if it was installed. Takes half a second at the first call."""
+    """Return the path of Playwright's own Chromium if it is installed. The first call takes half a second."""
     found: list[str] = []
 
     def ask() -> None:
@@ -43,7 +43,7 @@ def own_browser() -> Path | None:
 
 
 class Browser:
-    """One browser process. Its windows share only the program and the clock they wait by."""
+    """One browser process. Its windows share only the program and the clock for all waiting."""
 
     def __init__(self, started: playwright.Playwright, browser: playwright.Browser, clock: Clock) -> None:
         self._playwright, self._browser, self._clock = started, browser, clock
@@ -51,8 +51,7 @@ class Browser:
 
     @classmethod
     async def launch(cls, settings: BrowserSettings, clock: Clock = REAL_CLOCK) -> Browser:
-        """Start a browser. Raises Denied (`browser-start`) if that is impossible, NotSent if it was too slow or was
-        killed."""
+        """Start a browser. Raises Denied (`browser-start`) if it cannot start, NotSent if it is too slow or killed."""
         started = await _start_playwright()
         try:
             async with asyncio.timeout(settings.limits.launch + 5):
@@ -78,8 +77,7 @@ class Browser:
         return self._browser.version
 
     async def open_window(self, settings: BrowserSettings) -> Window:
-        """A fresh context with one empty page, without cookies and storage except those of a log-in. Raises
-        Unanswered."""
+        """Open an empty page without cookies and storage except those of a log-in. Raises Unanswered."""
         if not self.alive:
             raise Unanswered("browser-gone", "the browser has ended")
         try:
@@ -114,7 +112,7 @@ class Browser:
 async def _start_playwright() -> playwright.Playwright:
     """Start Playwright's own process. Raises NotSent (`browser-start`) if it is too slow.
 
-    The start is always awaited to its end: interrupted half-way it would wait for ever, and the program with it.
+    The start is always awaited to its end: if it were interrupted, it would wait for ever, and the program with it.
     """
     starting = asyncio.ensure_future(playwright.async_playwright().start())
     try:

@@ -1,4 +1,4 @@
-"""A record of what comes over the wire, for the second witness: bodies of responses as they grow, messages of sockets.
+"""A record of what a page receives, for the second witness: bodies of responses as they grow, messages of sockets.
 
 It only listens. No header, cookie or query of an address is kept, and nothing that the page sent. Content is kept in
 memory only, until it has been compared, and never more than a few megabytes.
@@ -42,8 +42,8 @@ class Line(Protocol):
 
 
 class Recorder:
-    """The record of one page. received: what came, in order. capped: more came than is kept. later: runs work that need
-    not be awaited."""
+    """The record of one page. received: the content in the order in which it came. capped: more came than is kept.
+    later: runs work that need not be awaited."""
 
     def __init__(self, clock: Clock, later: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         self.clock, self.later = clock, later
@@ -53,7 +53,7 @@ class Recorder:
         self._size = 0
 
     async def attach(self, line: Line) -> None:
-        """Begin to listen to a page, a worker or a frame. Raises the errors of the line."""
+        """Begin to listen to a page, a worker or a frame. Raises the errors of `line`."""
         listener = _Listener(self, line)
         for event, heard in listener.events.items():
             line.on(event, heard)
@@ -67,7 +67,7 @@ class Recorder:
             self.capped = True
 
     def has_room(self, size: int, before: int = 0) -> bool:
-        """True if `size` more bytes may be kept, of a body that has had `before` bytes so far."""
+        """True if `size` more bytes may be kept of a body with `before` bytes so far."""
         if self._size + size > _MOST_BYTES or before + size > _LARGEST:
             self.capped = True
             return False
@@ -81,7 +81,7 @@ class Recorder:
             await self.clock.sleep(_STEP)
 
     def forget(self, before: float) -> None:
-        """Drop what came before a time. A stream that goes on is kept, unless it is long."""
+        """Drop content from before a time. A stream that is still open is kept, unless it is long."""
         kept: list[Received] = []
         for one in self.received:
             if isinstance(one, Message):
@@ -98,8 +98,6 @@ class Recorder:
 
 
 class _Listener:
-    """The listener of one session. events: its methods by the event they handle."""
-
     def __init__(self, recorder: Recorder, line: Line) -> None:
         self._recorder, self._line = recorder, line
         self._bodies: dict[str, Body] = {}
@@ -157,7 +155,7 @@ class _Listener:
             self._recorder.fetching -= 1
 
     async def _fetch(self, request: str, body: Body) -> None:
-        """Fetch the whole body, unless it has come as a stream: on a busy machine both answers may be late."""
+        """Fetch the whole body unless it has come as a stream: on a busy machine both answers may be late."""
         with contextlib.suppress(Exception):  # the bodies of a page that has gone are lost
             told = await self._line.send("Network.getResponseBody", {"requestId": request})
             if body.chunks or request in self._fetched:

@@ -1,8 +1,8 @@
 """A rotation of browsers, so that a long run needs no more memory than a short one.
 
-Playwright remembers a little of every window for as long as its process lives, half a megabyte each when measured.
-After `MOST` windows the next one opens in a new browser, and the old browser ends when its last window is closed. A
-browser that has died is replaced as well.
+Playwright keeps a little of every window for as long as its process lives, half a megabyte each when measured. After
+`MOST` windows the next one opens in a new browser, and the old browser ends when its last window is closed. A browser
+that has died is replaced as well.
 """
 
 import asyncio
@@ -20,16 +20,14 @@ MOST = 100
 
 @dataclass(slots=True, eq=False)
 class _Runner:
-    """taken: windows opened so far. open: windows open now."""
-
     browser: Browser
     taken: int = 0
     open: int = 0
 
 
 class BrowserRotation:
-    """settings: those of every browser and window. most: windows for each browser. first: a browser that is already
-    running. clock: for all waiting in the windows."""
+    """A rotation with the same `settings` for every browser and window, and at most `most` windows for each browser.
+    first: a browser that is already running. clock: used for all waiting in the windows."""
 
     def __init__(
         self,
@@ -47,8 +45,7 @@ class BrowserRotation:
         self._closed = False
 
     async def open_window(self) -> Window:
-        """Open a fresh window. Raises DriverError as `Browser.launch` and `Browser.open_window` do, or if the rotation
-        is closed."""
+        """Open a fresh window. Raises DriverError as the methods of `Browser` do, or if the rotation is closed."""
         async with self._changing:
             runner = await self._current_runner()
             runner.taken += 1

@@ -1,4 +1,4 @@
-"""How a browser is started and how it presents itself; this module does not depend on the browser."""
+"""Settings for starting a browser and for how it presents itself; this module does not depend on the browser."""
 
 import os
 from dataclasses import dataclass, field
@@ -41,8 +41,8 @@ _UNWANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The longest waits, in seconds: for a browser to start (`launch`), for a click or a key (`act`), for a call to a
-    page (`call`) and for a call to a frame inside a page (`frame`)."""
+    """The longest waits in seconds: for a browser to start (`launch`), a click or a key (`act`), a call to a page
+    (`call`) and a call to a frame inside a page (`frame`)."""
 
     launch: float = 60.0
     act: float = 8.0
@@ -62,8 +62,8 @@ class BrowserSettings:
     executable: None for Playwright's own Chromium. sandbox: None to use one if possible (not as root). proxy:
     `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels. storage_state: a file with
     cookies and local storage of a log-in made by hand. trace: record one from the start. secrets: values to remove from
-    a trace. by_hand: a person uses the window, so new windows stay open. colours: the colour scheme requested from
-    pages. witness: also record what comes over the wire.
+    a trace. by_hand: a person uses the window, so windows that the page opens stay open. colours: the colour scheme
+    requested from pages. witness: also record what the page receives.
     """
 
     executable: Path | None = None
@@ -89,7 +89,7 @@ class BrowserSettings:
         return os.geteuid() != 0 if self.sandbox is None else self.sandbox
 
     def launch_options(self) -> dict[str, Any]:
-        """Arguments for Playwright's `launch`."""
+        """Return the arguments for Playwright's `launch`."""
         return {
             "executable_path": self.executable,
             "headless": self.headless,
@@ -114,7 +114,7 @@ class BrowserSettings:
         return proxy
 
     def context_options(self) -> dict[str, Any]:
-        """Arguments for Playwright's `new_context`."""
+        """Return the arguments for Playwright's `new_context`."""
         return {
             "viewport": {"width": self.viewport[0], "height": self.viewport[1]},
             "color_scheme": self.colours,

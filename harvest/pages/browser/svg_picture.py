@@ -1,4 +1,4 @@
-"""An SVG file as pixels, drawn by the browser with the same letters and colours as on a page."""
+"""An SVG file as pixels, drawn by the browser with the same fonts and colours as on a page."""
 
 import re
 import tempfile
@@ -14,8 +14,8 @@ _MOST_PIXELS = 16_000  # along one side: more than browsers draw
 async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: float = 2.0) -> bytes:
     """Return an SVG file of ours, whose root element gives its size in pixels, as PNG.
 
-    executable: the browser. dark: use the dark colour scheme. scale: pixels for each pixel of the file, less for a very
-    long one. Raises DriverError if the browser cannot be started or ends, ValueError for a file without a size.
+    dark: use the dark colour scheme. scale: pixels for each pixel of the file, less for a very long one. Raises
+    DriverError if the browser cannot be started or ends, ValueError for a file without a size.
     """
     size = _SIZE.search(svg)
     if size is None:

@@ -1,9 +1,9 @@
 """Traffic while an answer is awaited: requests still in flight, failures, frames of web sockets.
 
-Pages talk all the time: they poll, keep a stream of notices open, report what a person looks at. Requests that were
-under way when the turn was sent do not belong to it, nor does a request that repeats one of them (the next round of a
-long poll). A page that polls gets its answer in parts: the end of a poll says nothing, while the end of the request
-that sent the turn, or of a stream, says much.
+Pages send requests all the time: they poll, keep a stream of notices open, report what a person looks at. Requests that
+were under way when the turn was sent do not belong to it, nor does a request that repeats one of them (the next round
+of a long poll). A page that polls gets its answer in parts, so the end of a poll means little, while the end of a
+stream, or of the request that sent the turn, means much.
 """
 
 import math
@@ -35,7 +35,7 @@ _HANDSHAKE = 0.5  # seconds for a web socket to open, besides one and a half tim
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request. at: seconds since the mark."""
+    """A request of the page. at: seconds since the mark."""
 
     method: str
     url: str
@@ -45,10 +45,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A request that began after the mark and failed.
-
-    status: HTTP status, 400 or more; None if there was no response. what: the reason then (`net::ERR_…`), otherwise "".
-    """
+    """A request that began after the mark and failed. status: HTTP status, 400 or more; None if there was no response.
+    what: the reason in that case (`net::ERR_…`), else ""."""
 
     method: str
     url: str
@@ -74,13 +72,11 @@ class _Open:
 class Traffic:
     """The traffic of a page, from its events as they come; keys identify requests and are dropped when a request ends.
 
-    marked: when the turn was sent, by `clock`. The following count from then. frames: how many came over web sockets;
-    last_frame: when the last one did, in seconds after the mark; framed: their bytes. received: bytes of the complete
-    bodies that are likely to have carried the whole answer (as transferred, so possibly compressed); streamed: one of
-    them was a stream of events. closed: how many web sockets have gone. begun: how many requests that may carry the
-    answer began.
-
-    lag: seconds until the slowest response so far began, at most 10.
+    marked: when the turn was sent, by `clock`; the other values count from then. frames: how many came over web
+    sockets; last_frame: seconds after the mark at which the last one came; framed: their bytes. received: bytes of the
+    complete bodies that are likely to have contained the whole answer (as transferred, so possibly compressed);
+    streamed: one of them was a stream of events. closed: number of closed web sockets. begun: number of requests begun
+    that may carry the answer. lag: seconds until the slowest response so far began, at most 10.
     """
 
     clock: Clock = REAL_CLOCK
@@ -117,7 +113,6 @@ class Traffic:
         self.marked = self.clock.monotonic()
 
     def mark(self) -> None:
-        """Mark the sending of the turn."""
         self.marked = self.clock.monotonic()
         # A page that is still storing the last turn may send the next one to the same address: that is not a poll.
         self._background = {_route(request.method, request.url) for request in self._open.values()} - self._sent_by
@@ -133,11 +128,11 @@ class Traffic:
         self.streamed, self.closed = False, 0
 
     def note_press(self) -> None:
-        """Note that the page has been given the turn: on a busy machine long after the mark."""
+        """Note that the page has received the turn: on a busy machine this is long after the mark."""
         self._pressed = self.clock.monotonic()
 
     def note_request(self, key: Hashable, method: str, url: str, kind: str) -> None:
-        """Note a new request. kind: Chromium's name of it: fetch, xhr, eventsource, document, image, script, ping, …"""
+        """Note a request. `kind` is Chromium's name: fetch, xhr, eventsource, document, image, script, ping, …"""
         route = _route(method, url)
         background = route in self._background
         if kind in CARRYING:
@@ -157,8 +152,7 @@ class Traffic:
             self.begun += 1
 
     def note_response(self, key: Hashable, status: int, media_type: str = "", at: float | None = None) -> None:
-        """Note a response. at: when its first byte came, in seconds of the epoch by the browser's own clock; None for
-        now."""
+        """Note a response. at: when its first byte came, in epoch seconds by the browser's clock; None for now."""
         request = self._open.get(key)
         if request is None:
             return
@@ -172,8 +166,8 @@ class Traffic:
             self._note_fault(request, status, "")
 
     def note_end(self, key: Hashable, failure: str = "") -> bool:
-        """Note the end of a request. Returns True if it is likely to have carried the whole answer. failure: why it
-        failed, or ""."""
+        """Note the end of a request. Returns True if it probably carried the whole answer. failure: the reason,
+        or ""."""
         request = self._open.pop(key, None)
         if request is None:
             return False
@@ -187,12 +181,11 @@ class Traffic:
         return carried
 
     def note_size(self, size: int, marked: float) -> None:
-        """Note the size of the body of a request that ended. marked: the mark at which it ended."""
+        """Note the size of the body of a request that ended. marked: the mark that was set when it ended."""
         if marked == self.marked:
             self.received += size
 
     def note_socket(self, key: Hashable) -> None:
-        """Note that a web socket is being opened."""
         self._opening[key] = self._met = self.clock.monotonic()
 
     def note_frame(self, key: Hashable) -> None:
@@ -209,9 +202,9 @@ class Traffic:
 
     @property
     def connecting(self) -> bool:
-        """True if a web socket may not be ready yet. Nothing shows that before it is used; nor is it ready while the
-        page waits for the answer to its first message: some pages hold back a person's actions until then, and may send
-        them in another order."""
+        """True if a web socket may not be ready yet. Its first use is the only sign that it is ready. Even then it is
+        not while the page waits for the answer to its first message: some pages delay a person's actions until then,
+        and may send them in another order."""
         now, opens = self.clock.monotonic(), 1.5 * self.lag + _HANDSHAKE
         greets = now - self._used < (min(_ANOTHER, self.lag) if self._answered else _REPLIED * self.lag)
         return (greets and now - self._met < _GREETINGS * self.lag) or any(
@@ -224,8 +217,8 @@ class Traffic:
 
     @property
     def heard(self) -> float | None:
-        """Seconds after the mark at which the first byte came that may belong to an answer, or a little before;
-        infinity before that. None if unknown, because a stream was open that began earlier."""
+        """Seconds after the mark at which the first byte came that may belong to an answer, or a little before.
+        Infinity before that. None if unknown, because a stream that began earlier was open."""
         if self._streaming:
             return None
         return math.inf if self._heard is None else self._heard
@@ -240,16 +233,15 @@ class Traffic:
 
     @property
     def listening(self) -> bool:
-        """True if something may still come that no request of this turn asks for: over a web socket that was used, from
-        a request that was open when the turn was sent, or from a poll whose last round was recent."""
+        """True if something may still come without a request of this turn. It may come over a web socket that was used,
+        from a request that was open when the turn was sent, or from a poll with a recent last round."""
         waits = any(one.background and one.kind in CARRYING for one in self._open.values())
         polled = self._polled is not None and self.clock.monotonic() - self._polled <= _POLLED
         return bool(self._sockets) or waits or polled
 
     @property
     def asking(self) -> bool:
-        """True if the page polls for something and did not before the turn was sent: perhaps for an answer still being
-        made."""
+        """True if the page began to poll after the turn was sent, perhaps for an answer still being made."""
         return any(
             began[0] >= self.marked and self._repeats(began)
             for route, began in self._rounds.items()
@@ -257,7 +249,7 @@ class Traffic:
         )
 
     def _repeats(self, began: deque[float]) -> bool:
-        """True if these rounds are enough for a poll, and another may be due."""
+        """True if there were enough rounds for a poll, and another may be due."""
         if len(began) < _RHYTHM:
             return False
         longest = max(later - earlier for earlier, later in pairwise(began))
@@ -279,8 +271,8 @@ class Traffic:
 
     @property
     def settled(self) -> bool:
-        """True if nothing that was asked for after the mark is still on its way. A stream of events that has begun
-        stays open for as long as the page does, and brings no part of the page."""
+        """True if everything requested after the mark has arrived. A stream of events that has begun does not count: it
+        stays open for as long as the page does and brings no part of it."""
         return not any(
             one.kind in CARRYING
             and not one.background
@@ -290,8 +282,7 @@ class Traffic:
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds after the mark at which the last request ended that is likely to have carried the whole answer; None
-        before."""
+        """Seconds after the mark at which the last request ended that probably carried the answer; None before."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property
@@ -300,7 +291,6 @@ class Traffic:
         return tuple(self._faults)
 
     def _is_direct(self, method: str, route: tuple[str, str], kind: str) -> bool:
-        """True if the request sends the turn, or follows immediately from one that does."""
         if kind in ("document", "eventsource"):
             return True
         if route in self._polls:
@@ -317,6 +307,6 @@ class Traffic:
 
 
 def _route(method: str, url: str) -> tuple[str, str]:
-    """The part that stays the same from one round of a poll to the next."""
+    """Return the part of an address that stays the same from one round of a poll to the next."""
     parts = urlsplit(url)
     return method, f"{parts.scheme}://{parts.netloc}{parts.path}"

@@ -1,4 +1,4 @@
-"""A window of a browser and what can be done in it; besides `process.py` the only module that imports playwright.
+"""A window of a browser and the actions in it; besides `process.py` the only module that imports playwright.
 
 Nothing here hangs: every call is bounded in time and ends at once when the page or the browser is gone. Every failure
 becomes a `DriverError`:
@@ -46,11 +46,9 @@ _REMOVED = "[removed]"
 
 
 def clean_archive(archive: bytes, secrets: Collection[str] = ()) -> bytes:
-    """Return the zip file with cookies, authorization and stored state removed from its records; pictures stay as they
-    are.
+    """Return the zip file without cookies, authorization and stored state in its records; pictures stay as they are.
 
-    secrets: values to remove wherever they occur as text, whether typed, shown, sent or received. Raises ValueError if
-    it is not a zip file.
+    `secrets` are removed wherever they occur as text. Raises ValueError if it is not a zip file.
     """
     out = io.BytesIO()
     redactor = Redactor(secrets)
@@ -94,7 +92,7 @@ _COLOURS = ("#d4004c", "#0057d9", "#007a33", "#a35200", "#7a00cc")
 
 
 def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height: int) -> str:
-    """The HTML of the page. picture: PNG of `width` x `height` CSS pixels. boxes: labels and places."""
+    """Return HTML that shows a PNG of `width` x `height` CSS pixels with labelled boxes on it."""
     marks = []
     for number, (label, box) in enumerate(boxes):
         colour = _COLOURS[number % len(_COLOURS)]
@@ -121,12 +119,11 @@ _MOST_EVENTS = 200  # of one conversation
 
 
 class Window:
-    """One context with one page. Other windows that the page opens are closed and noted in `events`, except an expected
-    one.
+    """One context with one page. Other windows that the page opens are closed and noted, except an expected one.
 
-    traffic: the timing of messages over the wire. recorder: their content; None if it is not recorded. outbox: the
+    traffic: the timing of requests and messages. recorder: received content; None if it is not recorded. outbox: the
     messages that leave. events: dialogs, downloads and pop-ups, in a person's words. gone: why no action is possible
-    any more; None while the page lives. clock: for all waiting in the window.
+    any more; None while the page lives. clock: used for all waiting in the window.
     """
 
     def __init__(
@@ -167,8 +164,8 @@ class Window:
     async def goto(self, url: str, seconds: float = 60.0) -> int | None:
         """Load a page and return its HTTP status, whatever it is; None for pages without one.
 
-        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) if no page comes. seconds: limit for
-        reading the document; the rest of its content gets ten more.
+        Raises NotSent (`page-unreachable`, `page-timeout`, `page-download`) if no page comes. The document must be read
+        within `seconds`; the rest of its content has ten more.
         """
         try:
             response = await self._life.run(
@@ -184,13 +181,12 @@ class Window:
         return response.status if response is not None else None
 
     async def record(self) -> None:
-        """Begin to record what comes over the wire, before the page is loaded."""
+        """Begin to record what the page receives; call this before the page is loaded."""
         self.recorder = Recorder(self.clock, self._run_later)
         await self.recorder.attach(await self._context.new_cdp_session(self._page))
 
     def expect(self, expected: bool) -> None:
-        """Set whether the page may open a window of its own to talk in. When it no longer may, such a window that was
-        not entered is closed."""
+        """Set whether the page may open a window to talk in; if not, one that was opened but not entered is closed."""
         self._expects = expected
         page, self._opened = (self._opened, None) if not expected else (None, self._opened)
         if page is not None:
@@ -213,13 +209,13 @@ class Window:
         return True
 
     def mark(self) -> None:
-        """Mark the time of sending; call it right before the turn is sent."""
+        """Mark the time of sending; call this right before the turn is sent."""
         self.traffic.mark()
         self.outbox.mark()
 
     def frames(self) -> list[Frame]:
-        """The page's frames now, the outermost first, without silent ones: a frame without a document would delay every
-        question. A frame is the same object for as long as it lives."""
+        """The frames, outermost first, without silent ones, which would delay every question. A frame is the same
+        object for as long as it lives."""
         keyboard, size = self._page.keyboard, self.viewport
         self._frames = {
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
@@ -228,7 +224,7 @@ class Window:
         return [frame for frame in self._frames.values() if not frame.silent]
 
     async def screenshot(self, scale: float = 1.0) -> bytes:
-        """The visible part of the page as PNG. scale: pixels for each pixel of the page."""
+        """Return the visible part of the page as PNG. scale: pixels for each pixel of the page."""
         # Playwright's own call would wait for the page's fonts, which may never come.
         session = await self._life.call(self._context.new_cdp_session(self._page), self._settings.limits.act)
         try:
@@ -260,8 +256,7 @@ class Window:
             await quietly(context.close())
 
     async def state(self) -> dict[str, Any]:
-        """Cookies and storage in the form of `storage_state`, which is secret; also for a page that a person has
-        closed."""
+        """Return cookies and storage as `storage_state` has them (secret), also after a person has closed the page."""
         work = self._context.storage_state(indexed_db=True)
         if self.gone == "page-closed" and not self._closing:
             # Its context lives on, with the state that the page left.
@@ -270,8 +265,7 @@ class Window:
         return cast(dict[str, Any], await self._life.call(work))
 
     async def trace(self) -> bytes | None:
-        """The trace so far, as a zip file, without cookies, authorization and storage. None if there is none, and from
-        the second call on."""
+        """The trace so far as a zip file, without secrets; None if there is none, and from the second call on."""
         if not self._tracing:
             return None
         self._tracing = False
