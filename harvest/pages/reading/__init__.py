@@ -1,1 +1,1 @@
-"""Reading of recorded pages: the tree, the turn that was just played, and its answer as Markdown. Needs no browser."""
+"""Reading of recorded pages: the tree, the last turn, and its answer as Markdown. Needs no browser."""

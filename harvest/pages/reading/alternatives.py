@@ -1,7 +1,7 @@
 """Small pictures that replace words: an emoji drawn as an image, a tick labelled `available`, four stars of five.
 
-Screen readers read such a label, and it belongs to the text as the picture does. Its place tells it from the face of
-the speaker: it is in a line with words, or in a paragraph, an item or a cell of its own.
+Screen readers read their labels, so they belong to the text. Their place distinguishes them from the face of a speaker:
+they are in a line with words, or in a paragraph, an item or a cell of their own.
 """
 
 import re
@@ -65,7 +65,7 @@ def is_emoji(words: str) -> bool:
 
 
 def with_spaces(node: Node, words: str) -> str:
-    """Add spaces to a picture's words where other words touch it: pictures are separate from the text beside them."""
+    """Add spaces around the words of a picture if they touch other words."""
     if is_emoji(words) or node.parent is None:
         return words
     beside = node.parent.children
@@ -77,7 +77,7 @@ def with_spaces(node: Node, words: str) -> str:
 
 
 def _is_apart(node: Node) -> bool:
-    """True if it only decorates, shows who speaks, or is part of something to press."""
+    """True if it only decorates, shows who speaks, or belongs to a button."""
     if node.get("role") in _DECORATIVE or any(_FACE.search(one.names) for one in with_frames(node)):
         return True
     return any(
@@ -87,7 +87,6 @@ def _is_apart(node: Node) -> bool:
 
 
 def _in_line(node: Node) -> bool:
-    """True if there are words in one line with it."""
     while node.parent is not None and not node.block:
         children = node.parent.children
         at = children.index(node)

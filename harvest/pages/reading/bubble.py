@@ -1,4 +1,4 @@
-"""The texts in a bubble, the position of each among the others, and what the user's own bubble shows about them."""
+"""The texts in a bubble, their positions, and what the user's own bubble shows about them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _SMALLER = 0.94  # of the size of the letters
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """ink: the colour as the page writes it, or None. size: in CSS pixels, or None. strength: opacity, in [0, 1]."""
+    """The look of a text. ink: the colour as the page writes it, or None. size: in CSS pixels, or None. strength:
+    opacity, in [0, 1]."""
 
     ink: str | None
     size: float | None
     strength: float
 
     def is_fainter_than(self, other: Look) -> bool:
-        """True if it contrasts less with the background than the other does."""
+        """True if it has less contrast with the background than the other."""
         if self.strength < other.strength - _LIGHTER:
             return True
         mine, theirs = _lightness(self.ink), _lightness(other.ink)
@@ -46,7 +47,6 @@ class Look:
 
 
 def look_of(node: Node) -> Look:
-    """Return the look of the text directly in an element."""
     ink, size, strength = None, None, 1.0
     for around in node.self_and_ancestors():
         ink = ink or around.get("h-ink") or None
@@ -59,7 +59,7 @@ def look_of(node: Node) -> Look:
 
 
 def _lightness(ink: str | None) -> float | None:
-    """Return the lightness from 0 (black) to 1 (white); None if the colour cannot be read."""
+    """Return the lightness, from 0 (black) to 1 (white); None if the colour cannot be parsed."""
     parts = _NUMBERS.findall(ink.partition("(")[2]) if ink else []
     if not ink or len(parts) < 3:
         return None
@@ -102,7 +102,7 @@ class Leaf:
 
 
 def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) -> list[Leaf]:
-    """Return the visible texts and pictures in an element. controls: include the texts of buttons."""
+    """Return the visible texts and pictures in an element; with `controls`, also the texts of buttons."""
     found: list[Leaf] = []
     stack: list[tuple[Node | str, Node]] = [(node, node)]
     while stack:
@@ -132,10 +132,8 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
 
 
 def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
-    """Return the elements that hold the last of the texts, but not all of them; the largest first.
-
-    They are at most as long as a sentence.
-    """
+    """Return the elements that contain the last of the texts, but not all of them, the largest first. They are at most
+    as long as a sentence."""
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
@@ -146,10 +144,8 @@ def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
 
 
 def in_prose(node: Node, bubble: Node) -> bool:
-    """True if the element is in a heading, a paragraph, an item or a cell, so that its text is part of what is said.
-
-    If the bubble is a row of a table, its cells only give places and do not count.
-    """
+    """True if the element is in a heading, a paragraph, an item or a cell, so that its text is a part of the answer. If
+    the bubble is a row of a table, its cells are only layout and do not count."""
     row = bubble.tag in ("tr", "tbody", "table")
     return any(
         one.tag in _SAYING or one.get("role") == "heading" or is_editor(one)
@@ -159,7 +155,7 @@ def in_prose(node: Node, bubble: Node) -> bool:
 
 
 def edges_of(bubble: Node) -> set[Edge]:
-    """Return the lines at the edges of a bubble that are in elements of their own with more in the bubble beside them.
+    """Return the lines at the edges of a bubble that have elements of their own next to other content.
 
     The sentences at its end are included, with a mark.
     """
@@ -183,7 +179,7 @@ def edges_of(bubble: Node) -> set[Edge]:
 
 
 class Example:
-    """What the user's bubble shows: how decorations are made, and how the element of the words is made."""
+    """How the user's bubble makes its decorations and the element of the words."""
 
     def __init__(self, echo: Node | None, user: Node | None) -> None:
         self.beside: set[str] = set()
@@ -242,7 +238,7 @@ def is_brief(text: str) -> bool:
 
 
 def in_sentence(node: Node) -> bool:
-    """True if a time is part of what is said: there are words around it in a paragraph, an item or a cell."""
+    """True if a time belongs to a sentence: it has words around it in a paragraph, an item or a cell."""
     for around in node.ancestors():
         if around.tag in PROSE:
             return around.text != node.text
@@ -252,7 +248,8 @@ def in_sentence(node: Node) -> bool:
 
 
 class Siblings:
-    """The elements beside an element, counted once for each parent: some pages have parents of a hundred thousand."""
+    """The siblings of elements, counted once for each parent: on some pages a parent has a hundred
+    thousand children."""
 
     def __init__(self) -> None:
         self._counts: dict[Node, _Count] = {}
@@ -262,14 +259,14 @@ class Siblings:
         return element.parent is not None and self._count(element.parent).telling[kind(element)] > 2
 
     def among_prose(self, element: Node) -> bool:
-        """True if it is beside paragraphs, lists or others of its kind, and so one of them."""
+        """True if its siblings are paragraphs, lists or elements of its kind, so that it is one of them."""
         if element.parent is None:
             return False
         count = self._count(element.parent)
         return count.prose > (element.tag in PROSE) or count.made[kind(element)] > 1
 
     def place(self, element: Node) -> int:
-        """Return the position among its parent's children."""
+        """Return its index among the children of its parent."""
         assert element.parent is not None
         return self._count(element.parent).places[element]
 

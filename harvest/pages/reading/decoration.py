@@ -1,8 +1,8 @@
-"""What is in a bubble beside the answer: buttons, names, times, avatars, states.
+"""Content of a bubble other than the answer: buttons, names, times, avatars, states.
 
-The user's own bubble shows it best: everything in it except the words that were sent is decoration, and so are elements
-of the same kind in the reply. What could be the answer is kept: a line is left out only at the edge of a bubble, in an
-element of its own, and for a reason.
+The user's own bubble is the best evidence: everything in it except the sent words is decoration, and so are elements of
+the same kind in the reply. Text that could be the answer is kept: a line is left out only at the edge of a bubble, in
+an element of its own, and for a reason.
 """
 
 import re
@@ -42,9 +42,9 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "spinner",
 class Decorations:
     """The elements to leave out of a reply.
 
-    nodes: these elements, each with everything in it. texts: their texts, in the order they were found. doubtful: those
-    of the nodes that are the answer if nothing else comes; empty if anything else is left. thoughts: those that hold
-    the system's reasoning. in_view: some of these were recognised by place and look alone. folds: what is collapsed in
+    nodes: these elements, each with everything in it. texts: their texts, in the order they were found. doubtful: the
+    nodes that are the answer if nothing else comes; empty if anything else is left. thoughts: the nodes with the
+    system's reasoning. in_view: some of these were recognised by place and look alone. folds: the collapsed parts of
     the bubbles.
     """
 
@@ -57,7 +57,7 @@ class Decorations:
 
     @property
     def unfolded(self) -> set[Node]:
-        """Hidden elements that are read nevertheless, as they are the rest of the text."""
+        """Hidden elements that are read nevertheless, because they are the rest of the text."""
         return {one for fold in self.folds if fold.kind == "rest" for one in fold.body}
 
 
@@ -75,7 +75,7 @@ def find_decorations(
 
     echo: the element with the user's words. user: the user's bubble. names: names the page gives to speakers. pressed:
     texts of its buttons, such as the name of a model to choose. known: edges of other replies in this conversation.
-    slots: kinds of the elements that held the words of those replies.
+    slots: kinds of the elements with the words of those replies.
     """
     places = {bubble: slot_in(bubble, echo, user, slots) for bubble in bubbles}
     buttons = frozenset(text.casefold() for text in pressed)
@@ -103,8 +103,6 @@ def find_decorations(
 
 
 class _Search:
-    """What has been found in the bubbles of one turn so far."""
-
     def __init__(self, reasons: Reasons) -> None:
         self.reasons, self.slots, self.bubbles = reasons, reasons.slots, tuple(reasons.slots)
         self.dropped = reasons.dropped
@@ -161,7 +159,7 @@ class _Search:
         return any(is_control(inner) and phrases.is_reasoning(inner.text) for inner in node.walk())
 
     def take_fold(self, fold: Fold) -> None:
-        """Leave out the button that unfolds it, and what is shown in place of hidden text that is read instead."""
+        """Leave out its button, and the preview of hidden text that is read instead."""
         if fold.heads_text:
             return
         title = fold.title
@@ -172,7 +170,6 @@ class _Search:
                 self.drop(node)
 
     def take_reasoning(self) -> None:
-        """Leave out reasoning in view, with its title."""
         found = find_reasoning(self.bubbles, self.dropped)
         if found is None:
             return
@@ -183,13 +180,13 @@ class _Search:
                 self.drop(node)
 
     def take_small_print(self, bubble: Node) -> None:
-        """Leave out the sentence that the page writes under every answer."""
+        """Leave out the page's own sentence under every answer."""
         found = find_small_print(bubble, self.dropped, self.reasons.known, self.reasons.siblings, self.slots[bubble])
         if found is not None:
             self.drop(found)
 
     def edges(self, bubble: Node) -> None:
-        """Leave out names, times and states before and after what is said, the surest first, from either end."""
+        """Leave out names, times and states at either end of the answer, the most certain ones first."""
         leaves = deque(leaves_of(bubble, self.dropped))
         least = Reason.STRONG
         while leaves and least is not Reason.NONE:
@@ -222,13 +219,13 @@ class _Search:
         return False
 
     def _would_empty(self, gone: Sequence[Leaf], rest: Iterable[Leaf], slot: Node | None) -> bool:
-        """True if the place of the words holds something now and would hold nothing once `gone` is dropped."""
+        """True if dropping `gone` would leave the place of the words empty, and it is not empty now."""
         if slot is None or not any(leaf.parent.within(slot) for leaf in gone):
             return False
         return not any(leaf.parent.within(slot) for leaf in rest)
 
     def spare(self) -> None:
-        """Restore a single word that a button also says and that is no model's name: buttons offer what to say."""
+        """Restore a single word that is also on a button and is not a model's name: buttons offer what to say."""
         weak = [node for node, reason in self.given.items() if reason <= Reason.WEAK]
         if len(weak) == 1 and not self._has_text_left() and self._is_offer(weak[0].text):
             self.dropped.discard(weak[0])
@@ -242,10 +239,8 @@ class _Search:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return what to restore if nothing comes that is more likely the answer.
-
-        Nothing is restored that other replies show as well, or if the place of the words is there and empty.
-        """
+        """Return the elements to restore if nothing more likely comes. None are restored that other replies show as
+        well, or if the place of the words is there and empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
@@ -260,7 +255,8 @@ class _Search:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """True for a name above an answer without words: a model chosen by a button, or one before an empty element."""
+        """True for a name above an answer without words: a model chosen by a button, or a name before an
+        empty element."""
         if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)
@@ -277,7 +273,7 @@ class _Search:
         self.dropped.add(node)
 
     def announces(self, bubble: Node) -> bool:
-        """True for a separate line that names the next speaker, as there is one before the user's words."""
+        """True for a separate line that names the next speaker, like the one before the user's words."""
         after = self.next.get(bubble)
         example = self.reasons.example
         made = bool(example.before) and kind(bubble) == example.before

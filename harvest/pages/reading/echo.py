@@ -20,7 +20,8 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """node: the smallest element that holds the user's words. They are the letters [start, end) of the page's text."""
+    """The user's words: the smallest element `node` that contains them, and their letters [start, end) of the page's
+    text."""
 
     node: Node
     start: int
@@ -28,7 +29,7 @@ class Echo(NamedTuple):
 
 
 def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> list[Echo]:
-    """Find the places of the user's words of this turn, the likeliest first. user: the trail of earlier echoes."""
+    """Find the places of the user's words of this turn, the most likely first. user: the trail of earlier echoes."""
     found = [echo for echo in occurrences(ground, said) if not stands_aside(echo.node, said)]
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
@@ -71,7 +72,7 @@ def trail(node: Node) -> tuple[str, ...]:
 
 
 def occurrences(ground: PageText, said: str) -> Iterator[Echo]:
-    """Yield every place of the user's words, in this turn or an earlier one, whoever says them."""
+    """Yield every place of the user's words, in this turn or an earlier one, from either speaker."""
     wanted = letters(said)
     if not wanted:
         # For a turn without letters, such as `?` or a single emoji, only elements with just that text count.

@@ -1,4 +1,4 @@
-"""What an element is for and how it is made, by its tag, role, class names and test id."""
+"""The purpose and the make of an element, by its tag, role, class names and test id."""
 
 import re
 from functools import lru_cache
@@ -47,10 +47,8 @@ def begins_without_words(node: Node) -> bool:
 
 
 def is_control(node: Node) -> bool:
-    """True for something to press or to fill in that says nothing.
-
-    Links, boxes with an answer written in them, and frames whose document was read do not count.
-    """
+    """True for an element to press or fill in that says nothing. Links, boxes with an answer written in them, and
+    frames whose document was read do not count."""
     role = node.get("role")
     if (node.tag == "textarea" and is_written(node)) or "h-frame" in node.attributes:
         return False
@@ -68,7 +66,7 @@ def is_vote(node: Node) -> bool:
 
 
 def leads(node: Node) -> bool:
-    """True for a link to another place: `#` alone and scripts are used for things to press."""
+    """True for a link to another place: `#` alone and scripts are used for buttons."""
     href = node.get("href")
     return node.tag == "a" and "href" in node.attributes and not (href.endswith("#") or href.startswith("javascript:"))
 
@@ -104,8 +102,8 @@ def _hint_words(names: str) -> frozenset[str]:
 def hints_last(node: Node) -> frozenset[str]:
     """Return the last words of its class names and test id: `message-time` is a time.
 
-    `has-avatar`, `text-by-author`, and `message--time` beside `message` describe something in or around it and do not
-    count.
+    `has-avatar`, `text-by-author`, and `message--time` if `message` is another class describe something in or around it
+    and do not count.
     """
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 
@@ -145,8 +143,8 @@ INVISIBLE = str.maketrans({"\xa0": " ", "\u200b": None, "\ufeff": None})
 def composers_on(page: Page) -> list[Node]:
     """Return the boxes that the user's turns may be typed into.
 
-    That is the box that the last turn was typed into, if known; else those that were there before it was sent; else
-    newer ones that are not single-line form fields and are empty.
+    That is the box of the last turn, if known; else those that were there before it was sent; else newer ones that are
+    not single-line form fields and are empty.
     """
     boxes = []
     for node in page.walk():
@@ -175,12 +173,11 @@ def is_editor(node: Node) -> bool:
 
 
 def editor_of(node: Node) -> Node | None:
-    """Return the code editor that the element is or belongs to."""
     return next((around for around in node.self_and_ancestors() if is_editor(around)), None)
 
 
 def editor_text(editor: Node) -> str:
-    """Return the code in an editor: as the page gives it, else the lines that are shown, from top to bottom."""
+    """Return the code in an editor: as the page gives it, or else the visible lines from top to bottom."""
     if editor.get("h-value"):
         return editor.get("h-value")
     lines = [node for node in editor.walk() if _LINE.search(node.get("class")) and node.visible]

@@ -33,7 +33,7 @@ _PAGES = frozenset({"asp", "aspx", "cfm", "com", "htm", "html", "jsp", "net", "o
 
 
 def is_icon(node: Node) -> bool:
-    """True if its letters are drawings of an icon font, so that `face` is a picture of a face and not a word."""
+    """True if its letters are drawings of an icon font, so that `face` is a picture and not a word."""
     if node.get("h-icon") != "1" and not _ICON_NAMES.search(node.get("class")):
         return False
     return not any(inner.text for inner in node.elements)
@@ -68,7 +68,7 @@ def is_figure(node: Node) -> bool:
 
 
 def stands_alone(node: Node) -> bool:
-    """True if it may be an answer by itself, or all that a bubble holds."""
+    """True if it may be an answer by itself, or the whole content of a bubble."""
     if node.tag == "audio":
         return is_figure(node)
     return is_figure(node) and _is_large(node) and not is_face(node) and not _is_waiting(node)
@@ -77,7 +77,7 @@ def stands_alone(node: Node) -> bool:
 def figure_mark(node: Node, *, wordless: bool) -> str:
     """Return the Markdown of a figure: `![alt](address)`, `[drawing: its labels]`, `[audio]`, `[video]`; "" for none.
 
-    wordless: there are no words beside it. A sound beside words reads them aloud, and a picture with neither name nor
+    wordless: the answer has no words. A sound next to words reads them aloud, and a picture with neither name nor
     address adds nothing to them.
     """
     if node.tag == "img":
@@ -99,12 +99,12 @@ def figure_mark(node: Node, *, wordless: bool) -> str:
 
 
 def has_words(text: str) -> bool:
-    """True if an answer's text has a word of two letters or more besides the marks of its figures."""
+    """True if an answer has a word of two letters or more, not counting the marks of its figures."""
     return _WORD.search(_MARKS.sub(" ", text)) is not None
 
 
 def attachment_of(node: Node) -> Attachment | None:
-    """Return a figure as an attachment with its address or name; None if it has neither or is no figure."""
+    """Return a figure as an attachment with its address or name; None if it has neither or is not a figure."""
     if not is_figure(node) or is_face(node):
         return None
     named = (node.get(key) for key in ("alt", "aria-label", "title", "h-drawn"))
@@ -133,17 +133,17 @@ def file_of(node: Node) -> Attachment | None:
 
 
 def is_file_button(node: Node) -> bool:
-    """True for a button that offers a file: a card, as some pages show them."""
+    """True for a button in the form of a card that offers a file."""
     return (node.tag == "button" or node.get("role") == "button") and file_of(node) is not None
 
 
 def _is_painted(node: Node) -> bool:
-    """True for an element of another kind that is marked as a picture, such as one with a background image."""
+    """True for other elements that are marked as pictures, such as one with a background image."""
     return node.get("role") == "img" and node.tag not in {"img", *_DRAWN, *_PLAYED} and bool(node.get("aria-label"))
 
 
 def with_frames(node: Node) -> Iterator[Node]:
-    """Yield an element and the elements around it that contain nothing else."""
+    """Yield an element and the elements around it that have no other content."""
     yield node
     for around in node.ancestors():
         if len(around.elements) > 1 or around.text:
@@ -172,6 +172,6 @@ def _is_large(node: Node) -> bool:
 
 
 def _is_waiting(node: Node) -> bool:
-    """True if it shows that something is still to come."""
+    """True if it is a sign that the answer is still to come."""
     label = node.get("aria-label") or node.get("title") or node.get("alt")
     return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))

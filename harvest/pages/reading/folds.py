@@ -1,7 +1,7 @@
 """Collapsed parts of a bubble and their buttons: sources under `2 sources`, thoughts, the rest of a long text.
 
 The user has not read them, but all of it is in the page: links in it are links of the answer, thoughts in it are
-thoughts, and what `Read more` would show is the answer's own text.
+thoughts, and the text behind `Read more` is the answer's own.
 """
 
 import re
@@ -30,10 +30,10 @@ _SKIPPED = re.compile(r"[\s.…]*")
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Hidden elements and what unfolds them.
+    """Hidden elements and their button.
 
-    kind: `thoughts`, `rest` (of the text), or `folded`. body: the hidden elements. title: what unfolds them. doubled:
-    the elements that show the beginning of the rest, if the rest repeats it.
+    kind: `thoughts`, `rest` (of the text), or `folded`. body: the hidden elements. title: the element that unfolds
+    them. doubled: the elements that show the beginning of the rest, if the rest repeats it.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Fold:
 
     @property
     def says_more(self) -> bool:
-        """True if it holds more than sources: a sentence beside its links, or words of the answer."""
+        """True if it contains more than sources: a sentence next to its links, or words of the answer."""
         return self.heads_text or self._unlinked_length() > (_SENTENCE if self._body_links() else 0)
 
     @property
@@ -65,7 +65,7 @@ class Fold:
 
 
 def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
-    """Find the folds in a bubble, in the order of the page. dropped: elements that are not part of the answer."""
+    """Find the folds in a bubble, in page order. dropped: elements that are not part of the answer."""
     found: dict[Node, list[Node]] = {}
     loose: list[Node] = []
     for hidden in hidden_in(bubble, dropped):
@@ -103,7 +103,7 @@ def outward_links(node: Node) -> list[Node]:
 
 
 def is_notes(details: Node) -> bool:
-    """True if a `details` element holds a model's notes to itself, open or not."""
+    """True if a `details` element contains a model's notes to itself, open or not."""
     summary = next((child.text for child in details.elements if child.tag == "summary"), "")
     return is_reasoning(summary) or is_thought_title(summary) or bool(hints(details) & NOTES)
 
@@ -114,7 +114,7 @@ def heads_sources(text: str) -> bool:
 
 
 def _title_of(hidden: Node, bubble: Node) -> Node | None:
-    """Return what unfolds a hidden element: as the page declares it, or the nearest thing to press beside it."""
+    """Return the button of a hidden element: as the page declares it, or the nearest control next to it."""
     names = {one.get("id") for one in hidden.walk() if one.get("id")}
     for one in bubble.walk() if names else ():
         if one.get("aria-expanded") == "false" and names & set(one.get("aria-controls").split()):
@@ -136,7 +136,7 @@ def _title_of(hidden: Node, bubble: Node) -> Node | None:
 
 
 def is_pressed(node: Node) -> bool:
-    """True if pressing it changes what the page shows and does not go elsewhere."""
+    """True if pressing it changes the page and does not lead elsewhere."""
     if leads(node):
         return False
     shown = node.tag == "a" and "href" in node.attributes

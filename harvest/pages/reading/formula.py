@@ -1,8 +1,8 @@
-"""Figures set by place: formulas in MathML, and raised or lowered text, as plain text.
+"""Mathematics set by position: formulas in MathML, and raised or lowered text, as plain text.
 
 Examples are `3/4`, `10³`, `√(a+b)`, `x₁²`, `∑_(i=1)^n`, `(1, 2; 3, 4)`, `H₂O`, `x^(n+k/2)`. A page gives part of the
-meaning by place alone (above a line, raised, under a root), and that is lost if the letters are only put one after the
-other: three quarters are not 34, and 10 to the third is not 103. TeX beside MathML says more and is preferred.
+meaning by position alone (above a line, raised, under a root), and that is lost if the letters are only put one after
+the other: three quarters are not 34, and 10 to the third is not 103. TeX next to MathML says more and is preferred.
 """
 
 import re
@@ -107,8 +107,6 @@ def _runs_together(left: str, right: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """A part of a formula."""
-
     text: str
     node: Node
 
@@ -206,7 +204,7 @@ _FORMS: dict[str, tuple[int, Callable[[Node, Sequence[_Part]], str]]] = {
 
 
 def raised_text(node: Node, inner: str) -> str:
-    """Return the figures of a raised or lowered element in a form that is not read with the text before them.
+    """Return the digits of a raised or lowered element in a form that does not merge with the text before them.
 
     inner: its text in the form that `finish_line` expects. Links and notes in brackets are separate anyway.
     """

@@ -1,4 +1,4 @@
-"""Line numbers, prompts and gutters beside code: they count its lines and are not part of it.
+"""Line numbers, prompts and gutters of code: they count its lines and are not part of it.
 
 However a page makes them (spans, cells of a table, a column or a `pre` of their own), they are numbers that rise by one
 from line to line, or text that the page keeps from being copied.
@@ -26,7 +26,7 @@ _LEVELS = 3  # levels around a `pre` in which its line numbers may be
 
 
 def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
-    """Return the elements in a block of code that number its lines, or that cannot be selected while the code can."""
+    """Return the elements in a code block that number its lines, or that cannot be selected while the code can."""
     kept = [part for part in listing.walk() if part is not listing and not part.hidden and part not in dropped]
     found = {part for part in kept if _NAME.search(part.get("class")) and _NUMBERS.fullmatch(_raw_text(part))}
     for part in kept:
@@ -46,21 +46,21 @@ def gutters_of(listing: Node, dropped: Collection[Node] = ()) -> set[Node]:
 
 
 def is_gutter_of_another(listing: Node) -> bool:
-    """True if a `pre` holds only the line numbers of another one beside it."""
+    """True if a `pre` contains only the line numbers of another one next to it."""
     numbers = _raw_text(listing).split()
     codes = _neighbours(listing, before=False) if _is_count(numbers) else ()
     return any(_count_lines(code) == len(numbers) for code in codes)
 
 
 def gutters_beside(listing: Node) -> Iterator[Node]:
-    """Yield elements before a block of code that hold its line numbers."""
+    """Yield elements before a code block that contain its line numbers."""
     for other in _neighbours(listing, before=True):
         if _is_count(other.text.split()) and len(other.text.split()) == _count_lines(listing):
             yield other
 
 
 def _neighbours(listing: Node, *, before: bool) -> Iterator[Node]:
-    """Yield what is before a block of code, or the first block after it, in the nearest element that has one."""
+    """Yield the content before a code block, or the first block after it, in the nearest element that has one."""
     inner = listing
     for around, _ in zip(listing.ancestors(), range(_LEVELS), strict=False):
         at = around.elements.index(inner)
@@ -80,14 +80,13 @@ def _count_lines(listing: Node) -> int:
 
 
 def _is_count(numbers: list[str]) -> bool:
-    """True for whole numbers that rise by one."""
     if not numbers or not all(re.fullmatch(r"\d{1,6}", one) for one in numbers):
         return False
     return all(int(after) == int(before) + 1 for before, after in pairwise(numbers))
 
 
 def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
-    """Return the first elements of the lines, if every line with text begins with its number in one of its own."""
+    """Return the first element of each line if every line with text begins with its number in an element."""
     firsts: list[tuple[Node, int]] = []
     others = False  # True once a line has more than its number
     begins = True
@@ -117,10 +116,7 @@ def _first_in_lines(listing: Node, dropped: Collection[Node]) -> set[Node]:
 
 
 def _pieces(listing: Node, dropped: Collection[Node]) -> Iterator[tuple[str, Node | None]]:
-    """Yield the texts, each with the element directly around it.
-
-    ("", None) at line breaks that have no sign of their own.
-    """
+    """Yield the texts, each with its parent element; ("", None) at line breaks that have no character."""
     stack: list[tuple[Node | str | None, Node | None]] = [(listing, None)]
     while stack:
         item, around = stack.pop()

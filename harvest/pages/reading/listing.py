@@ -29,7 +29,7 @@ def is_listing(node: Node) -> bool:
 
 
 def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
-    """Return the code exactly, line by line, without line numbers, buttons and the final line break."""
+    """Return the exact code, line by line, without line numbers, buttons and the final line break."""
     if is_editor(node):
         return editor_text(node).rstrip("\n")
     pieces: list[str] = []
@@ -62,7 +62,7 @@ def listing_text(node: Node, dropped: Collection[Node] = ()) -> str:
 
 
 def language_of(node: Node) -> str:
-    """Return the language of a block of code by its classes or the bar above it; "" if there is no sign of it."""
+    """Return the language of a code block by its classes or the bar above it; "" if unknown."""
     # Highlighters put a frame between both; in an editor an inner element may name the language.
     inner = [child for child in node.walk() if child is not node and (child.tag == "code" or is_editor(node))]
     around = []
@@ -92,7 +92,7 @@ def language_of(node: Node) -> str:
 
 
 def bar_of(node: Node) -> list[Node]:
-    """Return the elements beside a block of code in its frame: the language's name, and the text of buttons."""
+    """Return the other elements in the frame of a code block: the language's name, and the text of buttons."""
     inner = node
     codes = [part for part in node.walk() if part.tag == "code"]
     bars = [part for part in node.elements if node.tag == "pre" and len(codes) == 1 and not codes[0].within(part)]
@@ -137,6 +137,5 @@ def _has_button(node: Node) -> bool:
 
 
 def _visible_words(node: Node) -> Iterator[str]:
-    """Yield the visible words outside buttons."""
     for text in node.texts(lambda one: one.hidden or is_control(one)):
         yield from (word[0] for word in _WORD.finditer(text))

@@ -1,4 +1,4 @@
-"""The text that a person reads in a piece of a page, as Markdown.
+"""The visible text of a piece of a page, as Markdown.
 
 Text is not escaped, except for `|` in tables, so that an interface that shows raw Markdown gives it back unchanged.
 White space that the page does not show is dropped, and so are soft hyphens, zero-width spaces and word joiners, which
@@ -41,7 +41,7 @@ _ANCHOR_SIGNS = frozenset({"", "#", "¶", "§", "🔗", "⚓", "↩", "↩︎", 
 
 
 class Block(NamedTuple):
-    """Lines of Markdown. spaced: with blank lines around it. node: the element it comes from."""
+    """Lines of Markdown. spaced: has blank lines around it. node: the source element."""
 
     text: str
     spaced: bool
@@ -89,7 +89,7 @@ class _Writer:
         return _join_blocks(self.block(node, 0))
 
     def _innermost(self, node: Node) -> Node:
-        """Return the innermost element that holds everything visible in `node`."""
+        """Return the innermost element that contains everything visible in `node`."""
         while True:
             seen = [child for child in node.children if not isinstance(child, str) or child.strip()]
             kept = [child for child in seen if isinstance(child, str) or not self._is_left_out(child)]
@@ -221,7 +221,7 @@ class _Writer:
     def line(
         self, children: Iterable[Node | str], around: Node, depth: int, marks: frozenset[str] = frozenset()
     ) -> str:
-        """Return the children as one piece of running text, in the form that `finish_line` expects."""
+        """Return the children as one line in the form that `finish_line` expects."""
         pieces: list[str] = []
         before: Node | None = None
         for child in children:
@@ -337,7 +337,7 @@ def _join_blocks(blocks: Iterable[Block], *, tight: bool = False) -> str:
 
 
 def _gap_between(left: Node, right: Node) -> str:
-    """Return what a person sees between two elements with no text between them: nothing, a space, or a line break."""
+    """Return the visible gap between two elements without text between them: nothing, a space, or a line break."""
     if left.tag == "br" or right.tag == "br":
         return ""
     links = left.tag == right.tag == "a"
@@ -362,7 +362,6 @@ def _space_style(node: Node) -> str:
 
 
 def _defines(node: Node) -> bool:
-    """True if a `dl` holds only terms and definitions."""
     frames = [child for child in node.elements if child.tag == "div"]
     if any(around.has_text for around in (node, *frames)):
         return False

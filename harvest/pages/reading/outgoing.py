@@ -1,4 +1,4 @@
-"""The user's words in what a page sent to its server: JSON, forms, and any other body that has them unchanged."""
+"""The user's words in a page's requests to its server: JSON, forms, and any other body that has them unchanged."""
 
 import json
 import re
@@ -40,10 +40,9 @@ def words_sent(bodies: Iterable[str | bytes], said: str, *, known: str = "") -> 
 
 
 def times_sent(messages: Iterable[tuple[str, str | bytes]], said: str) -> int:
-    """Return how often the turn left the page in messages of one kind and size.
+    """Return how often the turn left the page in messages of one kind and size, given as pairs of kind and body.
 
-    A page may send it once to be answered and once, in another kind of message, to be named or counted. messages: pairs
-    of kind and body.
+    A page may send it once to be answered and once, in another kind of message, to be named or counted.
     """
     sent = Counter((kind, len(body) // _ALIKE) for kind, body in messages if words_sent([body], said) == said.strip())
     return max(sent.values(), default=0)

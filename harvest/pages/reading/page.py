@@ -81,10 +81,7 @@ class Box(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An element.
-
-    children: elements and texts in the order of the page. Nodes are equal only if they are the same object.
-    """
+    """An element. children: elements and texts in page order. Nodes are equal only if they are the same object."""
 
     tag: str
     attributes: dict[str, str]
@@ -92,12 +89,11 @@ class Node:
     parent: Node | None = None
 
     def get(self, name: str) -> str:
-        """Return an attribute, or ""."""
         return self.attributes.get(name, "")
 
     @property
     def id(self) -> int:
-        """The number that the page recorder gave it, or 0."""
+        """The number that the eye gave it, or 0."""
         return int(self.get("h-id") or 0)
 
     @cached_property
@@ -112,7 +108,7 @@ class Node:
 
     @cached_property
     def visible(self) -> bool:
-        """True if neither it nor anything around it is hidden."""
+        """True if neither it nor an ancestor is hidden."""
         return not self.hidden and (self.parent is None or self.parent.visible)
 
     @property
@@ -144,7 +140,7 @@ class Node:
         return any(isinstance(child, str) and child.strip() for child in self.children)
 
     def walk(self) -> Iterator[Node]:
-        """Yield this element and everything in it, in the order of the page."""
+        """Yield this element and everything in it, in page order."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -152,11 +148,9 @@ class Node:
             stack.extend(reversed(node.elements))
 
     def ancestors(self) -> Iterator[Node]:
-        """Yield the parent, its parent, and so on up to the root."""
         return self.parent.self_and_ancestors() if self.parent is not None else iter(())
 
     def self_and_ancestors(self) -> Iterator[Node]:
-        """Yield this element, its parent, and so on up to the root."""
         node: Node | None = self
         while node is not None:
             yield node
@@ -196,7 +190,7 @@ class Node:
         pieces.append(apart)
 
     def texts(self, skip: Callable[[Node], bool]) -> Iterator[str]:
-        """Yield the texts in it, in the order of the page, without elements for which `skip` is true."""
+        """Yield the texts in it, in page order, without elements for which `skip` is true."""
         stack: list[Node | str] = [self]
         while stack:
             item = stack.pop()
@@ -228,7 +222,7 @@ class Page:
         return {node.id: node for node in self.walk() if node.id}
 
     def marked(self, name: str) -> list[Node]:
-        """Return the elements that the site's selector `name` matches, in the order of the page."""
+        """Return the elements that match the site's selector `name`, in page order."""
         return [node for node in self.walk() if name in node.get("h-site").split()]
 
 
@@ -238,11 +232,9 @@ def collapse_spaces(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Return only letters and digits, in lower case and without accents, which remain however a page renders a text.
-
-    A page may compose what was typed (`e` and an accent become `é`), and a database may store compatibility characters
-    (`ﬁ`, `Ａ`, `１１`) as plain ones.
-    """
+    """Return only letters and digits, in lower case and without accents, which stay the same however a page renders a
+    text. A page may compose the typed letters (`e` and an accent become `é`), and a database may store compatibility
+    characters (`ﬁ`, `Ａ`, `１１`) as plain ones."""
     bare = _NO_LETTERS.sub("", text)
     if bare.isascii():
         return bare.lower()
@@ -252,10 +244,10 @@ def letters(text: str) -> str:
 
 
 def markup(page: Page, nodes: Iterable[Node], left_out: Mapping[Node, str] | None = None) -> str:
-    """Return the XHTML of a page that holds only these elements.
+    """Return the XHTML of a page that contains only these elements.
 
     left_out: elements in them that are not part of the answer, each with its mark; the root then says that all are
-    marked. None: mark nothing.
+    marked. With None, nothing is marked.
     """
     marked = {} if left_out is None else {"left-out": "marked"}
     frame = Element(page.root.tag, {**page.root.attributes, **marked})

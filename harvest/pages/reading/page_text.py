@@ -1,4 +1,4 @@
-"""The text of a page as one string of letters, and what came since the send.
+"""The text of a page as one string of letters, and the parts that came since the send.
 
 Every element is a stretch of that string. So a sentence is found however the page breaks it into elements, and the size
 of an element's text is a subtraction.
@@ -85,7 +85,7 @@ class PageText:
 
     @property
     def dated(self) -> bool:
-        """True if the page records what came since the send."""
+        """True if the page records the times of changes since the send."""
         return self.page.asked is not None
 
     def signs(self, node: Node) -> int:
@@ -102,8 +102,8 @@ class PageText:
         """Yield the elements in `top` with text or a figure of their own, and the time of their first words.
 
         Times are in milliseconds after the send; None means unknown, or before it. skip: elements not to look into. A
-        bubble may have been there, empty or with a placeholder, long before its words. Words that replaced others are
-        as old as those, as the states of one message follow each other.
+        bubble may have been there, empty or with a placeholder, long before its words. Words that replaced others have
+        the age of those, because the states of one message follow each other.
         """
         stack: list[tuple[Node, bool, float | None]] = [(top, False, None)]
         while stack:
@@ -119,13 +119,13 @@ class PageText:
             stack.extend((inner, known, since) for inner in node.elements)
 
     def line(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of letters of the line or lines that hold the letters [start, end)."""
+        """Return the range of letters of the line or lines with the letters [start, end)."""
         first = self._breaks[bisect_right(self._breaks, start) - 1]
         after = bisect_left(self._breaks, end)
         return first, self._breaks[after] if after < len(self._breaks) else self._count
 
     def smallest(self, start: int, end: int) -> Node:
-        """Return the innermost element that holds the letters [start, end)."""
+        """Return the innermost element with all letters [start, end)."""
         index = bisect_right(self.pieces, start, key=lambda piece: piece[0]) - 1
         node = self.pieces[index][1]
         while not (self.spans[node].start <= start and end <= self.spans[node].end) and node.parent is not None:
@@ -133,7 +133,8 @@ class PageText:
         return node
 
     def piece(self, end: int) -> tuple[Node, int, int]:
-        """Return where the letters up to `end` end in a text: the element, the number of its child, and a character."""
+        """Return where the letters up to `end` end in a text: the element, the index of its child, and of
+        a character."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
         begins, node, child = self.pieces[index]
         text = node.children[child]
@@ -149,7 +150,7 @@ class PageText:
 
     @cached_property
     def lines(self) -> dict[Node, str]:
-        """The blocks with text directly or in inline elements, in the order of the page, each with that text."""
+        """The blocks with text directly or in inline elements, in page order, each with that text."""
         found: dict[Node, str] = {}
         for _, node, child in self.pieces:
             text = node.children[child]
@@ -159,33 +160,31 @@ class PageText:
 
     @cached_property
     def said(self) -> Counter[str]:
-        """How often each line is on the page, without times, names and states, which change with every painting."""
+        """How often each line is on the page, without times, names and states, which change with every rendering."""
         return Counter(line for text in self.lines.values() if (line := _line_key(text)))
 
     @cached_property
     def _new_lines(self) -> Counter[str]:
-        """How often each line came since the send."""
         return Counter(_line_key(text) for block, text in self.lines.items() if self.fresh(block))
 
     @cached_property
     def _gone_lines(self) -> Counter[str]:
-        """How often each line was in an element that is no longer there."""
         there = self.page.by_id
         before = self.before.lines if self.before is not None else {}
         return Counter(_line_key(text) for block, text in before.items() if block.id not in there)
 
     def stood(self, node: Node) -> bool:
-        """True if all its lines were in elements that have gone, so that the page only repainted them."""
+        """True if all its lines were in elements that have gone, so that the page only rendered them again."""
         told = [line for inner in node.walk() if inner in self.lines and (line := _line_key(self.lines[inner]))]
         return bool(told) and all(0 < self._new_lines[line] <= self._gone_lines[line] for line in told)
 
     @cached_property
     def keeps(self) -> bool:
-        """True if everything said on the page before is still there."""
+        """True if all earlier text of the page is still there."""
         return self.before is not None and self.before.said <= self.said
 
     def came(self, node: Node) -> float | None:
-        """Return the milliseconds after the send at which the text directly in it came; None if it was there before."""
+        """Return the milliseconds after the send at which its own text came; None if it was there before."""
         times = [self.births[node]] if node in self.births else []
         return max([*times, float(node.get("h-said"))] if node.get("h-said") else times, default=None)
 
@@ -314,13 +313,11 @@ class PageText:
 
 
 def _picture_key(picture: Node) -> tuple[str, str]:
-    """Return the address of a picture, and where it leads."""
     link = next((around for around in picture.ancestors() if around.tag == "a"), None)
     return picture.get("src"), link.get("href") if link is not None and leads(link) else ""
 
 
 def _has_words(node: Node) -> bool:
-    """True if it has words outside of what can be pressed."""
     return any(any(map(str.isalnum, text)) for text in node.texts(lambda one: one.hidden or is_control(one)))
 
 

@@ -1,9 +1,7 @@
-"""Sources that a page shows beside the chat, in a panel whose links change with each answer.
-
-They are recognised by time and place: links outside of the conversation that came between the user's turn and the end
-of the answer, under a line that announces sources, or in a place that had no links until then. A repainted menu, a list
-of earlier chats and an advertisement change, too: links that may be one of these are not read, and a note says so.
-"""
+"""Sources that a page shows next to the chat, in a panel whose links change with each answer. They are recognised by
+time and place: links outside the conversation that came between the user's turn and the end of the answer, under a line
+that announces sources, or in a place that had no links until then. A menu that is rendered again, a list of earlier
+chats and an advertisement change, too: links that may be one of these are not read, and a note says so."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -36,10 +34,10 @@ _ALONE = frozenset({"body", "h-page", "html"})
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Sources that were beside the chat with an answer.
+    """Sources next to the chat that came with an answer.
 
-    sources: in the order of the page. places: the trails of their elements, by which later turns recognise them.
-    missed: other links changed there and were not read.
+    sources: in page order. places: the trails of their elements, by which later turns recognise them. missed: other
+    links changed there and were not read.
     """
 
     sources: tuple[Source, ...] = ()
@@ -90,7 +88,7 @@ def _sources_of(links: Collection[Node], url: str) -> tuple[Source, ...]:
 
 
 def _is_beside(link: Node, container: Node, url: str) -> bool:
-    """True if it can be seen and is neither in the conversation nor in a menu."""
+    """True if it is visible and neither in the conversation nor in a menu."""
     around = list(link.ancestors())
     if container in around or link.text == "" or not _is_seen(link):
         return False
@@ -104,7 +102,7 @@ def _is_seen(node: Node) -> bool:
 
 
 def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), places: Collection[_Trail] = ()) -> bool:
-    """True if it came with the turn: as an element that was not just repainted, or with a new address."""
+    """True if it came with the turn: as an element that was not only rendered again, or with a new address."""
     was = before.by_id.get(link.id) if before is not None and link.id else None
     if was is not None:
         return was.get("href") != link.get("href")
@@ -112,7 +110,6 @@ def _is_new(link: Node, before: Page | None, stood: Collection[_Link] = (), plac
 
 
 def _is_named(link: Node, panel: Node) -> bool:
-    """True if something around it, or a line above it, announces sources."""
     for around in link.ancestors():
         if hints(around) & _NAMED or heads_sources(around.get("aria-label")):
             return True

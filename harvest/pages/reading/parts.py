@@ -1,4 +1,4 @@
-"""The parts of an answer beside its words: collapsed sources, thoughts, files, and offers.
+"""The parts of an answer other than its words: collapsed sources, thoughts, files, and offers.
 
 The words are read without all this. No figure depends on offers; links of sources are links of the answer.
 """
@@ -39,7 +39,7 @@ def sources_in(folds: Iterable[Fold], url: str) -> Iterator[Source]:
 
 
 def folded_in(folds: Iterable[Fold], url: str) -> Iterator[str]:
-    """Yield what is collapsed and not read, as Markdown, in the order of the page."""
+    """Yield the collapsed parts that are not read, as Markdown, in page order."""
     for fold in folds:
         if fold.kind == "folded" and fold.says_more:
             yield from (said for body in fold.body if (said := _unfolded_text(body, url)))
@@ -55,7 +55,7 @@ def thoughts_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> str:
 
 
 def calls_in(nodes: Iterable[Node], folds: Iterable[Fold], url: str) -> Iterator[ToolCall]:
-    """Yield the tools that the page says were called, each by a line of its own above the request to it."""
+    """Yield the tools that the page reports as called, each in a line of its own above the request to it."""
     folded = ((fold.title, fold.body) for fold in folds if fold.title is not None)
     for title, bodies in (*((_title_in(node), (node,)) for node in nodes), *folded):
         name = called_tool(title.text) if title is not None else ""
@@ -74,7 +74,6 @@ def _unfolded_text(node: Node, url: str) -> str:
 
 
 def attachments_in(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Attachment]:
-    """Yield pictures, drawings, sounds, films and files in the bubbles."""
     known: set[Attachment] = set()
     stack = list(bubbles)[::-1]
     wordless = not any(leaf.text for bubble in bubbles for leaf in leaves_of(bubble, dropped))
@@ -113,7 +112,7 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
 
 
 def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[Fold]) -> Iterator[Offer]:
-    """Yield what a user could press instead of typing: buttons with words, in the bubbles and right after them."""
+    """Yield the offers to press instead of typing: buttons with words, in the bubbles and right after them."""
     known: set[str] = set()
     titles = {fold.title for fold in folds}
     later: list[Node] = []
@@ -157,7 +156,7 @@ def _is_offer(said: str) -> bool:
 
 
 def _buttons_in(place: Node) -> Iterator[Node]:
-    """Yield the outermost things to press in an element that lead nowhere else."""
+    """Yield the outermost buttons in an element that do not lead elsewhere."""
     stack = [place]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""Words beside what people say in chats: names, times, states and notices, in the most common languages.
+"""Names, times, states and notices around messages in chats, in the most common languages.
 
 They are matched against whole lines only. Nothing here decides if a line is left out: a time may be the answer.
 """
@@ -190,7 +190,7 @@ _FINE_PRINT = re.compile(
 
 
 def is_account(text: str) -> bool:
-    """True for a page's remark on how an answer came about: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
+    """True for a page's remark on the origin of an answer: `Answered by GPT-4 in 1.2 s`, `1.4 s · 45 tokens`."""
     if len(text) > 90 or text.endswith((".", "!", "?")):
         return False
     parts = [part.strip() for part in re.split(r"[·•|;()]+|,(?!\d)|\s[-–—]\s", text) if part.strip()]
@@ -254,10 +254,7 @@ def is_fine_print(text: str) -> bool:
 
 
 def is_label(text: str, names: Iterable[str] = ()) -> bool:
-    """True for names and times in a row: `Bot · 12:04`, `Aria 2 min ago`.
-
-    names: those that this page gives to speakers.
-    """
+    """True for names and times in a row: `Bot · 12:04`, `Aria 2 min ago`. names: speakers' names on this page."""
     if len(text) > 90:
         return False
     told = text.strip()
@@ -281,7 +278,7 @@ def is_named_time(text: str) -> bool:
 
 
 def called_tool(text: str) -> str:
-    """Return the tool named in a line above a call: `Used search`, `Tool call: get_weather`; "" if it names none."""
+    """Return the tool named in a line above a call: `Used search`, `Tool call: get_weather`; "" if there is none."""
     told = _CALLED.fullmatch(text.strip()) if len(text) <= 80 else None
     return told["name"] if told else ""
 

@@ -1,8 +1,7 @@
 """A model's reasoning before the answer, if the page leaves it in view above the answer.
 
-It has a title of its own (`Thought for 3 seconds`), or the page sets it apart: fainter, smaller, beside a line. It also
-came first: by the time the answer begins it no longer changes. Without all that, a first paragraph is a first
-paragraph.
+It has a title of its own (`Thought for 3 seconds`), or another look: fainter, smaller, next to a line. It also came
+first: it no longer changes once the answer begins. Without all that, a first paragraph is a first paragraph.
 """
 
 from collections.abc import Collection, Sequence
@@ -26,7 +25,7 @@ _PLAIN = frozenset({"b", "em", "i", "p", "span", "strong"})
 
 @dataclass(frozen=True, slots=True)
 class Reasoning:
-    """title: the line above it, None if there is none. nodes: the elements that hold it, in the order of the page."""
+    """The reasoning. title: the line above it, None if there is none. nodes: its elements, in page order."""
 
     title: Node | None
     nodes: tuple[Node, ...]
@@ -34,8 +33,6 @@ class Reasoning:
 
 @dataclass(frozen=True)
 class _Block:
-    """An element with its texts."""
-
     node: Node
     leaves: list[Leaf]
 
@@ -64,7 +61,6 @@ class _Block:
 
     @property
     def slanted(self) -> bool:
-        """True if all its letters are slanted."""
         return all(
             any(
                 one.tag in ("em", "i") or "h-slant" in one.attributes
@@ -109,7 +105,6 @@ def find_reasoning(bubbles: Sequence[Node], dropped: Collection[Node]) -> Reason
 
 
 def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
-    """Find reasoning under a title."""
     for place, block in enumerate(blocks[: _TITLED + 1]):
         if block.node.tag in _NO_TITLE:
             return None
@@ -125,7 +120,7 @@ def _titled_reasoning(blocks: Sequence[_Block]) -> Reasoning | None:
 
 
 def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
-    """Find what is under a title, up to where the page begins to look or to be made differently."""
+    """Return the elements under a title, up to where the look or the make of the page changes."""
     if not later:
         return None
     apart = look_of(title.parent) if title.parent is not None else later[-1].look
@@ -142,7 +137,7 @@ def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
 
 
 def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
-    """Find what came first without a title and is drawn differently from all that follows."""
+    """Find what came first without a title and looks different from all that follows."""
     until = next((at for at, block in enumerate(blocks) if block.differs_from(blocks[0])), 0)
     first, rest = blocks[:until], blocks[until:]
     if not until or any(block.node.tag in _ANSWERS for block in first):

@@ -1,4 +1,4 @@
-"""Reasons to leave out a line at the edge of a bubble: its name in the page, and its text."""
+"""Reasons to leave out a line at the edge of a bubble: its names in the page, and its text."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -37,9 +37,9 @@ def find_small_print(
 ) -> Node | None:
     """Return the element at the end of a bubble with the page's own sentence; None if there is none.
 
-    It is recognised by its words if it is set apart or no paragraph, and with any words by earlier replies if it is set
-    apart from the text. In a first reply an unknown sentence is read: it may be the answer's own. slot: the place of
-    the words, if known.
+    It is recognised by its words if it is set apart or not a paragraph, and with any words by earlier replies if it is
+    set apart from the text. In a first reply an unknown sentence is read: it may be the answer's own. slot: the place
+    of the words, if known.
     """
     leaves = leaves_of(bubble, dropped)
     for element in closing_of(leaves, bubble):
@@ -69,7 +69,7 @@ def find_small_print(
 
 
 def says_more(element: Node, bubble: Node, dropped: Collection[Node]) -> bool:
-    """True if a bubble has more than names and times beside the element."""
+    """True if a bubble has more than names and times besides the element."""
     return any(not is_brief(leaf.text) for leaf in leaves_of(bubble, dropped) if not leaf.parent.within(element))
 
 
@@ -91,7 +91,7 @@ _STAMPS = frozenset(
 
 
 class Reason(IntEnum):
-    """How strong a reason is; only a strong one may leave the place of the words empty."""
+    """The strength of a reason; only a strong one may leave the place of the words empty."""
 
     NONE = 0
     FAINT = 1  # a time before all else, where a name is more usual
@@ -128,10 +128,8 @@ class Reasons:
         )
 
     def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
-        """Return the decorations at an edge of the bubble, with reasons, from small to large.
-
-        near: its texts from that edge.
-        """
+        """Return the decorations at an edge of the bubble, with reasons, from small to large. near: its texts from that
+        edge."""
         found: list[tuple[Node, Reason]] = []
         prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of what is said
         for element in near[0].parent.self_and_ancestors():
@@ -166,10 +164,8 @@ class Reasons:
         return found
 
     def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
-        """True for a short line before the place of the words that names the speaker.
-
-        Either the user's bubble has one there, too, or the line was there before the first of the words came.
-        """
+        """True for a short line before the place of the words that names the speaker: the user's bubble has one there,
+        too, or the line was there before the first of the words came."""
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -182,14 +178,14 @@ class Reasons:
         return came is not None and all(time is not None and came > time + AT_ONCE for time in stood)
 
     def _is_small_heading(self, line: Leaf, words: Leaf) -> bool:
-        """True for a line in smaller letters than what follows, which is no smaller than the user's words."""
+        """True for a line in smaller letters than the text after it, which is no smaller than the user's words."""
         if self.example.look is None:
             return False
         after = look_of(words.parent)
         return look_of(line.parent).is_smaller_than(after) and not after.is_smaller_than(self.example.look)
 
     def _heads_box(self, element: Node, text: str, words: Leaf, bubble: Node) -> bool:
-        """True if such a line is above the box of the words, and the user's words have one, too: so it is a name."""
+        """True if the line is above the box of the words, as in the user's bubble: so it is a name."""
         around = words.parent.self_and_ancestors()
         boxes = [one for one in around if "h-edge" in one.attributes and one.within(bubble)]
         own = bool(boxes) and not any(element.within(box) for box in boxes)
@@ -211,7 +207,6 @@ class Reasons:
     def _reason_by_text(
         self, element: Node, text: str, parts: Sequence[str], *, stamped: bool, prose: bool, first: bool, said: bool
     ) -> Reason:
-        """Weigh the text of an element. parts: its texts one by one."""
         if alternative_of(element):
             shown = self.example.pictured or (kind(element), text) in self.known or phrases.is_label(text)
             shown = shown or self._heads_words(element)
@@ -246,7 +241,7 @@ class Reasons:
         )
 
     def _heads_words(self, picture: Node) -> bool:
-        """True for a picture that is separate in the bubble, with the words in an element of their own beside it."""
+        """True for a picture that is separate in the bubble, next to an element with the words."""
         around, frame = self.bubble_of(picture), picture
         while _only_frames(around) and around is not picture:
             around = around.elements[0]
@@ -257,11 +252,8 @@ class Reasons:
         return frame.parent is around and not said and len(leaves_of(around, ())) > 1
 
     def _is_aside(self, element: Node, text: str, *, first: bool) -> bool:
-        """True if a line that other replies show, too, may be beside the words.
-
-        That is outside of their place, or if neither a heading nor a sentence would be lost with which the system
-        itself begins each time.
-        """
+        """True if a line that is also in other replies may be decoration: it is outside the place of the words, or it
+        is neither a heading nor a sentence with which the system itself begins each time."""
         bubble = self.bubble_of(element)
         slot = self.slots[bubble]
         others = [leaf for leaf in leaves_of(bubble, self.dropped) if not leaf.parent.within(element)]
@@ -285,7 +277,7 @@ class Reasons:
         )
 
     def _is_like_decoration(self, element: Node) -> bool:
-        """True if it is made like an element beside the user's words."""
+        """True if it is made like an element next to the user's words."""
         if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
             cells = element.parent.elements
             place = cells.index(element)

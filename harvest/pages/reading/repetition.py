@@ -1,7 +1,4 @@
-"""Detection of a user turn that the page shows twice.
-
-The system was then asked twice, and its answer is no answer to one turn.
-"""
+"""Detection of a user turn that the page shows twice: the system was asked twice, so its answer is not to one turn."""
 
 import re
 
@@ -55,7 +52,7 @@ def _holders(ground: PageText, said: str) -> list[Node]:
 
 
 def _text_beside(node: Node, said: str) -> str:
-    """Return the bubble's text beside the words: a name, or a time, whose digits do not count."""
+    """Return the rest of the bubble's text: a name, or a time, whose digits do not count."""
     return _DIGITS.sub("", letters(node.text).replace(letters(said), "", 1))
 
 

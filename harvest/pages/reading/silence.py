@@ -20,7 +20,7 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton"
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
     """True if the turn has a bubble of its own that has at most names and times.
 
-    left_out: texts of the answer's decorations. A sign that more is to come is no empty answer. heard: as in
+    left_out: texts of the answer's decorations. A sign that more will come is not an empty answer. heard: as in
     `offered_choices`.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
@@ -39,10 +39,10 @@ def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: fl
 
 
 def offered_choices(ground: PageText, spot: Spot, heard: float | None = None) -> tuple[Node, ...]:
-    """Return what came after the user's words and has only things to press: an answer that is only choices.
+    """Return the elements after the user's words that have only buttons: an answer that is only choices.
 
-    What came in the same stroke as those words, and before a byte came back, belongs to them. heard: milliseconds from
-    the send to the first byte; None if unknown.
+    Those that came in the same stroke as these words, before the first byte came back, belong to them. heard:
+    milliseconds from the send to the first byte; None if unknown.
     """
     if spot.bubbles or spot.echo is None or not ground.dated:
         return ()
@@ -63,7 +63,7 @@ def _offers_alone(node: Node) -> bool:
 
 
 def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
-    """Yield what came after the user's words, each with the element beside it that holds those words."""
+    """Yield the elements after the user's words, each with the sibling that contains those words."""
     branch = spot.echo
     while branch is not None and branch.parent is not None and branch is not spot.container:
         beside = branch.parent.elements

@@ -1,7 +1,7 @@
 """The place of the words in a bubble, found by comparison with the user's own bubble or known from earlier replies.
 
-Widgets make both sides alike, level by level from the bubble inwards. Names, times and states are outside of the slot
-for the words; a short answer is in it, however it looks.
+Widgets make both sides alike, level by level from the bubble inwards. Names, times and states are outside the slot for
+the words; a short answer is in it, whatever it looks like.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -19,11 +19,8 @@ _MOST = 2000  # most elements of a bubble that are examined
 
 
 def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collection[Edge]) -> set[str]:
-    """Return the kinds of the elements that held the words of a reply.
-
-    The words are longer than any name, or differ from earlier replies in the same element. edges: those of these
-    replies.
-    """
+    """Return the kinds of the elements with the words of a reply: longer than any name, or different from earlier
+    replies (with the given `edges`) in the same element."""
     found: set[str] = set()
     for made, text in _held_texts(bubbles, dropped):
         others = {said for one, said in edges if one == made}
@@ -33,7 +30,7 @@ def slots_of(bubbles: Sequence[Node], dropped: Collection[Node], edges: Collecti
 
 
 def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
-    """Return the kinds of the elements that held the words of replies never read, such as a greeting.
+    """Return the kinds of the elements with the words of replies never read, such as a greeting.
 
     Their text is longer than any name, or a sentence that these bubbles do not repeat in the same place.
     """
@@ -82,7 +79,7 @@ def slot_in(bubble: Node, echo: Node | None, user: Node | None, known: Collectio
 
 
 def _counterpart(step: Node, outer: Node, inner: Node) -> Node | None:
-    """Return the element of `inner` that corresponds to `step` in `outer`: each is most like the other."""
+    """Return the part of `inner` that corresponds to `step` in `outer`: each is most like the other."""
     others, candidates = _visible_parts(outer), _visible_parts(inner)
     best = max((likeness(step, one) for one in candidates), default=0.0)
     matches = [one for one in candidates if likeness(step, one) == best]

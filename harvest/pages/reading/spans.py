@@ -1,7 +1,7 @@
-"""Running text on its way to Markdown: white space as a browser shows it, emphasis, code and links.
+"""Conversion of running text to Markdown: white space as a browser shows it, emphasis, code and links.
 
-While a line is put together, noncharacters replace what must not change yet: visible white space, line breaks, and the
-marks of emphasis, which cancel out if two meet.
+While a line is built, noncharacters replace what must not change yet: visible white space, line breaks, and the marks
+of emphasis, which cancel out if two meet.
 """
 
 import re
@@ -63,10 +63,8 @@ def inside_code(code: str, kept: bool) -> str:
 
 
 def write_link(label: str, href: str, title: str) -> str:
-    """Return a link with its words; only the URL if the words are the URL; only the words if it leads nowhere.
-
-    title: replaces the missing words of a link around a picture.
-    """
+    """Return a link with its words; only the URL if the words are the URL; only the words if it has no target. `title`
+    replaces the missing words of a link around a picture."""
     scheme = href.partition(":")[0].lower()
     if scheme not in ("http", "https", "mailto", "tel", "ftp") or ":" not in href:
         return label

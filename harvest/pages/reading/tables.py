@@ -15,10 +15,7 @@ _ALIGNED = {"left": ":---", "right": "---:", "center": ":---:"}
 
 
 def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node], str]) -> list[str]:
-    """Return the rows of a table, the head first; [] if the element is used only for layout.
-
-    text_of: returns a cell's text, with line breaks.
-    """
+    """Return the rows of a table, the head first; [] if it is only layout. `text_of` returns a cell's text."""
     if any(_has_stray(part) for part in (table, *table.elements, *_table_rows(table, dropped))):
         return []
     rows: list[list[Node]] = []
@@ -57,7 +54,6 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
 
 
 def _has_stray(part: Node) -> bool:
-    """True if it contains something that is neither a row nor a cell."""
     if part.tag not in _INNER:
         return False
     return any(
@@ -76,7 +72,6 @@ def _table_rows(table: Node, dropped: Collection[Node]) -> Iterator[Node]:
 
 
 def _is_layout(table: Node, rows: list[list[Node]]) -> bool:
-    """True if the table only puts things in their places."""
     if table.get("role") in ("presentation", "none"):
         return True
     if any(cell.tag == "th" for cells in rows for cell in cells):

@@ -35,7 +35,7 @@ def says_something(ground: PageText, node: Node, branch: Node | None = None, ech
 
 
 def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
-    """True for a few characters in the same row as the user's words that came with them: a face, a state."""
+    """True for a few characters in the row of the user's words that came with them: a face, a state."""
     mine, theirs = branch.box, node.box
     if not ground.dated or mine is None or theirs is None or ground.signs(node) > _BRIEF:
         return False
@@ -49,7 +49,7 @@ def beside_the_user(ground: PageText, node: Node, branch: Node) -> bool:
 
 
 def is_made_inside_like(node: Node, branch: Node, echo: Node) -> bool:
-    """True if its text is in two or more elements made like those around the user's words, in the same order."""
+    """True if two or more of its elements with text are made like those around the user's words, in the same order."""
     wanted = [
         signature(one) for one in echo.self_and_ancestors() if one.classes and one is not branch and one.within(branch)
     ]
@@ -83,7 +83,7 @@ def says(text: str) -> bool:
 
 
 def only_pressed(ground: PageText, node: Node) -> bool:
-    """True if all its text shows a pointing hand and leads nowhere: answers to choose from."""
+    """True if all its text shows a pointing hand and has no link: answers to choose from."""
     pressed = 0
     stack = [node]
     while stack:
@@ -98,7 +98,7 @@ def only_pressed(ground: PageText, node: Node) -> bool:
 
 
 def lists_earlier_turns(ground: PageText, around: Node, branch: Node) -> bool:
-    """True if it holds earlier bubbles made like the one around the user's words."""
+    """True if it contains earlier bubbles made like the one around the user's words."""
     return ground.dated and any(
         one.classes and one is not branch and ground.signs(one) and not ground.fresh(one) and akin(one, branch)
         for one in around.elements

@@ -1,7 +1,7 @@
 """The system's answer, read from a recorded page: text as Markdown, and its links.
 
-Everything here depends only on the page, the words that were said, and what earlier turns taught, so that a stored page
-can be read again later with the same result.
+Everything here depends only on the page, the user's words, and the habits learnt from earlier turns, so that a stored
+page can be read again later with the same result.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Habits:
     """What earlier turns of a conversation taught about its page.
 
     user: signatures of the element with the user's words and the two around it. rising: newer turns are above older
-    ones. edges: lines beside earlier replies, such as the bot's name. slots: kinds of the elements that held their
-    words. apart: no element of a reply had the signatures of `user`. beside: signatures of the elements around sources
-    beside the chat, from the inside out.
+    ones. edges: lines next to earlier replies, such as the bot's name. slots: kinds of the elements with their words.
+    apart: no element of a reply had the signatures of `user`. beside: signatures of the elements around sources next to
+    the chat, from the inside out.
     """
 
     user: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Habits:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Habits:
-        """Raises ValueError unless `data` is a result of `as_json`."""
+        """Read the result of `as_json`. Raises ValueError for anything else."""
         try:
             edges = tuple((str(made), str(text)) for made, text in data["edges"])
             slots = tuple(str(made) for made in data.get("slots", ()))  # older recordings have none
@@ -95,18 +95,16 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class ReadTurn:
-    """One answer. text: Markdown; "" until there is one, whatever names and times are there already.
-
-    links: the result of `links_in` for the text. bubbles: the elements of the answer in the order they were said; one
-    that was cut out of a running text has the id 0. echo: the user's words, None if the page does not repeat them.
-    container: the element around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: texts
-    of decorations. decorations: those elements, each with its mark. slots: kinds of the elements that held the words.
-    places: trails of sources beside the chat. began, ended: seconds from the send to the first and the last piece of
-    the answer, as far as the page dates them; None without text. doubtful: the turn if nothing else comes, made of what
-    is more likely a name, a time or a state; only without text. beside: what came with the text, as an answer without
-    words. wordless: a bubble came without a word in it. rest: the text of the button that would show more of the
-    answer, or "". notes: sentences for readers of the figures. announced: the page only says that somebody will answer.
-    """
+    """One answer. text: Markdown; "" until there is one, even if there are names and times already. links: the result
+    of `links_in` for the text. bubbles: the elements of the answer in the order they were said; one that was cut out of
+    a running text has the id 0. echo: the user's words, None if the page does not repeat them. container: the element
+    around all of it. how: `echo`, `altered`, `early`, `site`, `new` or `reply`. left_out: texts of decorations.
+    decorations: those elements, each with its mark. slots: kinds of the elements with the words. places: trails of
+    sources next to the chat. began, ended: seconds from the send to the first and the last piece of the answer, as far
+    as the page dates them; None without text. doubtful: the turn if nothing else comes, made of elements that are more
+    likely a name, a time or a state; only without text. beside: what came with the text, as an answer without words.
+    wordless: a bubble came without a word in it. rest: the text of the button that would show more of the answer, or
+    "". notes: sentences for readers of the figures. announced: the page only says that somebody will answer."""
 
     text: str
     links: tuple[Link, ...] = ()
@@ -130,7 +128,7 @@ class ReadTurn:
 
     @property
     def answer(self) -> Answer:
-        """The text with its links, those of its sources, and what came beside it."""
+        """The text with its links, those of its sources, and its other parts."""
         told = Answer.of(self.text, sources=self.beside.sources)
         return replace(self.beside, text=self.text, links=told.links, links_left_out=told.links_left_out)
 
@@ -143,7 +141,7 @@ def read_turn(
     before: PageText | None = None,
     heard: float | None = None,
 ) -> ReadTurn:
-    """Read the answer to `said` from the page. Never raises, whatever the page holds.
+    """Read the answer to `said` from the page. Never raises, whatever the page contains.
 
     before: the page when the turn was typed, None if unknown. heard: seconds from the send to the first byte that came
     back, infinity if none has; None if unknown.
@@ -229,10 +227,10 @@ def read_turn(
 def _as_said(
     turn: ReadTurn, ground: PageText, decorations: Decorations, url: str, heard: float | None
 ) -> ReadTurn | None:
-    """Return the turn with a placeholder (`...`, `Loading`) as its answer; None if that is no answer.
+    """Return the turn with a placeholder (`...`, `Loading`) as its answer; None if that cannot be an answer.
 
-    A system may answer like that. The text must have come after a byte did, and nothing in it may show that it waits.
-    It announces more, so it counts only if nothing else can come.
+    A system may answer like that. The text must have come after the first byte, and nothing in it may show that it
+    waits. It announces more, so it counts only if nothing else can come.
     """
     if not turn.bubbles or heard is None or any(map(is_waiting, turn.bubbles)):
         return None
@@ -260,7 +258,7 @@ def _mark_decorations(decorations: Decorations) -> dict[Node, str]:
 
 
 def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[Node]) -> tuple[str, ...]:
-    """first: the bubbles, if no other reply shows what is beside the words."""
+    """first: the bubbles, if no other reply shows the same decorations."""
     told = {
         GOES_ON: bool(rest),
         FOLDED: any(fold.kind == "folded" and fold.says_more for fold in decorations.folds),
@@ -272,10 +270,10 @@ def _notes(decorations: Decorations, rest: str, missed: bool, first: Sequence[No
 
 
 def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collection[str] = ()) -> ReadTurn:
-    """Read the answer from a page that holds only its bubbles, such as the evidence `reply`.
+    """Read the answer from a page that contains only its bubbles, such as the evidence `reply`.
 
-    left_out: the texts of decorations when the whole page was there, as much that would identify them is missing. If
-    `markup` marked elements, those are left out and nothing else.
+    left_out: the texts of decorations when the whole page was there, because much that would identify them is missing.
+    If `markup` marked elements, those are left out and nothing else.
     """
     bubbles = tuple(page.root.elements)
     said = {one for one in left_out if one}
@@ -335,7 +333,6 @@ def _write_bubbles(bubbles: Sequence[Node], decorations: Decorations, url: str, 
 
 
 def _similar_bubbles(page: Page, spot: Spot) -> Sequence[Node]:
-    """Return other bubbles of the conversation that are made like those of this reply."""
     if spot.container is None:
         return ()
     made = {signature(bubble) for bubble in spot.bubbles if bubble.classes}

@@ -1,7 +1,7 @@
-"""The place of a turn on a page: the user's own words are found, and the answer is what follows them.
+"""The place of a turn on a page: the user's own words are found, and the answer follows them.
 
-This needs no selector, old replies may have left the page, and a greeting before the first turn does no harm: counting
-replies fails in each of these cases.
+This needs no selector, old replies may have left the page, and a greeting before the first turn does no harm, while
+counting replies fails in each of these cases.
 """
 
 import re
@@ -127,7 +127,7 @@ class _Climb:
         return found
 
     def _following(self, around: Node, branch: Node) -> tuple[list[Node], bool]:
-        """The bubbles beside `branch` that were said after it, and True if they are above it."""
+        """Return the bubbles next to `branch` that were said after it, and True if they are above it."""
         ground = self.ground
         at = around.children.index(branch)
         before, after = around.children[:at][::-1], around.children[at + 1 :]
@@ -160,7 +160,7 @@ class _Climb:
         return later, False
 
     def _telling_nodes(self, around: Node, children: Sequence[Node | str], branch: Node) -> list[Node]:
-        """The children that say something: bubbles, or one part made of all if there is bare text between them."""
+        """Return the children that say something: bubbles, or one part with all if there is bare text between them."""
         ground = self.ground
         bare = any(isinstance(child, str) and telling.says(child) for child in children)
         if bare and (not ground.dated or around in ground.births or "h-said" in around.attributes):
@@ -172,11 +172,8 @@ class _Climb:
         ]
 
     def _may_be_state(self, bubbles: Sequence[Node], user: Node, container: Node) -> bool:
-        """True if the bubbles may be a name or a state of the user's bubble, in words of its own.
-
-        They are short, came with the user's words, are unlike the user's bubble, and were not put into an existing list
-        before their words.
-        """
+        """True if the bubbles may be a name or a state of the user's bubble, in words of its own: they are short, came
+        with the user's words, are unlike the user's bubble, and were not in an existing list before their words."""
         ground, echo = self.ground, self.echo.node
         if not all(telling.at_once(ground, bubble, echo) for bubble in bubbles):
             return False
@@ -187,7 +184,7 @@ class _Climb:
         )
 
     def _rest_of_text(self) -> Spot | None:
-        """Find what follows the user's words in the same text: the answer, if the conversation is one running text."""
+        """Find the answer after the user's words in the same text, if the conversation is one running text."""
         node, child, at = self.ground.piece(self.echo.end)
         while True:
             rest = node.children[child + 1 :]
@@ -226,10 +223,8 @@ class _Climb:
         return None
 
     def _log_element(self) -> Node | None:
-        """Return the element the answer will come in: the log, or the widest one around the user's words.
-
-        The composer is not in it.
-        """
+        """Return the element the answer will come in: the log, or the widest one around the user's words without the
+        composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
@@ -262,10 +257,8 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn without the user's words: what came into the conversation since the send and was not repainted.
-
-    What came before any byte did are the user's words in some other form.
-    """
+    """Find the turn without the user's words, by what came since the send and was not only rendered again. What came
+    before the first byte is another form of the user's words."""
     early = early_lines(ground, heard)
     came = [line for line in ground.lines if ground.fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.
@@ -304,7 +297,6 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
 
 
 def _common_ancestor(nodes: Sequence[Node]) -> Node | None:
-    """Return the innermost element around all of them."""
     chains = [list(node.ancestors())[::-1] for node in nodes]
     joined: Node | None = None
     for level in zip(*chains, strict=False):

@@ -24,10 +24,9 @@ DIFFERENCES = tuple(_PLAIN)
 
 
 def differences(meant: str, found: str) -> tuple[str, ...] | None:
-    """Return the kinds of DIFFERENCES in which `found` differs from `meant`.
+    """Return the kinds of DIFFERENCES in which `found` differs from `meant`; None if it differs by more.
 
-    None if it differs by more than typography. White space at both ends, ways to write a line break, and characters
-    without width do not count.
+    White space at both ends, ways to write a line break, and characters without width do not count.
     """
     texts = [_INVISIBLE.sub("", text).replace("\r\n", "\n").strip() for text in (meant, found)]
     if texts[0] == texts[1]:
