@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 
 
 class ArmEntry(StrictModel):
-    """An arm as written in the audit file.
-
-    wording: rates of `simulators.wrappers.paraphrasing`, applied to every user turn. texts: a file of wordings that
-    replace those of the protocol. users: options that replace those of the protocol's simulated users, by name.
-    """
+    """An arm as written in the audit file. wording: rates of `simulators.wrappers.paraphrasing`, applied to every user
+    turn. texts: a file of wordings that replace those of the protocol. users: options that replace those of the
+    protocol's simulated users, by name."""
 
     wording: dict[str, Any] | None = None
     texts: str | None = None
@@ -49,12 +47,9 @@ class ArmEntry(StrictModel):
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, ready to be played.
-
-    protocol: the audit's protocol with the simulated users of this arm. user: the user who plays the protocol,
-    including any rewording. rewords: True if the protocol's own turns may be reworded. definition: what identifies the
-    arm. levels: the level of each factor, if the arm is a combination of levels.
-    """
+    """An arm, ready to be played. protocol: the audit's protocol with the simulated users of this arm. user: the user
+    who plays the protocol, including any rewording. rewords: True if the protocol's own turns may be reworded.
+    definition: identifies the arm. levels: the level of each factor, if the arm is a combination of levels."""
 
     name: str
     protocol: Protocol
@@ -89,8 +84,7 @@ def read_arms(
 
 
 def refuse_alike(document: Document, loc: Loc, names: Iterable[str], what: str) -> None:
-    """Raise InputError at the second of two names that tables would show alike. loc: the mapping that has the names as
-    keys."""
+    """Raise InputError at the second of two names that look alike in tables. loc: the mapping with these keys."""
     if alike := first_alike(names):
         raise document.error(
             (*loc, alike[1]),
@@ -111,11 +105,9 @@ def read_arm(
     *,
     grouped: bool = False,
 ) -> Arm:
-    """Read one arm, a way to play the protocol.
-
-    loc: the place of the arm in the audit. grouped: its users belong to groups, so `check_groups` checks later that
-    every topic has the values that they need. Raises InputError, with its place, for an arm that cannot be played.
-    """
+    """Read one arm, a way to play the protocol. loc: its place in the audit. grouped: its users belong to groups, so
+    `check_groups` checks later that every topic has the values that they need. Raises InputError, with its place, for
+    an arm that cannot be played."""
     from simulators.wrappers import paraphrasing  # late: most audits have no arms
     from simulators.wrappers.given_words import with_given_words
 
@@ -159,8 +151,7 @@ def read_arm(
 
 
 def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, topics: Sequence[Topic]) -> "GivenWords":
-    """Read a file of wordings. An error in the file has its place there; an error about the whole file, at its
-    name."""
+    """Read a file of wordings. Errors have their place in the file or, for the whole file, that of its name."""
     from simulators.wrappers.given_words import read_wordings
 
     path = Path(document.path).parent / name

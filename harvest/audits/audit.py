@@ -1,8 +1,6 @@
-"""Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing.
-
-`load_audit` reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses
-what cannot work, with file:line:column, before anything is sent.
-"""
+"""Audits: the topics, the protocol, the systems, the number of trials, and the thresholds for failing. `load_audit`
+reads an audit file, resolves all names in it (topics, protocol, gold, options of drivers), and refuses an audit that
+cannot work, with file:line:column, before anything is sent."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -186,10 +184,8 @@ class Audit:
 
     def _fingerprints(self) -> dict[str, dict[str, Any]]:
         """Return the defaults of the systems' drivers that the audit does not set, and a hash of each of their files.
-
-        They are stored in the header of a run, so that it is not resumed with another program, function, certificate
-        or site under the old name. Older headers have none, and their runs are resumed without this check.
-        """
+        They are stored in the header of a run, so that it is not resumed with another program, function, certificate or
+        site under the old name. Older headers have none, and their runs are resumed without this check."""
         defaults: dict[str, Any] = {}
         files: dict[str, Any] = {}
         for system in self.systems:
@@ -214,8 +210,7 @@ def shipped_audits() -> tuple[str, ...]:
 
 
 def read_audit(name_or_path: str) -> tuple[Document, AuditFile]:
-    """Read an audit as written, without resolving any name or reading any secret. Raises InputError, with file, line
-    and column."""
+    """Read an audit without resolving any name or reading any secret. Raises InputError, with file, line and column."""
     path = Path(name_or_path)
     if not path.is_file() and name_or_path in shipped_audits():
         path = Path(str(resources.files("harvest") / "audits" / f"{name_or_path}.yaml"))
@@ -324,7 +319,7 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
 
 
 def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
-    """Load the file beside the audit that `name` refers to, or else the shipped one with that name."""
+    """Load the file beside the audit, or else the shipped one, that `name` refers to."""
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
     with document.placing((key,)):
@@ -349,7 +344,7 @@ def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics
 
 
 def _build_drivers(audit: Audit) -> None:
-    """Build all drivers, and refuse endpoints or systems that cannot do what the protocol and its users need."""
+    """Build all drivers, and refuse endpoints or systems that do not meet the needs of the protocol and its users."""
     document = audit.document
     with document.placing(("protocol",)):
         for protocol in audit.protocols:

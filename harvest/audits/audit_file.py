@@ -85,11 +85,9 @@ def draw_member(population: Sequence[Member], seed: int, topic: str, trial: int)
 
 
 class Threshold(StrictModel):
-    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: a bound for all matching figures.
-
-    judge: compare the figure's `interval` (the default) or its point `estimate` with the bound. estimand: whether the
-    interval is for topics `like-these` or for `these`; by default that of the audit's scoring.
-    """
+    """`{measure: "%useful", system: B, turn: 1, at_least: 0.8}`: a bound for all matching figures. judge: compare the
+    figure's `interval` (the default) or its point `estimate` with the bound. estimand: whether the interval is for
+    topics `like-these` or for `these`; by default that of the audit's scoring."""
 
     measure: str
     system: str | None = None

@@ -37,11 +37,9 @@ def read_factors(
     *,
     grouped: bool = False,
 ) -> tuple[Arm, ...]:
-    """Read the arms of an audit's factors, the control first.
-
-    grouped: as in `read_arm`. Raises InputError, with its place, for a factor with fewer than two levels, for levels
-    of two factors that change the same thing, and for arms that cannot be played.
-    """
+    """Read the arms of an audit's factors, the control first. grouped: as in `read_arm`. Raises InputError, with its
+    place, for a factor with fewer than two levels, for levels of two factors that change the same thing, and for arms
+    that cannot be played."""
     for name, own in factors.items():
         if len(own) < 2:
             what = f"the factor {name!r} has only one level, so nothing varies"
@@ -95,7 +93,7 @@ def _combined_arm(
     *,
     grouped: bool,
 ) -> Arm:
-    """Read the arm of one combination, from a document whose places are those of the combined levels."""
+    """Read the arm of one combination, from a document with the places of the combined levels."""
     value: dict[str, Any] = {}
     set_by: dict[Loc, str] = {}
     loc: Loc = ("arms", name)

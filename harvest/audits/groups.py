@@ -32,8 +32,8 @@ def traits_of(group: str) -> Mapping[str, object]:
 
 
 def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return the null pairs among `groups`, in their order. Both groups of a null pair say the same words, so any
-    difference between them is due to chance."""
+    """Return the null pairs among `groups`, in their order. Both groups of a null pair say the same words, so their
+    differences are due to chance."""
     if not groups:
         return ()
     from simulators.wrappers.persona import null_pairs, persona_in, written_options
@@ -51,11 +51,9 @@ def noise_pairs(protocol: Protocol, groups: Sequence[str]) -> tuple[tuple[str, s
 def check_groups(
     document: Document, groups: Sequence[str], protocol: Protocol, users: Mapping[str, User], topics: Sequence[Topic]
 ) -> None:
-    """Refuse an audit in which a group would have no effect, before anything is sent.
-
-    document: the audit. groups: () if it has none. Raises InputError, with its place, for a group listed twice, groups
-    that no persona describes, a persona with a fixed group, and a topic without a value that a group's users need.
-    """
+    """Refuse an audit in which a group would have no effect, before anything is sent. groups: () if it has none. Raises
+    InputError, with its place, for a group listed twice, groups that no persona describes, a persona with a fixed
+    group, and a topic without a value that a group's users need."""
     if not groups:
         _check_topics(document, ("protocol",), users, topics, "")
         return
@@ -116,7 +114,7 @@ def _check_persona(document: Document, groups: Sequence[str], user: str, persona
 
 
 def _has_plug_in(user: Document) -> bool:
-    """Return whether a user contains a simulator of another distribution, which may handle groups in its own way."""
+    """Return whether a user contains another distribution's simulator, which may handle groups in its own way."""
     value = user.value
     if not isinstance(value, Mapping):
         return False

@@ -1,8 +1,6 @@
-"""Preconditions of the probes in an audit: harm must be declared, and new sessions must be possible.
-
-Nobody should ask a system for harm unknowingly, so an audit whose users climb ladders must say `harm: declared`. And a
-user who comes back in a new session must be recognisable as the same person there.
-"""
+"""Preconditions of the probes in an audit: harm must be declared, and new sessions must be possible. Nobody should ask
+a system for harm unknowingly, so an audit whose users climb ladders must contain `harm: declared`. And a user who comes
+back in a new session must be recognisable as the same person there."""
 
 from __future__ import annotations
 

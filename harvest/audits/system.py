@@ -23,8 +23,8 @@ class System:
     options: as written in the audit, never with a secret. session: `fresh` for each conversation, or `continued`
     through all topics of a trial. loc: its place in the audit file. group: the group of users that it meets here, or
     "". arm: the arm in which it is played, or None. of: the name of the system that is actually asked; its groups and
-    arms share that system's limits and driver. vantage: the region or network from which it is asked, or "".
-    population: the users from whom each trial draws one.
+    arms share that system's limits and driver. vantage: its region or network of origin, or "". population: the users
+    from whom each trial draws one.
     """
 
     name: str
@@ -53,8 +53,7 @@ class System:
         return replace(self, name=grouped_name(self.name, arm.name), arm=arm, of=self.asked)
 
     def definition(self) -> dict[str, Any]:
-        """Return what identifies the system: if it changes, a different system is under audit. Limits are not part of
-        it."""
+        """Return the identity of the system: if it changes, a different system is under audit. Excludes limits."""
         own = {"name": self.name, "driver": self.driver, "options": self.options, "session": self.session}
         if self.vantage:
             own["vantage"] = self.vantage
@@ -69,8 +68,8 @@ class System:
 
 
 def read_systems(document: Document, entries: Sequence[SystemEntry]) -> tuple[System, ...]:
-    """Read the systems of an audit file. Raises InputError, with its place, for a name used twice and for a rate that
-    cannot be read."""
+    """Read the systems of an audit file. Raises InputError, with its place, for a repeated name or an unreadable
+    rate."""
     systems: list[System] = []
     for i, entry in enumerate(entries):
         loc: Loc = ("systems", i)

@@ -26,11 +26,9 @@ _GONE = 15
 
 @contextmanager
 def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
-    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end.
-
-    seconds: how long the connection may take, and as long again for the first answer. Raises InputError if no scheduler
-    answers there, or if Dask is not installed.
-    """
+    """Connect to the scheduler at `address` and yield Dask's client, which is closed at the end. seconds: how long the
+    connection may take, and as long again for the first answer. Raises InputError if no scheduler answers there, or if
+    Dask is not installed."""
     if not address.strip():
         raise InputError("the address of the scheduler is empty", allowed="an address such as tcp://HOST:8786")
     try:
@@ -41,8 +39,8 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         ) from None
 
     class Client(distributed.Client):  # type: ignore[misc]  # untyped
-        """Closes itself at once if it cannot start. Otherwise it would be closed by garbage collection, in any thread,
-        which deadlocks if another client is just starting there."""
+        """Closes itself at once if it cannot start. Garbage collection would close it in any thread, which deadlocks if
+        another client is just starting there."""
 
         def start(self, **options: Any) -> None:
             try:

@@ -1,8 +1,8 @@
 """The work of a cluster worker: play one shard of an audit into its folder, from where it stopped.
 
-A cluster runs a task again if its worker dies, even if the work was done and only the result was lost. So a task
-starts by reading what is recorded, and holds the folder's lock while it plays: a worker that is only unreachable goes
-on undisturbed, and the task that was to replace it waits for it and then has nothing left to play.
+A cluster runs a task again if its worker dies, even if the work was done and only the result was lost. So a task starts
+by reading the recordings, and holds the folder's lock while it plays: a worker that is only unreachable goes on
+undisturbed, and the task that was to replace it waits for it and then has nothing left to play.
 
 If workers share a store but no folder, an unreachable worker cannot be waited for: it is shut out
 (`harvest.stores.stored_run`), and stops by itself when the cluster no longer wants its task.
@@ -34,14 +34,11 @@ from topics.identity import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A shard of an audit.
-
-    audit: its file, by a path that exists for all workers. trials, seed, only: arguments of the command; None for
-    those of the audit. index, of: the number of the shard and of all shards. folder: the folder of all shards, shared
-    by all workers; if there is a store, each worker has its own, relative to where it was started. store: the address
-    of the store, or "". at_once: the number of shards that are played at the same time. keys_in_clear: allow keys to
-    be sent to other machines over http.
-    """
+    """A shard of an audit. audit: its file, by a path that exists for all workers. trials, seed, only: arguments of the
+    command; None for those of the audit. index, of: the number of the shard and of all shards. folder: the folder of
+    all shards, shared by all workers; if there is a store, each worker has its own, relative to its working directory.
+    store: the address of the store, or "". at_once: the number of shards played at the same time. keys_in_clear: allow
+    keys to be sent to other machines over http."""
 
     audit: str
     trials: int | None = None
@@ -70,8 +67,7 @@ class Assignment:
         return Path(self.folder) / "stop"
 
     def load(self) -> Audit:
-        """Load the audit with this worker's share of concurrent sessions. The pace is shared by the turn. Raises
-        InputError."""
+        """Load the audit with this worker's share of sessions; the pace is shared by the turn. Raises InputError."""
         audit = load_audit(
             self.audit, trials=self.trials, seed=self.seed, only=self.only, keys_in_clear=self.keys_in_clear
         )
@@ -106,7 +102,7 @@ _LONGEST_LOCK = 3600.0  # seconds for which another process may go on with the s
 
 
 def look(assignment: Assignment, token: str) -> str:
-    """Return "<hash of the audit>" if this worker can play the audit, or a sentence that says why not. token: the
+    """Return "<hash of the audit>" if this worker can play the audit, or a sentence with the reason why not. token: the
     content of the file `token` in the shared folder, or of an object in the store that is named after it."""
     try:
         if assignment.store and open_store(assignment.store, reading=True).get(f"token-{token}") != token.encode():

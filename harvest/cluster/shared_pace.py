@@ -106,8 +106,7 @@ class SharedGate(Gate):
         self._slowed = self._slowed or bool(self._pace.gap or _new_complaints(found, heeded))
 
     async def _heed_complaints(self) -> float:
-        """While holding the semaphore, wait as long as the system asked any worker to. Returns the gap after this
-        turn."""
+        """Holding the semaphore, wait as long as the system asked any worker to, and return the next gap."""
         found = await asyncio.to_thread(self._board.read)
         before = _last_pace(found, self._spacing)
         pace, heeded = before
@@ -126,8 +125,7 @@ class SharedGate(Gate):
         return pace.gap
 
     async def _acquire(self) -> bool:
-        """Return whether the semaphore was acquired within `_PATIENCE`; it is released if the run is stopped
-        meanwhile."""
+        """Return whether the semaphore was acquired within `_PATIENCE`. It is released if the run stops meanwhile."""
         asking = asyncio.get_running_loop().run_in_executor(None, self._semaphore.acquire, _PATIENCE)
         try:
             return await asyncio.shield(asking)
@@ -170,8 +168,8 @@ def _new_complaints(found: Mapping[str, Any], heeded: Mapping[str, int]) -> dict
 
 
 class SharedGates:
-    """The gates of one run. shared: returns the cluster's semaphore and board by name. named: the shared name of each
-    system."""
+    """The gates of one run. shared: returns the cluster's semaphore and board by name. named: each system's shared
+    name."""
 
     def __init__(self, shared: Shared, named: dict[str, str]) -> None:
         self._shared, self._named = shared, named

@@ -1,8 +1,6 @@
-"""The list of verdicts behind every output format for machines.
-
-It contains no text of a conversation, but some of it was worded by systems (a model's name), so every format passes
-its texts through `plain`, which turns any text into a short, safe line.
-"""
+"""The list of verdicts behind every output format for machines. It contains no text of a conversation, but systems may
+choose some words (a model's name), so every format passes its texts through `plain`, which returns a short, safe
+line."""
 
 import math
 import re
@@ -35,13 +33,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The verdict on one figure of a system.
-
-    code: the exit code that it leads to by itself: 0, 1 or 3. sentence: for people. now: the figure. before: the
-    figure of the baseline. moved: the difference. n: the number of units behind `now`. decides: whether it can change
-    an exit code. alarm: True if an alarm still waits to be confirmed by another audit. word: the verdict for people,
-    if different. limit: the limit of a threshold.
-    """
+    """The verdict on one figure of a system. code: its own exit code: 0, 1 or 3. sentence: for people. now: the figure.
+    before: the figure of the baseline. moved: the difference. n: the number of units behind `now`. decides: whether it
+    can change an exit code. alarm: True if an alarm still waits to be confirmed by another audit. word: the verdict for
+    people, if different. limit: the limit of a threshold."""
 
     figure: str
     verdict: Verdict
@@ -86,7 +81,7 @@ class Bulletin:
 
     @property
     def measured(self) -> bool:
-        """True if it says anything about the systems: the exit code is not 3."""
+        """True unless the exit code is 3: the bulletin says something about the systems."""
         return self.code in (0, 1)
 
     @property

@@ -1,7 +1,7 @@
 """Output that is safe for CI services, so that no word of a system becomes a command to the service.
 
-Anything that a step prints may be a command. GitHub's runner reads a line that begins with `::`, and one with `##[`
-anywhere (the older form, still supported); Azure's reads one with `##vso[` anywhere.
+Anything that a step prints may be a command. GitHub's runner reads a line that begins with `::`, and `##[` anywhere
+(the older form, still supported); Azure's reads `##vso[` anywhere.
 """
 
 import contextlib
@@ -22,12 +22,9 @@ _BEGUN = re.compile(r"(?:##(?:v|vs|vso)?|#)?\Z", re.IGNORECASE)
 
 
 class Disarmed:
-    """A stream in which no text can be a command: `::` at the start of a line is written as `: :`, `##[` as `## [`,
-    and `##vso[` as `##vso [`.
-
-    as_json: the text is JSON and must stay the same data, so the bracket is escaped; no line of JSON begins with `::`.
-    Everything else is delegated to `stream`.
-    """
+    """A stream without commands: `::` at the start of a line is written as `: :`, `##[` as `## [`, and `##vso[` as
+    `##vso [`. Everything else is delegated to `stream`. as_json: the text is JSON and must stay the same data, so the
+    bracket is escaped; no line of JSON begins with `::`."""
 
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.stream, self._as_json = stream, as_json
@@ -75,7 +72,7 @@ def disarmed_output(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 
 def _is_file(stream: TextIO) -> bool:
-    """Return whether the stream goes to a file, which no service reads and which should get the exact output."""
+    """Return whether the stream goes to a file, which no service reads and which gets the exact output."""
     try:
         return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
     except (OSError, ValueError):

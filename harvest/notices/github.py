@@ -1,7 +1,4 @@
-"""GitHub Actions: annotations and the summary of a step.
-
-Other output cannot be a command to the runner: see `harvest.notices.disarmed`.
-"""
+"""GitHub Actions: annotations and the summary of a step. Other output is made safe by `harvest.notices.disarmed`."""
 
 import math
 import re
@@ -109,12 +106,11 @@ def _value_text(value: float, share: bool) -> str:
 
 
 def _difference_text(value: float, share: bool, unit: str = "") -> str:
-    """Return a difference in words; between percentages it is in points."""
+    """Return a difference in words, in points between percentages."""
     if math.isnan(value):
         return "n/a"
     return decimal(100 * value, 1, signed=True) + unit if share else decimal(value, 4, signed=True)
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape a text for Markdown, so that it is shown without links, mentions or markup."""
     return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", plain(text))

@@ -1,8 +1,8 @@
 """Metrics for the textfile collector of Prometheus' node_exporter.
 
-No line has a time stamp: the collector refuses whole files that contain one. The time of the audit is a metric
-instead. A monitor that only looks for alarms would mistake a stopped machine for an unchanged system, so the time of
-the last audit that measured something is carried from file to file.
+The collector refuses files with time stamps, so the time of the audit is a metric. A monitor that only looks for alarms
+would mistake a stopped machine for an unchanged system, so the time of the last audit that measured something is
+carried from file to file.
 """
 
 import math

@@ -19,8 +19,8 @@ COVERAGE = "coverage"
 def watch_bulletin(
     found: Watched, harness: Harness | None, *, audit: str, run: str, at: float, code: int, strict: bool
 ) -> Bulletin:
-    """Return the bulletin of a watched audit. harness: the result of a placebo, or None if none was played. strict:
-    treat an unclear result as not measured."""
+    """Return the bulletin of a watched audit. harness: the result of a placebo, or None. strict: an unclear result
+    counts as not measured."""
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
         notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
@@ -59,8 +59,8 @@ def _figure_notice(one: WatchedFigure, found: Watched, strict: bool) -> Notice:
 
 
 def _coverage(system: WatchedSystem, found: Watched, strict: bool) -> Notice:
-    """Return the notice on the share of valid trials. It is reported separately, because fewer valid trials are not a
-    quality change. But if topics are missing, the system cannot be said to be the same."""
+    """Return the notice on the share of valid trials. Fewer valid trials are not a quality change, so they are reported
+    separately. But if topics are missing, the system cannot be called the same."""
     worse = system.coverage or system.missing
     said = f"{system.valid} of {pluralize(system.planned, 'trial')} valid"
     if system.lost:
@@ -88,8 +88,7 @@ _CODES: dict[Verdict, int] = {"missed": 1, "not measured": 3}
 def bounds_bulletin(
     found: Sequence[Checked], *, audit: str, run: str, at: float, code: int, strict: bool, played: Notice | None = None
 ) -> Bulletin:
-    """Return the bulletin of an audit's thresholds, by system. played: the notice on the trials of a run that was just
-    played."""
+    """Return the bulletin of an audit's thresholds, by system. played: the notice on a run that was just played."""
     by_system: dict[str, list[Notice]] = {}
     for one in found:
         system = (one.row.system if one.row else one.bound.system) or "all systems"
@@ -112,8 +111,7 @@ def bounds_bulletin(
 
 
 def played_notice(valid: int, planned: int, *, enough: bool) -> Notice:
-    """Return the notice on the trials of a run. enough: the share without a valid attempt is within the audit's
-    limit."""
+    """Return the notice on the trials of a run. enough: the audit's limit on trials without a valid attempt is kept."""
     share = Estimate(valid / planned) if planned else Estimate()
     said = f"{valid} of {pluralize(planned, 'trial')} valid"
     return Notice(COVERAGE, "kept" if enough else "not measured", 0 if enough else 3, said, now=share, n=planned)

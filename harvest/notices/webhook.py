@@ -20,8 +20,8 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:
-    """Return the URL in an environment variable. Raises InputError if it is missing or invalid, without repeating the
-    URL, which is a secret."""
+    """Return the URL in an environment variable. Raises InputError if it is missing or invalid, without the URL, a
+    secret."""
     url = environment.get(variable, "").strip()
     if not url:
         raise InputError(
@@ -81,7 +81,7 @@ def _rounded_number(value: float) -> float | None:
 
 def send(bulletin: Bulletin, url: str, *, seconds: float = 10.0) -> str:
     """Post the bulletin to the webhook, and return the reason if it was not accepted, or "". Never raises and never
-    repeats the URL, which is a secret. seconds: for all of it; the verdict does not wait longer."""
+    repeats the URL, a secret. seconds: the time limit, because the verdict waits for it."""
     body = json.dumps(payload(bulletin), ensure_ascii=False, allow_nan=False).encode()
 
     async def post() -> int:

@@ -49,13 +49,12 @@ class Catalogue:
 
     @classmethod
     def of(cls, topics: TopicSet, gold: GoldTable) -> Catalogue:
-        """Build a catalogue of the topics that have gold entries. Raises InputError if an entity has no such URL."""
+        """Build a catalogue of the topics with gold entries. Raises InputError if an entity has no matching URL."""
         taken = {entry.entity for topic in topics.topics for entry in gold.entries(topic.id)}
         return cls(_shelf(topic, gold, taken) for topic in topics.topics if any(True for _ in gold.entries(topic.id)))
 
     def find(self, text: str) -> Shelf | None:
-        """Return the shelf whose request occurs in `text`, ignoring white space and case; the longest request if
-        several."""
+        """Return the shelf with the longest request that occurs in `text`, ignoring white space and case."""
         folded = fold(text)
         for request, shelf in self._by_request:
             start = folded.find(request)

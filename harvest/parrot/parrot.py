@@ -1,8 +1,6 @@
-"""The parrot: a chat system that knows only a fictional catalogue and the conversation so far.
-
-It recognises the topic by the user's words alone. All its random choices are drawn from its session's generator in the
-order of its turns, so one seed gives one conversation whatever else is going on.
-"""
+"""The parrot: a chat system that knows only a fictional catalogue and the conversation so far. It recognises the topic
+by the user's words alone. All its random choices are drawn from its session's generator in the order of its turns, so
+one seed gives one conversation whatever else is going on."""
 
 from __future__ import annotations
 
@@ -110,12 +108,12 @@ _MORE = re.compile(r"\b(?:more|another|others?|else|again|further|additional|con
 
 
 def hear(text: str, catalogue: Catalogue, current: Shelf | None) -> tuple[Heard, Shelf | None]:
-    """Return what a user turn asks for, and on which shelf.
+    """Return the meaning of a user turn, and its shelf.
 
     A request of the catalogue comes first. Without one, and with a current topic, words about the format (`adhere`,
-    `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refer to that topic, unless the
-    turn begins like a new request (`Please list …`). Everything else is unknown: a new request ends the current topic
-    (the shelf is None), other words leave it.
+    `format`, `URL`, `link`) or about more results (`more`, `another`, `others`, …) refer to that topic, unless the turn
+    begins like a new request (`Please list …`). Everything else is unknown: a new request ends the current topic (the
+    shelf is None), other words leave it.
     """
     shelf = catalogue.find(text)
     if shelf is not None:
@@ -144,12 +142,10 @@ class Parrot:
 
 
 class ParrotSession:
-    """One session. Not thread-safe; turns are strictly sequential.
-
-    It draws only uniform numbers in [0, 1), because numpy may change its other samplers between releases. In a turn it
-    draws, in this order: the behaviour; on a fresh request the order of the shelf; for each entry whether it repeats
-    (and which one) and whether its URL is wrong; the variants of the sentences.
-    """
+    """One session. Not thread-safe; turns are strictly sequential. It draws only uniform numbers in [0, 1), because
+    numpy may change its other samplers between releases. In a turn it draws, in this order: the behaviour; on a fresh
+    request the order of the shelf; for each entry whether it repeats (and which one) and whether its URL is wrong; the
+    variants of the sentences."""
 
     def __init__(
         self, catalogue: Catalogue, profile: Profile, rng: numpy.random.Generator, history: Iterable[Exchange] = ()

@@ -1,9 +1,7 @@
-"""A placebo: a system with known answers, so that any difference in the recording is a fault of the harness.
-
-It serves a chat page and an OpenAI-compatible API on this machine, and so is read by the same browser, wire and
-recording as a system under audit. An answer depends only on what the user has said in the session: a list of addresses
-between two lines, with a code that no other answer has.
-"""
+"""A placebo: a system with known answers, so that any difference in the recording is a fault of the harness. It serves
+a chat page and an OpenAI-compatible API on this machine, and so is read by the same browser, wire and recording as a
+system under audit. An answer depends only on the user's turns in the session: a list of addresses between two lines,
+with a code that no other answer has."""
 
 import json
 import threading
@@ -62,8 +60,8 @@ document.querySelector("form").addEventListener("submit", (event) => { event.pre
 
 
 def answer_to(said: Sequence[str]) -> str:
-    """Return the answer to the last of these user turns of a session. Spaces around and between words are ignored,
-    because a page may change them."""
+    """Return the answer to the last of a session's user turns. Ignores spaces around and between words, which a page
+    may change."""
     code = content_hash("placebo", [" ".join(text.split()) for text in said])
     items = 1 + int(code[:4], 16) % 5
     lines = [
@@ -74,8 +72,8 @@ def answer_to(said: Sequence[str]) -> str:
 
 
 class Placebo:
-    """A running placebo. url: its address. heard: the user turns of each session of the page, in order; the API is
-    sent all turns each time and records none."""
+    """A running placebo. url: its address. heard: the user turns of each session of the page, in order; the API is sent
+    all turns each time and records none."""
 
     def __init__(self) -> None:
         self.url = ""

@@ -91,8 +91,7 @@ class Profile:
         return tuple(behaviour for behaviour in BEHAVIOURS if behaviour in found)
 
     def row(self, before: Behaviour | None, heard: Heard) -> Row:
-        """Return the probabilities of the next behaviour after `before` (None for a new topic) when `heard` was
-        said."""
+        """Return the probabilities of the behaviour after `before` (None for a new topic) and the words `heard`."""
         if before is None or heard == "request":
             return self.first
         if heard == "adhere" and before in self.told:
@@ -100,8 +99,8 @@ class Profile:
         return self.then[before]
 
     def opening(self, text: str) -> Row:
-        """Return the probabilities of the first behaviour on a fresh request: the first row of `cued` whose words
-        occur in `text`, else `first`."""
+        """Return the probabilities of the first behaviour on a fresh request: the first row of `cued` whose words occur
+        in `text`, else `first`."""
         folded = text.casefold()
         return next((row for words, row in self.cued.items() if words.casefold() in folded), self.first)
 

@@ -1,7 +1,7 @@
 """One attempt at one trial: user and system take turns, and every turn is on disk before the next is sent.
 
-An attempt ends for one of these reasons, the first that applies: infrastructure error, the system ended the
-conversation, the user's side (protocol end or breakdown, user stopped, turn limit).
+An attempt ends with the first of these reasons that applies: infrastructure error, the system ended the conversation,
+the user's side (protocol end or breakdown, user stopped, turn limit).
 
 A user that fails before the first answer makes the attempt invalid. After an answer the attempt counts as far as it
 got: whether a user fails may depend on the answers, so playing again would select among them.
@@ -35,11 +35,9 @@ from topics.identity import derived_seed
 
 
 class Lease:
-    """A session that is opened on first use, so that a failure to open counts as the first attempt's failure.
-
-    openings: those of its system. name: its name in the recording. place: the number of conversations so far. A user
-    who comes back within a conversation continues in a new session.
-    """
+    """A session that is opened on first use, so that a failure to open counts as the first attempt's failure. openings:
+    those of its system. name: its name in the recording. place: the number of conversations so far. A user who comes
+    back within a conversation continues in a new session."""
 
     def __init__(self, driver: Driver, opening: Opening, openings: Openings, name: str, place: int) -> None:
         self._driver, self._opening, self._openings = driver, opening, openings
@@ -66,8 +64,8 @@ class Lease:
         return self._session
 
     async def renew(self, turns: int) -> str:
-        """Close the session, so that the next turn opens a new one without history. Returns the new session's name.
-        turns: the number of turns so far. Raises DriverError, as `settle` does, if the last reply was incomplete."""
+        """Close the session, so that the next turn opens a new one without history, and return its name. turns: the
+        number of turns so far. Raises the DriverError of `settle` if the last reply was incomplete."""
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
@@ -90,12 +88,9 @@ class Lease:
 
 @dataclass(slots=True)
 class Played:
-    """The state of an attempt in progress.
-
-    labels: those of the answers. turn: the user turn that was sent last, or 0. denied: the system will fail every
-    time, so it should not be asked again. routes: those of the last answer, written together with the next events
-    because a separate write would cost as much as a turn.
-    """
+    """The state of an attempt in progress. labels: those of the answers. turn: the user turn that was sent last, or 0.
+    denied: the system will fail every time, so it should not be asked again. routes: those of the last answer, written
+    together with the next events because a separate write would cost as much as a turn."""
 
     outcome: Outcome = field(default_factory=lambda: Outcome(INVALID, "unfinished"))
     exchanges: list[Exchange] = field(default_factory=list)
@@ -107,11 +102,9 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Plays attempts into a store.
-
-    user: the user of all systems that are not played in arms. seed: the audit's. clock: paces and repeats turns, and
-    stamps events. words: the source of wordings for users that cannot word their turns themselves.
-    """
+    """Plays attempts into a store. user: the user of all systems that are not played in arms. seed: the audit's. clock:
+    paces and repeats turns, and stamps events. words: the source of wordings for users that cannot word their turns
+    themselves."""
 
     writer: RunWriter
     user: User
@@ -282,11 +275,9 @@ class Player:
         turn: int,
         size: int = 0,
     ) -> tuple[Say | Stop, State, tuple[Exhibit, ...]]:
-        """Return the user's next action, its memory, and the evidence of how the turn was worded.
-
-        An error in a user makes the attempt invalid, and nothing of it is sent or recorded. size: the number of
-        characters that the system has answered so far.
-        """
+        """Return the user's next action, its memory, and the evidence of how the turn was worded. An error in a user
+        makes the attempt invalid, and nothing of it is sent or recorded. size: the number of characters that the system
+        has answered so far."""
         with catch_unforeseen("user-fault"):
             action, memory, taken = await respond_with_words(user, memory, observation, rng, words, size)
             check_turn(action, turn, user.name)

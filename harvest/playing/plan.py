@@ -1,8 +1,6 @@
-"""The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered.
-
-If a system is played for several groups of users or in several arms, each trial is played for all of them before the
-next one, in random order, so that no group or arm is tied to a time or to a position in the queue.
-"""
+"""The plan of an audit: the trials that are not yet recorded, grouped into sessions and ordered. If a system is played
+for several groups of users or in several arms, each trial is played for all of them before the next one, in random
+order, so that no group or arm is tied to a time or to a position in the queue."""
 
 from __future__ import annotations
 
@@ -25,13 +23,10 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A trial to play.
-
-    attempt: the number of its next attempt in the recording. group: the group of its user. arm: its arm, or that of
-    the `member` of the population whom it meets. carried: the answered turns of the interrupted attempt number
-    `carried_from`, if the system keeps no state; the next attempt continues after them. lost: the number of invalid
-    attempts.
-    """
+    """A trial to play. attempt: the number of its next attempt in the recording. group: the group of its user. arm: its
+    arm, or that of the `member` of the population whom it meets. carried: the answered turns of the interrupted attempt
+    number `carried_from`, if the system keeps no state; the next attempt continues after them. lost: the number of
+    invalid attempts."""
 
     key: TrialKey
     topic: Topic
@@ -52,13 +47,10 @@ class Work:
 @dataclass(frozen=True, slots=True)
 class Sitting:
     """Trials played one after the other in one session: a single trial for fresh sessions, all topics for continued
-    ones.
-
-    history: the exchanges that the session already had in the recording, when a run is resumed. place: the number of
-    conversations they took. Only a driver with editable history can restore them; others start a new session. block:
+    ones. history: the exchanges that the session already had in the recording, when a run is resumed. place: the number
+    of conversations they took. Only a driver with editable history can restore them; others start a new session. block:
     the trial and, for fresh sessions, the position of its topic; the sittings of a block, one for each group or arm,
-    are matched.
-    """
+    are matched."""
 
     works: tuple[Work, ...]
     history: tuple[Exchange, ...] = ()
@@ -68,11 +60,9 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is left of an audit.
-
-    sittings: by system name. planned, recorded: the numbers of trials in the audit and of finished ones. most_turns:
-    the largest possible number of user turns. most_requests: the same, including all allowed retries and attempts.
-    """
+    """The unplayed part of an audit. sittings: by system name. planned, recorded: the numbers of trials in the audit
+    and of finished ones. most_turns: the largest possible number of user turns. most_requests: the same, including all
+    allowed retries and attempts."""
 
     sittings: dict[str, tuple[Sitting, ...]]
     planned: int
@@ -149,7 +139,7 @@ def _work(
 
 def queue_sittings(plan: Plan, systems: Sequence[System], seed: int) -> list[Sitting]:
     """Order the sittings of one system in all its groups and arms: block by block, each block in random order. The
-    order of the remaining sittings does not depend on what was already played."""
+    order of the remaining sittings does not depend on the played ones."""
     sittings = [sitting for system in systems for sitting in plan.sittings.get(system.name, ())]
     if len(systems) < 2:
         return sittings

@@ -40,9 +40,8 @@ def play(audit: Audit | str | PathLike[str], out: str | PathLike[str]) -> Run:
     """Play the rest of an audit into the run folder `out`, and read the run.
 
     audit: an audit, its file, or a shipped name such as `demo`. Finished trials are skipped; invalid and interrupted
-    ones are tried again. Not for use inside a running event loop: await `play_audit` there.
-
-    Raises InputError for an audit that cannot be played, and RunError for a run of another audit.
+    ones are tried again. Not for use inside a running event loop: await `play_audit` there. Raises InputError for an
+    audit that cannot be played, and RunError for a run of another audit.
     """
     resolved = audit if isinstance(audit, Audit) else load_audit(str(audit))
     try:
@@ -64,7 +63,7 @@ async def play_audit(
 
     A system in this process must not change the working directory that a relative `folder` starts from. worker: this
     machine's name, if several machines write runs to be merged. gates: the pace of each system. Returns the file of
-    events, or None if nothing was left to play. Errors come as a group: see `first_of`.
+    events, or None if nothing was left to play. Errors are raised in a group: see `first_of`.
     """
     header = audit.header()
     # How finished trials ended says what is left; what was said in them is needed where a session goes on.

@@ -88,8 +88,7 @@ class Display:
         self._console.print(f"[yellow]{escape(printable(f'{system} {why}', line=True))}[/]")
 
     def _print_tenth(self) -> None:
-        """Print a plain line for every tenth of the trials if nothing can be drawn, as in the log of a scheduled
-        job."""
+        """Print a line for every tenth of the trials if nothing can be drawn, as in a scheduled job's log."""
         tenth = 10 * self._done // max(1, self._total)
         if tenth > self._tenth and not self._console.is_terminal:
             self._tenth = tenth

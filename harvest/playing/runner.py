@@ -1,10 +1,9 @@
 """Plays a plan: all systems in parallel and in step, each with as many concurrent sessions as its limits allow.
 
-The runner knows users, drivers and the store only through their interfaces, and nothing about scores. An invalid trial
-is tried again as a new attempt in a new session at the end of the queue, since a system that fails now may recover.
-
-A system that meets several groups of users is one system: its groups share its driver, queue, pace, session limit, and
-count of invalid attempts.
+The runner uses users, drivers and the store only through their interfaces, and is independent of scores. An invalid
+trial is tried again as a new attempt in a new session at the end of the queue, since a system that fails now may
+recover. A system that meets several groups of users is one system: its groups share its driver, queue, pace, session
+limit, and count of invalid attempts.
 """
 
 import asyncio

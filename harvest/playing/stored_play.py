@@ -1,8 +1,6 @@
-"""Playing an audit into a local folder, with a copy of the run in a store.
-
-A turn is written to the folder before the next one is sent. After every attempt, new events go to the store in a
-thread, and no turn waits for it. A trial that is in the store is finished for everybody.
-"""
+"""Playing an audit into a local folder, with a copy of the run in a store. A turn is written to the folder before the
+next one is sent. After every attempt, a thread sends new events to the store, and no turn waits for it. A trial that is
+in the store is finished for everybody."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -51,11 +49,9 @@ async def play_stored(
     watching: Watching = lambda plan, damage: nullcontext(Silent()),
     gates: Gates = own_gate,
 ) -> Path | None:
-    """Play the rest of a run in a store, as `play_audit` does. folder: used by this worker alone.
-
-    Raises what `play_audit` raises, StoreFault if the store fails, and TakenOver if another worker takes the run up,
-    alone or in a group: see `first_of`. In each case everything that was recorded is in `folder`.
-    """
+    """Play the rest of a run in a store, as `play_audit` does. folder: used by this worker alone. Raises the errors of
+    `play_audit`, StoreFault if the store fails, and TakenOver if another worker takes the run up, alone or in a group:
+    see `first_of`. In each case the complete recording is in `folder`."""
     check_worker(worker)  # before the run is taken up, which would shut out its current worker
     header = audit.header()
 

@@ -23,21 +23,17 @@ _MOST_TREES, _MOST_NODES, _MOST_BRANCHES, _DEEPEST = 24, 300, 12, 24
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The section of trees, and what a page needs to find the conversations of a branch.
-
-    blocks: the blocks of the section.
-    index: for each tree shown, the node where each conversation ends and the number of nodes below each node shown.
-    """
+    """The section of trees, and the data by which a page finds the conversations of a branch. blocks: the blocks of the
+    section. index: for each tree shown, the node where each conversation ends and the number of nodes below each node
+    shown."""
 
     blocks: tuple[Block, ...]
     index: tuple[Mapping[str, Any], ...]
 
 
 def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], level: float) -> Branches:
-    """Return the trees of all runs, as `harvest tree` folds them.
-
-    `places` is the position of each conversation in the index, by system, topic and trial.
-    """
+    """Return the trees of all runs, as `harvest tree` folds them. `places` is the position of each conversation in the
+    index, by system, topic and trial."""
     blocks: list[Block] = []
     index: list[Mapping[str, Any]] = []
     drawn: list[TreeFigures] = []
@@ -76,7 +72,7 @@ def branches(gathered: Gathered, places: Mapping[tuple[str, str, int], int], lev
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A tree, its number on the page, and its words, each made once."""
+    """A tree, its number on the page, and the cached words of its nodes."""
 
     figures: TreeFigures
     chosen: Shown

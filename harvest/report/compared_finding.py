@@ -37,10 +37,8 @@ _BEYOND = 100_000  # nobody plays so many
 
 
 def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:
-    """Return the finding about two systems, one system in two runs, or several systems.
-
-    Differences of shares smaller than `matters` count as no difference.
-    """
+    """Return the finding about two systems, one system in two runs, or several systems. Differences of shares smaller
+    than `matters` count as no difference."""
     first = compared_measure(found)
     if first is None or not first.pairs:
         return Finding("cannot tell", "No measure can be compared.", f"{counted(material)}.")
@@ -86,8 +84,6 @@ def _same_system(found: Comparison) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """Systems compared in the measure that the report names first."""
-
     found: Comparison
     one: MeasureComparison
     material: Material
@@ -157,7 +153,8 @@ class _Study:
         )
 
     def ranking(self) -> Finding:
-        """Return the finding about three or more systems: the best one, and the others it cannot be told from."""
+        """Return the finding about three or more systems: the best one, and those that do not clearly differ from
+        it."""
         found, one = self.found, self.one
         wins = dict.fromkeys(found.systems, 0)
         for pair in one.pairs:
@@ -208,7 +205,7 @@ class _Study:
 
     @property
     def _common(self) -> str:
-        """The number of topics that are compared, in words; "" if no topic is left out."""
+        """Return the number of compared topics in words; "" if no topic is left out."""
         topics = self.one.topics
         return f"the {pluralize(len(topics), 'topic')} in common" if self.one.left_out and topics else ""
 

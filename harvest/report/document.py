@@ -1,4 +1,4 @@
-"""The content of a report: one plain value, made from recorded runs by the studies behind the commands."""
+"""The content of a report: one plain value, made from recorded runs by the studies of the commands."""
 
 import os
 import shlex
@@ -47,11 +47,8 @@ FORMAT = "harvest-report/1"
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of a report.
-
-    document: a JSON value of plain texts and of pictures that Harvest drew.
-    chunks: JSON texts of lists of conversations, in the order of `document["index"]["chunks"]`.
-    """
+    """The content of a report. document: a JSON value of plain texts and of pictures that Harvest drew. chunks: JSON
+    texts of lists of conversations, in the order of `document["index"]["chunks"]`."""
 
     document: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -70,16 +67,12 @@ def make_report(
     made: str = "",
     command: Sequence[str] = (),
 ) -> Report:
-    """Make a report on `runs`.
+    """Make a report on `runs`, to be stored in the folder `beside`.
 
-    beside: the folder that will contain the report.
-    baseline, history: files of a watched audit, which is judged by the rules recorded in the history.
-    matters: the smallest difference of shares that matters; None means the value in these rules.
-    seed: the seed of resampling and permutations.
-    made: when the report is made.
-    command: the command that makes it again.
-
-    Raises InputError for runs that cannot be compared, and for files that are not a baseline or a history.
+    baseline, history: files of a watched audit, which is judged by the rules recorded in the history. matters: the
+    smallest difference of shares that matters, by default the one in these rules. seed: for resampling and
+    permutations. made: the time of the report. command: the command that makes it again. Raises InputError for runs
+    that cannot be compared, and for files that are not a baseline or a history.
     """
     gathered = gather_runs(runs)
     material = gathered.material
@@ -173,11 +166,9 @@ def _relative_path(beside: Path, path: Path) -> str:
 
 
 def _compare_runs(gathered: Gathered, scores: ScoreTable, seed: int) -> Comparison | str:
-    """Return the result of `harvest compare`, or the reason why there is none.
-
-    For one system in several runs the question is about these topics, because a run is played again to see whether the
-    system changed; for several systems it is about topics like these.
-    """
+    """Return the result of `harvest compare`, or the reason why there is none. For one system in several runs the
+    question is about these topics, because a run is played again to see whether the system changed; for several systems
+    it is about topics like these."""
     played = {one.key.system for one in gathered.material.finished}
     if len(played) < 2:
         return ""
@@ -196,7 +187,6 @@ def _refusal_block(refused: str) -> Iterator[Block]:
 def _watch_runs(
     gathered: Gathered, baseline: Path | None, history: Path | None, matters: float | None
 ) -> tuple[Watched | None, Sequence[Look]]:
-    """Return the result of `harvest reaudit` and the looks up to it."""
     past = read_history(history) if history is not None else ()
     if baseline is None:
         return None, past
@@ -237,7 +227,6 @@ def _choose_finding(
 def _top_bars(
     material: Material, scores: ScoreTable, found: Comparison | str, watched: Watched | None, matters: float
 ) -> Iterator[Bar]:
-    """Yield the bars at the top of the page."""
     if not material.finished:
         return
     if watched is not None:
@@ -251,7 +240,7 @@ def _top_bars(
 
 
 def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
-    """Yield what others need to reproduce the figures."""
+    """Yield the information that others need to reproduce the figures."""
     if command:
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}

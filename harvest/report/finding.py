@@ -29,14 +29,10 @@ MOST_SYSTEMS = 8
 class Finding:
     """The first sentences of a report.
 
-    verdict: `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`,
-        `cannot tell`, `measured` or `nothing`.
-    found: the finding in one sentence.
-    scope: the interval and the trials behind it.
-    drives: the topics or reasons behind it.
-    next: the next step in one sentence.
-    command: a shell command for it, or "".
-    link: a link to the conversations to read first, or "".
+    verdict: `better`, `changed`, `alarm` (not confirmed yet), `fell`, `rose`, `back`, `perhaps back`, `same`, `cannot
+    tell`, `measured` or `nothing`. found: the finding in one sentence. scope: the interval and the trials behind it.
+    drives: the topics or reasons behind it. next: the next step in one sentence. command: a shell command for it, or
+    "". link: a link to the conversations to read first, or "".
     """
 
     verdict: str
@@ -58,7 +54,7 @@ def counted(material: Material) -> str:
 
 
 def main_measure(rows: Sequence[ScoreRow]) -> str:
-    """Return the name of the main measure: ave%useful if answers have labels, else the first measure that is shown."""
+    """Return the name of the main measure: ave%useful if answers have labels, else the first measure shown."""
     known = [row.measure for row in ordered_rows(rows) if row.value == row.value and row.turn is None]
     return MEAN_USEFUL.name if MEAN_USEFUL.name in known else known[0] if known else MEAN_USEFUL.name
 
@@ -66,10 +62,8 @@ def main_measure(rows: Sequence[ScoreRow]) -> str:
 def single(
     system: str, material: Material, scores: ScoreTable, spread: SystemVariance | None, folder: Path, own: str
 ) -> Finding:
-    """Return the finding about one system in one run.
-
-    `spread` is the variance of its trials in the main measure, and `own` its name in the run.
-    """
+    """Return the finding about one system in one run. `spread` is the variance of its trials in the main measure, and
+    `own` its name in the run."""
     measure = main_measure(scores.joint)
     of = [row for row in ordered_rows(scores.joint) if (row.system, row.measure, row.turn) == (system, measure, None)]
     if not of or math.isnan(of[0].value):
@@ -126,10 +120,8 @@ def turns_words(material: Material, systems: Collection[str]) -> str:
 
 
 def of_turns(material: Material, systems: Collection[str]) -> bool:
-    """Return whether ave%useful, a mean over conversations and topics, is also the share of turns.
-
-    It is if all conversations of the systems have the same number of turns, and all topics as many conversations.
-    """
+    """Return whether ave%useful, a mean over conversations and topics, is also the share of turns: all conversations of
+    the systems have the same number of turns, and all topics the same number of conversations."""
     lengths, counts = set[int](), Counter[tuple[str, str]]()
     for key, row in material.labels.items():
         turns = useful_share(row)[1]
@@ -142,7 +134,7 @@ def of_turns(material: Material, systems: Collection[str]) -> bool:
 
 
 def cure_of_losses(lost: Sequence[str]) -> str:
-    """Return what to do about lost trials. `lost` describes the losses of each system."""
+    """Return advice about lost trials. `lost` describes the losses of each system."""
     return f"{listed(lost)}, and what would have followed is not known: remove the cause and make a new run."
 
 

@@ -121,8 +121,6 @@ def _foot_rows(
     turns: range,
     values: Mapping[tuple[str, str, str | None, int | None], ScoreRow],
 ) -> list[dict[str, Any]]:
-    """Return the shares below the columns, taken from the scores."""
-
     def shown(measure: str, system: str, turn: int | None) -> str:
         row = values.get((measure, system, name, turn))
         return "" if row is None else row.shown(row.value)

@@ -55,11 +55,8 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
 
 
 def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], coverage: Sequence[str] = ()) -> str:
-    """Return the result of the judgments in one sentence for the top of a report.
-
-    It is "" if nothing was judged or if the SWANs cannot be compared. `rows` are scores over all trials, and
-    `coverage` is `ScoreTable.coverage`.
-    """
+    """Return the result of the judgments in one sentence; "" if nothing was judged or the SWANs cannot be compared.
+    `rows` are scores over all trials, and `coverage` is `ScoreTable.coverage`."""
     if not isinstance(assessed, Assessed) or any(NO_COMPARISON in said for said in coverage):
         return ""
     whole = {

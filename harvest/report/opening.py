@@ -19,14 +19,9 @@ _MOST_TYPES = 8
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One row of the picture. Positions on the track are from 0 to 1; NaN if there is none.
-
-    said: the figure in words.
-    value, low, high: positions of the value and of the ends of its interval.
-    zero: position of the line of no difference.
-    band: distance from it within which differences do not matter.
-    level: 0, or 1 for a part of the row above.
-    """
+    """One row of the picture. Positions on the track are from 0 to 1, or NaN. said: the figure in words. value, low,
+    high: positions of the value and of the ends of its interval. zero: position of the line of no difference. band:
+    distance from it within which differences do not matter. level: 0, or 1 for a part of the row above."""
 
     label: str
     said: str
@@ -45,10 +40,8 @@ class Bar:
 
 
 def bars_of_scores(rows: Sequence[ScoreRow], measure: str, systems: Sequence[str]) -> Iterator[Bar]:
-    """Yield a bar for each of the first `MOST_SYSTEMS` systems; for a single system also one for each type of topics.
-
-    `systems` are in the order in which they are drawn.
-    """
+    """Yield a bar for each of the first `MOST_SYSTEMS` of the ordered `systems`; for a single system also one for each
+    type of topics."""
     of = [row for row in rows if (row.measure, row.turn, row.topic, row.trial, row.entity) == (measure, *[None] * 4)]
     whole = [row for name in systems for row in of if row.system == name and row.topic_type is None][:MOST_SYSTEMS]
     types = [row for row in of if row.topic_type is not None and row.system in systems] if len(systems) == 1 else []

@@ -1,8 +1,7 @@
 """A report as one HTML page that opens by a double click, without requests, libraries or code from a system.
 
-The templates escape all text; conversations are JSON in the page, which a script shows as text. A content security
-policy names the hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an
-answer may contain.
+The templates escape all text; conversations are JSON, which a script shows as text. A content security policy names the
+hashes of the page's own style and script, so that a browser runs nothing else, whatever a name or an answer contains.
 """
 
 import base64
@@ -47,11 +46,8 @@ _TEMPLATES.globals |= {"mark_classes": MARK_CLASSES}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page and its files.
-
-    html: the page.
-    files: the texts of files that belong beside it, by path from its folder; {} if everything is in the page.
-    """
+    """A page and its files. html: the page. files: the texts of files that belong beside it, by path from its folder;
+    {} if everything is in the page."""
 
     html: str
     files: Mapping[str, str]
@@ -63,10 +59,8 @@ def is_report(data: bytes) -> bool:
 
 
 def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
-    """Return the page, with files beside it if its conversations take more than `inside` bytes.
-
-    `name` is the name of the page's file without its ending.
-    """
+    """Return the page, with files beside it if its conversations exceed `inside` bytes. `name` is the name of the
+    page's file without its ending."""
     document = report.document
     files = {}
     if sum(len(chunk.encode()) for chunk in report.chunks) > inside:

@@ -30,15 +30,10 @@ _NAME = re.compile(r"(?=.*[^\W\d_])..")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a report was made from, as recorded in the page.
-
-    runs: the folders of the runs.
-    named: the names that the folders had then.
-    gone: folders that no longer exist.
-    changed: folders whose recording has changed.
-    others: differences in the versions of software.
-    measures: a sentence about measures of installed packages that were added or removed since; "" if there are none.
-    """
+    """The sources of a report, as recorded in the page. runs: the folders of the runs. named: the names of these
+    folders then. gone: folders that no longer exist. changed: folders whose recording has changed. others: differences
+    in the versions of software. measures: a sentence about measures of installed packages that were added or removed
+    since, or ""."""
 
     runs: tuple[Path, ...]
     named: tuple[str, ...]
@@ -50,10 +45,8 @@ class Origin:
 
 
 def origin(report: Path) -> Origin:
-    """Read what a report was made from.
-
-    Raises InputError for a file that is not a report, and for a report of an earlier version, which does not record it.
-    """
+    """Read the sources of a report. Raises InputError for a file that is not a report, and for a report of an earlier
+    version, which does not record them."""
     try:
         html = read_regular(report).decode("utf-8")
     except OSError as fault:
@@ -94,11 +87,9 @@ def origin(report: Path) -> Origin:
 
 
 def _locate_run(report: Path, one: Mapping[str, Any]) -> tuple[Path, str, str]:
-    """Return the path of a run, its recorded name and its recorded hash.
-
-    A run beside the page is preferred, because both are moved and copied together. If there is none, only the page was
-    moved, and the run is where its recorded name says.
-    """
+    """Return the path of a run, its recorded name and its recorded hash. A run beside the page is preferred, because
+    both are moved and copied together. If there is none, only the page was moved, and the run is at its recorded
+    path."""
     named, known = str(one["named"]), str(one["recording"])
     beside, there = Path(os.path.normpath(Path.cwd() / report.parent / one["path"])), Path(named)
     if is_run(there) and (not is_run(beside) or there.samefile(beside)):
@@ -140,11 +131,8 @@ def remade(report: Path, known: Origin) -> Iterator[str]:
 
 
 def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a sentence for each difference between two texts.
-
-    `moved` contains old and new names of runs. A renamed run is not a difference, unless its name is so short that
-    it may occur by chance.
-    """
+    """Yield a sentence for each difference between two texts. `moved` contains old and new names of runs. A renamed run
+    is not a difference, unless its name is so short that it may occur by chance."""
     for place, (was, now) in enumerate(moved):
         if was == now:
             continue

@@ -1,4 +1,4 @@
-"""The sections of a report. Each is made by a study that also has a command, and uses the words of that command."""
+"""The sections of a report, made by studies that also have commands, in the words of those commands."""
 
 import math
 import re

@@ -1,8 +1,6 @@
 """The conversations behind the figures: a small index of all, and their texts in chunks that are read on demand.
-
-A system may write anything, and as much as it likes. A report bounds every text and says how much was cut; characters
-that would steer a page or its reader are shown as pictures or by their code.
-"""
+Systems may write texts of any content and length, so a report bounds every text and says how much was cut; characters
+that would steer a page or its reader are shown as pictures or by their code."""
 
 import json
 import os
@@ -39,11 +37,9 @@ _PICTURE = re.compile(r"evidence/[0-9a-f]{2}/[0-9a-f]{40}\.(?:png|jpg|webp)")
 
 @dataclass(frozen=True, slots=True)
 class Transcripts:
-    """The conversations of a report.
-
-    index: columns over all attempts, in the order of the runs. chunks: JSON texts of lists of conversations, in that
-    order. places: the position in the index of the attempt that counts, by system, topic and trial.
-    """
+    """The conversations of a report. index: columns over all attempts, in the order of the runs. chunks: JSON texts of
+    lists of conversations, in that order. places: the position in the index of the attempt that counts, by system,
+    topic and trial."""
 
     index: Mapping[str, Any]
     chunks: tuple[str, ...]
@@ -72,10 +68,9 @@ def transcripts(
 ) -> Transcripts:
     """Return the transcripts of all attempts.
 
-    scored: the figures of single conversations and nuggets.
-    folders: the run that recorded each system, and the system's name there.
-    beside: the folder of the report, to which addresses of evidence are relative.
-    assessed: the judgments, if there are any.
+    scored: the figures of single conversations and nuggets. folders: the run that recorded each system, and the
+    system's name there. beside: the folder of the report, to which addresses of evidence are relative. assessed: the
+    judgments, if there are any.
     """
     scores, nuggets = _conversation_scores(scored, assessed), _entity_lines(scored, material)
     valid = {(one.key, one.attempt) for one in material.finished}
@@ -143,7 +138,7 @@ def transcripts(
 
 
 def _conversation_scores(scored: ScoreTable, assessed: Assessed | None) -> dict[tuple[str, str, int], dict[str, str]]:
-    """Return the measures of single conversations as people read them, without variants, by system, topic and trial."""
+    """Return the measures of single conversations as printed, without variants, by system, topic and trial."""
     shown = {row.measure for row in printed_rows(scored.joint, every=False)}
     judged = (row for row in scored.single("conversation") if row.scorers) if assessed is not None else ()
     labels = {(row.measure, row.system, row.topic, row.trial): row.label for row in judged}
@@ -196,7 +191,6 @@ def _add_lines(body: dict[str, Any], name: str, by_turn: Mapping[int, Sequence[s
 
 
 def _conversation_body(one: Conversation, folder: str, scores: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a conversation that are not empty."""
     outcome = one.outcome
     found: dict[str, Any] = {
         "turns": [_turn_body(turn, folder) for turn in one.turns[:_MOST_TURNS]],
@@ -260,6 +254,6 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
 
 
 def _bounded_line(line: str) -> str:
-    """Return a line that came with an answer; if it is cut, it says by how much."""
+    """Return a line that came with an answer. A cut line says by how much."""
     shown, cut = bounded(line, _LINE)
     return f"{shown} … ({cut:,} more characters)" if cut else shown

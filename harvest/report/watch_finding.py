@@ -209,7 +209,6 @@ def _driver_words(system: WatchedSystem) -> list[str]:
 
 
 def _audit_command(rules: WatchRules, *more: str) -> str:
-    """Return the command that judges the audit by the same rules."""
     words = ["harvest", "reaudit", "AUDIT", *more]
     for option, value, usual in (
         ("--matters", rules.matters, MATTERS),
@@ -223,7 +222,6 @@ def _audit_command(rules: WatchRules, *more: str) -> str:
 def _next_step(
     kind: str, system: WatchedSystem, one: WatchedFigure | None, run: Path, rules: WatchRules
 ) -> tuple[str, str, str]:
-    """Return the next step, a command for it, and a link to what to read in the report."""
     topic = system.topics[0].topic if system.topics else ""
     show = f"harvest show {shlex.quote(str(run))} --system {shlex.quote(system.name)}"
     show += f" --topic {shlex.quote(topic)}" if topic else ""

@@ -1,8 +1,8 @@
 """A line for crontab(5).
 
-cron gives a command almost no environment, mails whatever it prints, and reads `%` as the end of a line. So all paths
-are absolute, the output goes to a log, the end of which is mailed only if the exit code is not 0, and `%` is escaped
-by a backslash, which cron removes.
+cron gives a command almost no environment, mails its output, and reads `%` as the end of a line. So all paths are
+absolute, the output goes to a log, the end of which is mailed only if the exit code is not 0, and `%` is escaped by a
+backslash, which cron removes.
 """
 
 import shlex
@@ -17,8 +17,7 @@ _MAILED = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Return comments and one line. flock: the path of flock(1). Raises InputError if the line would be longer than
-    cron reads."""
+    """Return comments and one line. flock: the path of flock(1). Raises InputError for a line that cron cannot read."""
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
     if job.variables:

@@ -1,8 +1,5 @@
-"""A recurring job for any scheduler: a command, where it runs, and at which minute.
-
-The minute is drawn from the audit's name: everyone starts jobs on the hour, and an audited service should not meet all
-its auditors at once.
-"""
+"""A recurring job for any scheduler: a command, its folder, and its time. The minute is drawn from the audit's name:
+everyone starts jobs on the hour, and an audited service should not meet all its auditors at once."""
 
 import re
 from collections.abc import Sequence
@@ -48,12 +45,10 @@ def slot_of(name: str) -> Slot:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A recurring command.
-
-    name: the name of the audit. words: the command, starting with the absolute path of `harvest`. folder: its working
-    directory. lock, log: files. environment: a file of `NAME=value` lines to read first if `variables` are needed.
-    Raises InputError for a path, an option or a variable name that no scheduler's file can contain.
-    """
+    """A recurring command. name: the name of the audit. words: the command, starting with the absolute path of
+    `harvest`. folder: its working directory. lock, log: files. environment: a file of `NAME=value` lines to read first
+    if `variables` are needed. Raises InputError for a path, an option or a variable name that no scheduler's file can
+    contain."""
 
     name: str
     every: Every
@@ -80,7 +75,7 @@ class Job:
 
     @property
     def confirms(self) -> bool:
-        """True if it plays only to confirm an alarm, at another hour than the job that raised it."""
+        """True if it plays only to confirm an alarm, at an hour that differs from that of the job that raised it."""
         return "--if-alarm" in self.words
 
     @property
@@ -97,7 +92,7 @@ class Job:
 
     @property
     def sentence(self) -> str:
-        """What the job does, and when."""
+        """A description of the job and its time."""
         only = " if an alarm waits to be confirmed" if self.confirms else ""
         return f"{self.name} is audited again every {self.every}{only}; the minute is drawn from its name."
 

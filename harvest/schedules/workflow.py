@@ -21,12 +21,9 @@ ACTIONS = {
 
 
 def workflow(job: Job, *, folder: PurePosixPath, history: PurePosixPath, runs: PurePosixPath, install: str) -> str:
-    """Return the workflow file.
-
-    job: its words begin with `harvest`, and its variables are secrets of the repository; paths of this machine are not
-    used. folder: where the command runs, relative to the root of the repository. history, runs: a file and a folder,
-    relative to `folder`. install: the requirement for pip.
-    """
+    """Return the workflow file. job: its words begin with `harvest`, and its variables are secrets of the repository;
+    paths of this machine are not used. folder: the working directory, relative to the root of the repository. history,
+    runs: a file and a folder, relative to `folder`. install: the requirement for pip."""
     name, every, unit = job.name, job.every, unit_name(job.name)
     junit = f"{unit}.xml"
     secrets = "".join(f"\n          {one}: ${{{{ secrets.{one} }}}}" for one in job.variables)

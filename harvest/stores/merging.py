@@ -25,8 +25,7 @@ class Copies:
     unbegun: list[str] = field(default_factory=list)
 
     def named(self, text: str) -> str:
-        """Replace local folders in a sentence by the addresses that people know, with the object that contains a named
-        line."""
+        """Replace local folders in a sentence by the original addresses, with the object that contains a named line."""
         for folder, (run, stints) in self.fetched.items():
 
             def told(line: re.Match[str], stints: Mapping[int, Stint] = stints) -> str:
@@ -39,11 +38,9 @@ class Copies:
 
 
 def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Merged:
-    """Merge runs, each given as a folder or as the address of a run in a store or of all runs below it.
-
-    Results and errors name these addresses. Runs that have only begun are reported as missing. Raises what `merge`
-    raises, and StoreFault.
-    """
+    """Merge runs, each given as a folder or as the address of a run in a store or of all runs below it. Results and
+    errors name these addresses. Runs that have only begun are reported as missing. Raises the errors of `merge`, and
+    StoreFault."""
     with local_copies(runs, out) as copies:
         if copies.unbegun and not copies.folders:
             raise InputError(
@@ -77,11 +74,9 @@ def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Pat
 
 @contextmanager
 def local_copies(runs: Sequence[str], near: Path) -> Iterator[Copies]:
-    """Yield local folders of runs, fetching those in stores into a folder beside `near` that is removed at the end.
-
-    An address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if they
-    cannot be written.
-    """
+    """Yield local folders of runs, fetching those in stores into a folder beside `near` that is removed at the end. An
+    address may be that of a run or of all runs below it. Raises InputError, StoreFault, and StoreError if they cannot
+    be written."""
     with ExitStack() as stack:
         copies = Copies()
         for run in runs:

@@ -1,5 +1,4 @@
-"""One worker's stint at a run in a store: taking the run up into a local folder, and sending what is recorded
-there."""
+"""One worker's stint at a run in a store: taking up the run into a local folder, and sending its new recordings."""
 
 import json
 import re
@@ -38,11 +37,8 @@ class TakenOver(HarvestError):
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """A run that was taken up.
-
-    number: the number of the stint, which becomes part of the worker's name (`worker`). aside: the new location of the
-    previous folder, which was moved because others had replayed its trials; None if it stayed.
-    """
+    """A run that was taken up. number: of the stint, which becomes part of the worker's name (`worker`). aside: the new
+    location of the previous folder, which was moved because others had replayed its trials; None if it stayed."""
 
     number: int
     aside: Path | None
@@ -52,13 +48,10 @@ class TakenUp:
 
 
 def take_up(stored: StoredRun, folder: Path, refuse: Callable[[Header], None]) -> TakenUp:
-    """Take up a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events
-    from the store into `folder`. Exhibits stay in the store.
-
-    refuse: called with the recorded header; it raises if that belongs to another audit, before anything is changed.
-    Raises Locked if another process plays in `folder`, StoreFault, StoreError if the folder cannot be written, and
-    InputError for a folder of another store.
-    """
+    """Take up a run: send what a dead process left in `folder`, shut out the previous worker, and fetch all events from
+    the store into `folder`. Exhibits stay in the store. refuse: called with the recorded header; it raises if that
+    belongs to another audit, before anything is changed. Raises Locked if another process plays in `folder`,
+    StoreFault, StoreError if the folder cannot be written, and InputError for a folder of another store."""
     with _store_errors(folder, "write in"):
         folder.mkdir(parents=True, exist_ok=True)
         others = [
@@ -112,8 +105,8 @@ def _store_errors(folder: Path, doing: str, *, playing: bool = False) -> Iterato
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send what a dead process recorded here but did not send. Returns the events already in the store, by stint
-    number. Sends nothing if any file does not belong to this store."""
+    """Send the records of a dead process here, unless a file does not belong to this store. Returns the events already
+    in the store, by stint number."""
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}
@@ -140,10 +133,8 @@ def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
 
 def _is_of(stored: StoredRun, folder: Path, name: str, stint: Stint, there: bytes) -> bool:
     """Return whether a file of events was recorded in a stint of this store, which already has its beginning, `there`.
-
     Other shards and stores have stints with the same numbers. Files differ in their first line; before that was sent,
-    only in the claim.
-    """
+    only in the claim."""
     here = read_inside(folder, name)
     if here and there:
         return here.startswith(there) or there.startswith(here)

@@ -1,8 +1,6 @@
-"""An object store, in which each name is written only once. The only module that uses obstore.
-
-Nothing in the store is ever overwritten: the first writer of a name wins, and the others are told so. Everything else
-in this package relies on that. obstore also reads, so no other library (such as fsspec) is needed.
-"""
+"""An object store, in which each name is written only once. The only module that uses obstore, also for reading, so
+that no other library (such as fsspec) is needed. Nothing in the store is ever overwritten: the first writer of a name
+wins, and the others learn of it. Everything else in this package relies on that."""
 
 import os
 import re
@@ -38,7 +36,7 @@ _PHRASES = {
 
 
 class StoreFault(HarvestError):
-    """A store failed. doing: the failed operation. reason: why, in words without credentials."""
+    """A store failed. doing: the failed operation. reason: the cause, in words without credentials."""
 
     def __init__(self, url: str, doing: str, reason: str) -> None:
         super().__init__(
@@ -123,12 +121,9 @@ def is_url(text: str) -> bool:
 
 
 def open_store(url: str, *, reading: bool = False) -> Store:
-    """Return the store at `url`, without contacting it.
-
-    reading: nothing will be written, so do not create the folder of a `file:` address. Credentials come only from the
-    environment: see docs/commands.md. Raises InputError for a text that is not an address, an address with
-    credentials, and a missing folder to read.
-    """
+    """Return the store at `url`, without contacting it. reading: nothing will be written, so do not create the folder
+    of a `file:` address. Credentials come only from the environment: see docs/commands.md. Raises InputError for a text
+    that is not an address, an address with credentials, and a missing folder to read."""
     parts = _check_url(url)
     try:
         from obstore.store import LocalStore, from_url
@@ -175,7 +170,7 @@ def _allowed_forms() -> str:
 
 
 def _in_words(fault: Exception) -> str:
-    """Describe an error in known words only, since the library's messages may contain signed addresses."""
+    """Describe an error without the library's message, which may contain signed addresses."""
     text = str(fault)
     status, code = _STATUS.search(text), _CODE.search(text)
     said = [*(found[1].strip() for found in (status, code) if found)]

@@ -65,8 +65,8 @@ def piece(number: int, file: str, at: int) -> str:
 
 
 def piece_of(stints: Mapping[int, Stint], file: Path, line: int) -> str:
-    """Return the object name of the piece that contains, or would contain, a line of a fetched file of events; "" if
-    the file belongs to none of the stints."""
+    """Return the name of the object for a line of a fetched file of events; "" if the file belongs to none of the
+    stints."""
     found = FILE.fullmatch(file.name)
     stint = stints.get(int(found[1])) if found else None
     if stint is None:
@@ -127,8 +127,7 @@ class StoredRun:
         return Header.from_json(parse_value(data, place), place) if data else None
 
     def claim(self) -> int:
-        """Claim the run and return the number of the new stint. Raises InputError if the store overwrites existing
-        objects."""
+        """Claim the run and return the new stint's number. Raises InputError if the store overwrites objects."""
         mine = json.dumps({"format": _FORMAT, "claim": secrets.token_hex(16)}).encode()
         number = max(self.stints(), default=0) + 1
         while not self.put_new(name := f"stints/{number:06d}/claim", mine) and self.get(name) != mine:
@@ -159,8 +158,7 @@ class StoredRun:
         return begin + self._join_pieces(stint.number, "trials", stint.trials, len(begin))
 
     def files(self, stints: Mapping[int, Stint], begins: Mapping[int, bytes] | None = None) -> dict[str, bytes]:
-        """Return the files of events of the stints and their chains, by name. begins: parts fetched before, by stint
-        number."""
+        """Return the files of events and chains by name. begins: parts fetched before, by stint number."""
         found: dict[str, bytes] = {}
         for stint in stints.values():
             events = self.events(stint, (begins or {}).get(stint.number, b""))
@@ -174,11 +172,9 @@ class StoredRun:
         return found
 
     def fetch(self, folder: Path) -> dict[int, Stint]:
-        """Copy everything in the store into a new run folder, and return the stints that it came from.
-
-        Returns {}, and creates no folder, if a worker has claimed the run but put nothing here yet. Raises StoreFault,
-        and RunError if something is missing.
-        """
+        """Copy everything in the store into a new run folder, and return the stints behind it. Returns {}, and creates
+        no folder, if a worker has claimed the run but put nothing here yet. Raises StoreFault, and RunError if
+        something is missing."""
         stints = self.stints()
         header = self.header(stints)
         if not header:
@@ -246,14 +242,12 @@ class StoredRun:
 
 
 def divisions(names: Iterable[str]) -> set[int]:
-    """Return the numbers of shards that an audit was divided into, from the names of their folders; more than one is a
-    mistake."""
+    """Return the numbers of shards in the names of their folders; more than one is a mistake."""
     return {int(match[1]) for name in names if (match := _SHARD.fullmatch(name))}
 
 
 def refuse_other_division(store: Store, of: int) -> None:
-    """Raise InputError if the store has shards of another division than into `of`, or is itself the address of a
-    run."""
+    """Raise InputError if the store has shards of a division other than `of`, or is itself the address of a run."""
     names = store.folders()
     if "stints" in names:
         raise InputError(
@@ -273,8 +267,8 @@ def refuse_other_division(store: Store, of: int) -> None:
 
 
 def refuse_other_audit(stored: StoredRun, header: Header) -> None:
-    """Raise RunError if another shard in the store was recorded with settings that differ from `header`, so that they
-    could not be merged."""
+    """Raise RunError if another shard in the store was recorded with other settings than `header` and cannot be
+    merged."""
     for name in stored.store.folders():
         if name == stored.name or not _SHARD.fullmatch(name):
             continue

@@ -5,9 +5,8 @@ state, so that asking again changes nothing. The content of a reply plays no par
 
 If a system says that it gets too many requests (429, or any `Retry-After`), none of its sessions sends a turn for as
 long as this turn waits, later turns are sent more slowly (`Gate.slow`), and the system is given up if it says nothing
-else for too long (`Busy`). If the system says when to try again, Harvest does so at that time, beyond `retries`, for
-as long as it would wait for a system that only complains. The number of turns under way is limited to what helps
-(`Load`).
+else for too long (`Busy`). If the system says when to try again, Harvest does so at that time, beyond `retries`, for as
+long as it would wait for a system that only complains. `Load` limits the number of turns under way.
 """
 
 import asyncio
@@ -27,12 +26,9 @@ _MOMENT = 1.0
 async def deliver(
     session: Session, text: str, *, stateful: bool, limits: Limits, gate: Gate, seed: int, turn: int = 1
 ) -> Reply:
-    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError.
-
-    turn: the number of the turn. seed: the seed of the random waits. The wait before a turn is sent again doubles each
-    time, and is up to half a `retry_wait` longer at random, so that sessions that failed together do not try again
-    together.
-    """
+    """Return the reply to `text`, with the number of times that it was sent. Raises the last DriverError. turn: the
+    number of the turn. seed: of the random waits. The wait before a turn is sent again doubles each time, and is up to
+    half a `retry_wait` longer at random, so that sessions that failed together do not try again together."""
     chances, complaint = None, None
     sends = told = 0
     begun = gate.clock.monotonic()
@@ -91,8 +87,8 @@ async def _say_within(seconds: float, session: Session, text: str) -> Reply:
 
 @contextmanager
 def catch_unforeseen(reason: str = "driver-fault") -> Iterator[None]:
-    """Turn any unforeseen error of a driver into an invalid attempt, so that one system's odd reply does not end a
-    run. This includes a cancellation that nobody requested. reason: the reason of the invalid attempt."""
+    """Turn any unforeseen error of a driver, or a cancellation that nobody requested, into an invalid attempt with this
+    `reason`, so that one system's odd reply does not end a run."""
     task = asyncio.current_task()
     try:
         yield

@@ -41,14 +41,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The capabilities of a driver. An audit is refused if its protocol or sessions need one that its driver does not
-    have.
+    """The capabilities of a driver. An audit is refused if its protocol or sessions need one that its driver lacks.
 
-    stateful: the system remembers the conversation, so a turn that was sent must not be sent again. editable_history:
-    a session can be opened with a given history of exchanges. streaming: replies have time stamps of their pieces.
-    links: replies have the `href` of every link. pace: default seconds from one user turn to the next if the audit
-    sets none. no_return: the reason why a person who comes back in a new session cannot be recognised; "" if nothing
-    in the driver prevents it.
+    stateful: the system remembers the conversation, so a turn that was sent must not be sent again. editable_history: a
+    session can be opened with a given history of exchanges. streaming: replies have time stamps of their pieces. links:
+    replies have the `href` of every link. pace: default seconds from one user turn to the next if the audit sets none.
+    no_return: the reason why a person who comes back in a new session cannot be recognised; "" if nothing in the driver
+    prevents it.
     """
 
     stateful: bool
@@ -61,11 +60,8 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """Raw evidence that a driver returns with a reply; it is redacted and then stored under its content hash.
-
-    name: the kind of evidence (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP
-    (`application/json`).
-    """
+    """Raw evidence that a driver returns with a reply; it is redacted and then stored under its content hash. name: the
+    kind of evidence (`response`, `stream`, `stderr`, `screenshot`). media_type: as in HTTP (`application/json`)."""
 
     name: str
     media_type: str
@@ -102,7 +98,7 @@ class Session(Protocol):
     """One session with the system. Turns are strictly sequential."""
 
     async def say(self, text: str) -> Reply:
-        """Send one user turn and wait for the complete reply. Raises DriverError; never retries because of the reply's
+        """Send a user turn and return the complete reply. Raises DriverError; never retries because of a reply's
         content."""
         ...
 
@@ -123,8 +119,8 @@ class Settling(Protocol):
     """A session that knows only at the end of a conversation whether its last reply was complete."""
 
     async def settle(self) -> None:
-        """Check the last reply after the last turn. Raises DriverError if it was incomplete, which makes the attempt
-        invalid."""
+        """Check the last reply after the last turn. Raises DriverError, and so makes the attempt invalid, if it was
+        incomplete."""
         ...
 
 
@@ -149,8 +145,8 @@ class DriverError(HarvestError):
     """Something between Harvest and the system failed. Raise one of the three subclasses.
 
     reason: a slug for counting (`timeout`, `http-503`). detail: a sentence for people. partial: the text received
-    before the fault, kept as evidence and never scored. exhibits: the evidence that did arrive. retry_after: seconds
-    to wait before the next try, as requested by the system, or None.
+    before the fault, kept as evidence and never scored. exhibits: the evidence that did arrive. retry_after: seconds to
+    wait before the next try, as requested by the system, or None.
     """
 
     def __init__(
@@ -172,8 +168,7 @@ class NotSent(DriverError):
 
 
 class Unanswered(DriverError):
-    """The turn was sent, but no complete reply arrived: time-out, broken stream, 5xx, undecodable bytes, over the size
-    limit."""
+    """The turn was sent, but no complete reply arrived (time-out, broken stream, 5xx, undecodable bytes, too large)."""
 
 
 class Denied(DriverError):
@@ -182,14 +177,14 @@ class Denied(DriverError):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a driver may need besides its own options, passed to `build(options, surroundings)`.
+    """Further data for a driver, passed to `build(options, surroundings)`.
 
     system: the name of the system in the audit. folder: the folder of the audit file, where relative paths start.
-    topics: the topics of the audit, for embedded systems. environment: the only source of secrets. secrets: all
-    secrets that were read, to be redacted in the recording. recorded_as: the names under which its conversations are
-    recorded, if it meets groups of users. clock: the clock by which the driver waits. exposure: what the options
-    declare, or None if that was not checked. imports: whether to import code that the options name; False if nothing
-    will be played.
+    topics: the topics of the audit, for embedded systems. environment: the only source of secrets. secrets: all secrets
+    that were read, to be redacted in the recording. recorded_as: the names under which its conversations are recorded,
+    if it meets groups of users. clock: the clock by which the driver waits. exposure: the declarations of the options,
+    or None if they were not checked. imports: whether to import code that the options name; False if nothing will be
+    played.
     """
 
     system: str
@@ -203,11 +198,9 @@ class Surroundings:
     imports: bool = True
 
     def secret(self, variable: str) -> str:
-        """Return the value of an environment variable, and register it for redaction.
-
-        Raises InputError, with the names of the system and the variable, if the variable is not set or empty, or if
-        the options do not declare it: the user could not have been shown who receives it.
-        """
+        """Return the value of an environment variable, and register it for redaction. Raises InputError, with the names
+        of the system and the variable, if the variable is not set or empty, or if the options do not declare it: the
+        user could not have been shown who receives it."""
         if self.exposure is not None and variable not in self.exposure.needed:
             raise InputError(
                 f"system {self.system!r}: its driver reads the environment variable {variable}, which its options do "

@@ -53,12 +53,10 @@ class Program(tuple[str, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Everything that one system, or one endpoint of a model, makes this machine do.
-
-    who: the name of the system or endpoint. variables: variables whose values go to all `targets` or to `programs`.
-    targets: URLs. proxies: URLs, or `$NAME` for variables that contain one. functions, programs: code to run. plug_in:
-    the installed package of the driver, or "" for Harvest's own.
-    """
+    """Everything that one system, or one endpoint of a model, makes this machine do. who: the name of the system or
+    endpoint. variables: variables whose values go to all `targets` or to `programs`. targets: URLs. proxies: URLs, or
+    `$NAME` for variables that contain one. functions, programs: code to run. plug_in: the installed package of the
+    driver, or "" for Harvest's own."""
 
     who: str
     variables: tuple[str, ...] = ()
@@ -130,8 +128,7 @@ def _declared_values(value: object) -> Iterator[object]:
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Return whether data sent to this host stays on this machine. Names that need a lookup do not count: they may
-    lead anywhere."""
+    """Return whether data sent to this host stays here; False for names that need a lookup and may lead anywhere."""
     if host is None:
         return False
     if host.lower() == "localhost":  # with a point after it a name server is asked

@@ -50,8 +50,8 @@ class Limits:
     busy_timeout: float = BUSY_TIMEOUT
 
     def shared_by(self, machines: int) -> Limits:
-        """Return the share of one of several machines. Together they keep the pace, and the number of sessions if it
-        is at least the number of machines; each machine has at least one session."""
+        """Return the share of one of several machines. Together they keep the pace, and the number of sessions if it is
+        at least the number of machines; each machine has at least one session."""
         return replace(self, spacing=self.spacing * machines, concurrency=max(1, self.concurrency // machines))
 
 
@@ -66,12 +66,9 @@ _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The current gap between the turns of a system in seconds, and how often the system complained that it is too
-    short.
-
-    A complaint doubles the gap, up to a bound; each turn that passes reduces it by a twentieth, down to the spacing of
-    the audit. So it adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second.
-    """
+    """The current gap between the turns of a system in seconds, and the number of complaints that it is too short. A
+    complaint doubles the gap, up to a bound; each turn that passes reduces it by a twentieth, down to the spacing of
+    the audit. So it adapts to systems that allow one turn a minute as well as to those that allow 1,000 a second."""
 
     gap: float
     complaints: int = 0
@@ -89,10 +86,9 @@ class Busy:
 
     Each wait before a retry is bounded, and so is the number of tries of one turn, but their total is not if every
     trial fails slowly. This class bounds the total. An answer to any turn resets the count. A system is not given up
-    while another turn is under way, since that one may be answered.
-
-    longest: seconds until the system is given up. spacing: seconds between turns in the audit; several turns must fit
-    into `longest`. tell: called once, with the time until which Harvest waits. over: the reason for giving up, or "".
+    while another turn is under way, since that one may be answered. longest: seconds until the system is given up.
+    spacing: seconds between turns in the audit; several turns must fit into `longest`. tell: called once, with the time
+    until which Harvest waits. over: the reason for giving up, or "".
     """
 
     def __init__(
@@ -139,8 +135,7 @@ class Busy:
             self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
     def complained(self, sent_at: float, wait: float) -> None:
-        """Note a complaint about too many requests. sent_at: when its turn was sent. wait: seconds until the next
-        try."""
+        """Note a complaint about too many requests to a turn of `sent_at`. wait: seconds until the next try."""
         now = self._clock.monotonic()
         self._forget()
         again = self._since is not None and sent_at >= self._since
@@ -156,7 +151,7 @@ class Busy:
 
     @property
     def look_again(self) -> float:
-        """Seconds after which a waiting turn should check again, because a turn that was under way may have failed."""
+        """Seconds after which a waiting turn should check again, because a turn under way may have failed."""
         if self._since is None:
             return math.inf
         left = self._since + self._longest - self._clock.monotonic()
@@ -188,11 +183,8 @@ class Busy:
 
 class Gate:
     """Lets the user turns of a system pass one by one, in order of arrival and at least `spacing` seconds apart;
-    further apart for a while after a complaint.
-
-    clock: times the gaps and the waits before retries. load: limits the turns under way; unlimited by default. busy:
-    decides when a system that only complains is given up.
-    """
+    further apart for a while after a complaint. clock: times the gaps and the waits before retries. load: limits the
+    turns under way; unlimited by default. busy: decides when a system that only complains is given up."""
 
     def __init__(
         self, spacing: float, clock: Clock = REAL_CLOCK, load: Load | None = None, busy: Busy | None = None
@@ -211,7 +203,7 @@ class Gate:
         return self._pace.gap
 
     async def passed(self) -> int:
-        """Wait until the next turn may be sent. Returns the number of complaints until then. Raises NotSent if the
+        """Wait until the next turn may be sent, and return the number of complaints until then. Raises NotSent if the
         system is given up."""
         if self._pace.gap or self._free_at > self.clock.monotonic():
             async with self._turnstile:
@@ -223,17 +215,14 @@ class Gate:
         return self._pace.complaints
 
     async def _rest(self, until: Callable[[], float]) -> None:
-        """Wait until the given time. Raises NotSent if the system is given up."""
         while (wait := until() - self.clock.monotonic()) > 0:
             self.busy.check(until())
             await self.clock.sleep(min(wait, self.busy.look_again))
 
     async def slow(self, complaints: int, wait: float, *, told: bool = False) -> None:
-        """Slow down after a complaint: send no turn for `wait` seconds, and later ones further apart.
-
-        complaints: the value that `passed` returned for the turn; complaints about turns that were under way together
-        count as one. told: the system itself said how long to wait, so the pace need not be found by trial and error.
-        """
+        """Slow down after a complaint: send no turn for `wait` seconds, and later ones further apart. complaints: the
+        value that `passed` returned for the turn; complaints about turns that were under way together count as one.
+        told: the system itself said how long to wait, so no trial and error is needed to find the pace."""
         if complaints == self._pace.complaints:
             self._pace = self._slower(self._pace, wait if told else math.inf)
         self._free_at = max(self._free_at, self.clock.monotonic() + wait)
@@ -254,11 +243,9 @@ def own_gate(system: str, spacing: float, load: Load, busy: Busy) -> Gate:
 
 
 class Openings:
-    """Spaces out the tries to open a session of one system while they fail.
-
-    After the first failure the next try waits `wait` seconds, after the second twice as long, and so on up to `wait` ·
-    2^`retries`; sessions are then tried one at a time until one opens. Failures of concurrent tries count as one.
-    """
+    """Spaces out the tries to open a session of one system while they fail. After the first failure the next try waits
+    `wait` seconds, after the second twice as long, and so on up to `wait` · 2^`retries`; sessions are then tried one at
+    a time until one opens. Failures of concurrent tries count as one."""
 
     def __init__(self, wait: float, retries: int, clock: Clock = REAL_CLOCK) -> None:
         import asyncio

@@ -1,8 +1,7 @@
-"""The number of turns of a system under way at a time: at most what the audit allows, and fewer if more would gain
-nothing.
+"""The number of turns of a system under way at a time: at most the audit's limit, and fewer if more would gain nothing.
 
-A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as
-many each takes half as long. So the number is halved for a while now and then, or doubled if it was halved before. The
+A busy system answers no more turns in a minute, however many are under way: the others only wait, and with half as many
+each takes half as long. So the number is halved for a while now and then, or doubled if it was halved before. The
 durations of turns are then compared with those before, first turns with first turns and so on, because they differ by
 position. Without a clear difference the previous number is restored.
 """
@@ -33,8 +32,8 @@ _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many ea
 
 
 class Load:
-    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number. clock:
-    times the turns. eased: called with each new lowest number of turns."""
+    """Allows at most `most` turns of one system to be under way, in order of arrival; None for any number. clock: times
+    the turns. eased: called with each new lowest number of turns."""
 
     def __init__(
         self, most: int | None = None, clock: Clock = REAL_CLOCK, eased: Callable[[int], object] = lambda level: None
@@ -46,8 +45,7 @@ class Load:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def place(self, turn: int) -> Place:
-        """Return a context manager for one turn: entered when the turn may go out, left when it is answered or has
-        failed."""
+        """Return a context manager for one turn, from when it may go out until it is answered or has failed."""
         return Place(self, turn)
 
     async def enter(self) -> int:
@@ -68,8 +66,7 @@ class Load:
         return 0 if self._level is None else self._level.era
 
     def leave(self, turn: int, era: int, seconds: float | None) -> None:
-        """Give the place back. seconds: the duration of the turn, or None if it says nothing about how busy the system
-        is."""
+        """Give the place back. seconds: the duration of the turn, or None if it does not depend on the load."""
         if seconds is not None and self._level is not None:
             self._level.took(turn, era, seconds)
             if self._level.settled < self._lowest:
@@ -184,11 +181,9 @@ class _Seconds:
 
     def beside(self, other: _Seconds) -> tuple[float, float]:
         """Return the logarithm of the ratio of these durations to the others, turn by turn, and its standard error:
-        infinite if nothing can be compared.
-
-        Uses means, not logarithms: the number of turns under way is the rate times the mean duration, whatever the
-        distribution (J. D. C. Little, A proof for the queuing formula: L = λW, Operations Research 9 (1961), 383-387).
-        """
+        infinite if nothing can be compared. Uses means, not logarithms: the number of turns under way is the rate times
+        the mean duration, whatever the distribution (J. D. C. Little, A proof for the queuing formula: L = λW,
+        Operations Research 9 (1961), 383-387)."""
         found = weights = 0.0
         for turn in self.turns.keys() & other.turns.keys():
             (n, mean, squares), (m, others, further) = self.turns[turn], other.turns[turn]

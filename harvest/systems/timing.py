@@ -1,7 +1,7 @@
 """Time: the clock for all waiting, and the time stamps of system turns.
 
-Everything that waits is given a `Clock`; no other code in this package reads the time or sleeps. Time limits kept by
-asyncio itself (`asyncio.timeout`) use the event loop's time, so a test that steps a clock must step the loop too.
+All waiting uses a `Clock`; no other code in this package reads the time or sleeps. Time limits kept by asyncio itself
+(`asyncio.timeout`) use the event loop's time, so a test that steps a clock must step the loop too.
 """
 
 import time
@@ -57,8 +57,7 @@ class Stopwatch:
         SENDING.get()(self._begin)
 
     def mark(self) -> None:
-        """Note that a part of the reply has arrived: the first call sets `first_seconds`, every call sets
-        `seconds`."""
+        """Note that a part of the reply has arrived: the first call sets `first_seconds`, every call `seconds`."""
         self.seconds = seconds(self.clock.monotonic() - self._begin)
         if self.first_seconds is None:
             self.first_seconds = self.seconds

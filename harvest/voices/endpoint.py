@@ -169,8 +169,8 @@ class Endpoint:
 
 
 def _unfit_finish(reply: Reply) -> str:
-    """Return a finish that no user accepts if the words are not a complete message of a model, else "". A
-    `finish_reason` of null means that the model has not finished; small servers omit it."""
+    """Return a finish that no user accepts if the words are not a complete message of a model, else "". A null
+    `finish_reason` means that the model has not finished; small servers omit it."""
     body = next((exhibit.data for exhibit in reply.exhibits if exhibit.name == "response"), b"")
     try:
         choice = json.loads(body)["choices"][0]

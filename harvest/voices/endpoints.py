@@ -132,11 +132,9 @@ def _wanted_endpoints(options: object) -> Iterator[tuple[str, int]]:
 
 
 def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
-    """Return the evidence of how a user turn was worded: all samples, accepted or refused, with their prompts.
-
-    One JSON array of {source, act, seed, messages, text, finish} in order; no exhibit if no model was asked. Only the
-    last sample can have been sent to the system. If the endpoint failed, its response is included.
-    """
+    """Return the evidence of how a user turn was worded: all samples, accepted or refused, with their prompts. One JSON
+    array of {source, act, seed, messages, text, finish} in order; no exhibit if no model was asked. Only the last
+    sample can have been sent to the system. If the endpoint failed, its response is included."""
     from simulators.human import SOURCE  # late: not needed to check an audit
 
     value = [

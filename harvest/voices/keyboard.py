@@ -135,8 +135,7 @@ class Keyboard:
         return self._held is not None
 
     async def sample(self, prompt: Prompt) -> Sample:
-        """Show the system's words and return the person's next turn; `finish` is `stop` if they end the
-        conversation."""
+        """Show the system's words and return the person's next turn. `finish` is `stop` if the person ends."""
         if self._held is not None:
             held, self._held = self._held, None
             return held
