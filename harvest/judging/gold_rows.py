@@ -17,9 +17,8 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
     """Add an ungraded row for every entity that neither the runs nor the table at `path` contain.
 
     Existing rows are unchanged, and a missing table is created. Commands that write to the same table wait for one
-    another. Returns the table before the change and the number of rows added.
-
-    Raises InputError if the runs have no topics or different ones, and for a file that is not a gold table.
+    another. Returns the table before the change and the number of rows added. Raises InputError if the runs have no
+    topics or different ones, and for a file that is not a gold table.
     """
     topics = _shared_topics(runs)
     refuse_target(path)

@@ -40,9 +40,8 @@ class PooledRun:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A place in a run.
-
-    run: the index of the run, from 0. start, end: the characters of the system's text; both -1 for a link outside it.
+    """A place in a run, given by its index from 0. `start` and `end` are the characters of the system's text, both -1
+    for a link outside it.
     """
 
     run: int
@@ -64,10 +63,8 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity that systems named on a topic.
-
-    key: its canonical key. url: the first form in which it was written. judged: whether the gold of a run, or of a
-    table, has a grade for it.
+    """An entity that systems named on a topic: its canonical key, and the first form in which it was written.
+    `judged` is true if the gold of a run, or of a table, has a grade for it.
     """
 
     topic: str
@@ -79,9 +76,8 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's judgment at one place.
-
-    version: the version of the guideline. adjudicates: whether the person decided between other people's judgments.
+    """A person's judgment at one place, under this version of the guideline. `adjudicates` is true if the person
+    decided between other people's judgments.
     """
 
     value: Json
@@ -91,10 +87,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words that a criterion asks about on a topic.
-
-    said: the judgment by index of the occurrence and person.
-    covered: indices of occurrences with anybody's score or *n/a*, including copied ones.
+    """Words that a criterion asks about on a topic. `said` has the judgment by index of the occurrence and person.
+    `covered` are indices of occurrences with anybody's score or *n/a*, including copied ones.
     """
 
     topic: str
@@ -120,10 +114,7 @@ def plain_words(text: str) -> str:
 
 
 def pooled_entities(runs: Sequence[PooledRun], table: GoldTable | None = None) -> tuple[Entity, ...]:
-    """Return the entities of all finished conversations, by topic, the most frequent first.
-
-    `table` contains gold in addition to that of the runs.
-    """
+    """Return the entities of finished conversations by topic, the most frequent first. `table` has more gold."""
     found: dict[tuple[str, str], list[Occurrence]] = {}
     urls: dict[tuple[str, str], str] = {}
     sets = [run.recorded.header.topic_set() for run in runs]
@@ -190,7 +181,6 @@ _Key = tuple[str, str, str]
 
 
 def _newest_by_person(layers: Iterable[Layer]) -> dict[Key, dict[str, Said]]:
-    """Return the newest judgment by target and person. `layers` are in order, the oldest first."""
     found: dict[Key, dict[str, Said]] = {}
     for layer in layers:
         for judgment in layer.judgments:

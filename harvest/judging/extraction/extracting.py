@@ -37,12 +37,9 @@ class ModelExtractor:
 
 @dataclass(slots=True)
 class Extraction:
-    """The result of an extraction.
-
-    layer: the nuggets of the completed conversations.
-    refused: the number of their nuggets that were refused, by reason.
-    unreadable: the number of passages whose last reply could not be read, by reason.
-    missing: the conversations that are incomplete, each with its reason.
+    """The result of an extraction: a `layer` with the nuggets of the completed conversations, and `missing` with the
+    others and their reasons. `refused` counts nuggets that were refused, and `unreadable` passages whose last reply
+    could not be read, by reason.
     """
 
     layer: Layer
@@ -104,7 +101,6 @@ def nugget_judgments(conversation: Conversation, nuggets: Iterable[Nugget]) -> l
 
 
 def _passage_fault(question: Question, answers: Answers[Reading]) -> str:
-    """Return why a passage has no readable reply; "" if it has one."""
     where = f"turn {question.passage.turn}, {question.passage.speaker}"
     failure = answers.failures.get(question.key)
     if failure is not None:
@@ -124,13 +120,9 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The result of one extraction command.
-
-    found: the new layer and its counts.
-    before: the number of conversations that were already in a layer.
-    requests: the number of requests sent and answered.
-    tries: the most requests for one passage.
-    path: the file of the new layer; None if no conversation was completed.
+    """The result of one extraction command: the new layer `found`, with its counts, in the file `path` (None if no
+    conversation was completed). `before` counts conversations that were already in a layer, and `requests` those sent
+    and answered. `tries` is the most requests for one passage.
     """
 
     found: Extraction
@@ -145,8 +137,7 @@ class Extracted:
 
 
 def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
-    """Return the author and version of the endpoint's nuggets: the model's name, and the hash of prompt and sampling.
-
+    """Return the author and version of the endpoint's nuggets: the model's name, and a hash of prompt and sampling.
     The address is not included, so that the same model behind another port continues with the kept replies.
     """
     definition = endpoint.definition()
@@ -203,7 +194,6 @@ async def extract(
 
 
 def _extracted_before(run: Path, author: str, version: str) -> set[tuple[str, int, str]]:
-    """Return the conversations that a layer has completely, as trial, attempt and hash of the words."""
     found = set()
     for layer in read_layers(run):
         if (layer.kind, layer.author, layer.version) == ("model", author, version):

@@ -14,10 +14,8 @@ from topics.identity import content_hash
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question about a passage.
-
-    key: a hash of the messages, so that a passage repeated after the same words is the same question.
-    about: the first place where the passage occurs.
+    """One question about a passage. `key` is a hash of the messages, so that a passage repeated after the same words
+    is the same question; `about` is the first place where the passage occurs.
     """
 
     key: str

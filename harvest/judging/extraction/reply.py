@@ -54,10 +54,8 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The content of a reply.
-
-    found: the accepted nuggets. refused: the number of refused nuggets, by the names in `NUGGET_FAULTS`. fault: one of
-    `REPLY_FAULTS`, or "" if the reply was readable.
+    """The content of a reply: the accepted nuggets, and the number of refused ones by the names in `NUGGET_FAULTS`.
+    `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable.
     """
 
     found: tuple[Candidate, ...] = ()
@@ -95,7 +93,6 @@ def read_reply(sample: Sample, passage: Passage) -> Reading:
 
 
 def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
-    """Return the nugget, or the name of its fault."""
     if not isinstance(item, dict) or not item.keys() <= _KEYS:
         return "no-nugget"
     quote, kind, act = item.get("quote"), item.get("type"), item.get("act")
@@ -113,15 +110,12 @@ def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
 
 
 class _Spans:
-    """The parts of a text that belong to a nugget so far."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._taken: list[tuple[int, int]] = []  # sorted, none over another
         self._after = 0
 
     def take(self, words: str) -> tuple[int, int] | str:
-        """Reserve a span for `words` and return it, or the name of the fault."""
         before = f"(?<!{_LETTER})" if re.match(_LETTER, words[0]) else ""
         after = f"(?!{_LETTER})" if re.match(_LETTER, words[-1]) else ""
         expression = re.compile(f"{before}{re.escape(words)}{after}")
@@ -141,6 +135,5 @@ class _Spans:
         return None
 
     def _over(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the last reserved span that overlaps this one, if any."""
         last = bisect_left(self._taken, (end, 0)) - 1
         return self._taken[last] if last >= 0 and self._taken[last][1] > start else None

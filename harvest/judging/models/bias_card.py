@@ -24,10 +24,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A thing that was judged.
-
-    words: its number of words. people: the mean of people's scores; None if nobody judged it.
-    """
+    """A thing that was judged, with its number of words, and the mean of people's scores (None if nobody judged it)."""
 
     judgment: Judgment
     topic: str
@@ -49,10 +46,7 @@ def vendor_of(model: str) -> str:
 
 
 def card(items: Sequence[Item], vendor: str, answered: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield a sentence about each bias, by criterion.
-
-    `vendor` is the maker of the judge, and `answered` the models that each system says it is.
-    """
+    """Yield sentences on biases, by criterion. `vendor` made the judge; `answered` has the models of each system."""
     for criterion in dict.fromkeys(one.judgment.criterion for one in items):
         own = [one for one in items if one.judgment.criterion == criterion]
         yield from (f"{criterion}: {sentence}" for sentence in _of_criterion(own))

@@ -45,10 +45,8 @@ def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class Judge(StrictModel):
-    """A judge, as described by its file.
-
-    vendor: its maker, for the bias card; by default the first part of the model's name (`bias_card.vendor_of`).
-    guideline: additional instructions, by the name of the criterion.
+    """A judge, as described by its file. `vendor` is its maker, by default the first part of the model's name
+    (`bias_card.vendor_of`). `guideline` has additional instructions, by the name of the criterion.
     """
 
     format: Literal["harvest-judge/1"]
@@ -66,9 +64,8 @@ class Judge(StrictModel):
 
 
 def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
-    """Check that the schema has the criteria of the file, and that models may score them.
-
-    `used` says whether the file selects the criteria. Raises InputError, with file, line and column.
+    """Check that the schema has the criteria of the file, and that models may score them. `used` is true if the file
+    selects the criteria. Raises InputError, with file, line and column.
     """
     everything = [name.casefold() for name in judge.criteria] == ["all"]
     own = judge.criteria if used and not everything else ()

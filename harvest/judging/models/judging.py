@@ -25,14 +25,9 @@ _MILLION = 1_000_000  # prices are per million tokens
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The estimated cost of judging.
-
-    things: the number of things to judge.
-    requests: the number of requests without a kept reply, each sent at least once.
-    read: the approximate number of tokens in them.
-    write: the most tokens in the replies; None if they have no limit.
-    cost: the highest cost; None without prices.
-    tries: the most times that one request is sent if its replies cannot be read.
+    """The estimated cost of judging `things`. `requests` counts requests without a kept reply, each sent at least
+    once, with about `read` tokens; `tries` is the most times that one is sent if its replies cannot be read. `write`
+    is the most tokens in the replies, None without a limit, and `cost` the highest cost, None without prices.
     """
 
     things: int
@@ -55,12 +50,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one judging command.
-
-    layer: all judgments, including things left unjudged.
-    requests: the number of requests sent and answered.
-    failures: failures of the endpoint, counted by message.
-    path: the file of the layer; None if it equals the newest one.
+    """The result of one judging command: a layer of all judgments, including things left unjudged, and its file (None
+    if it equals the newest one). `requests` were sent and answered; `failures` of the endpoint are counted by
+    message.
     """
 
     layer: Layer
@@ -80,10 +72,7 @@ def version(judge: Judge, endpoint: Endpoint) -> str:
 
 
 def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endpoint, tries: int = 1) -> Estimate:
-    """Estimate what judging will cost. `folder` is the folder of the run or of the pairs.
-
-    Raises RunError for files of replies from elsewhere.
-    """
+    """Estimate the cost of judging this run or these pairs. Raises RunError for files of replies from elsewhere."""
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
     if (folder / JUDGE_REPLIES.folder).exists():  # to look leaves nothing behind

@@ -43,10 +43,8 @@ _MOST = 4000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The content of a reply.
-
-    value: a score, null or `unsure`; for a pair one of `BETTER`.
-    fault: one of `FAULTS`, or "" if the reply was readable.
+    """The content of a reply: a score, null or `unsure`, or for a pair one of `BETTER`. `fault` is one of `FAULTS`,
+    or "" if the reply was readable.
     """
 
     value: Json = None
@@ -101,10 +99,7 @@ _SIDES = {"first": ("left", "right"), "second": ("right", "left"), "tie": ("tie"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question.
-
-    key: a hash of the messages and the number of the sample. swapped: whether the right conversation was shown first.
-    """
+    """One question; `key` hashes messages and sample number, and `swapped` ones show the right conversation first."""
 
     key: str
     messages: tuple[Message, ...]

@@ -18,10 +18,7 @@ _GIVE_UP = 10
 
 
 class Question(Protocol):
-    """A question to a model.
-
-    key: a hash of its messages. about: the first place that it is about.
-    """
+    """A question to a model. `key` is a hash of its messages, and `about` the first place that it is about."""
 
     @property
     def key(self) -> str: ...
@@ -48,13 +45,10 @@ ReadT = TypeVar("ReadT", bound=Reading)
 class Asking(Generic[AskedT, ReadT]):
     """How questions are asked.
 
-    name: the name of the endpoint.
-    act: the task, as a word for its prompts.
-    stream: the name of the random stream; seeds depend on it, the version and the question.
-    version: the hash of prompt and sampling.
-    tries: the most samples of one question while replies are unreadable, each with its own seed.
-    read: the reader of replies.
-    of_question: whether a failure is due to the question, and does not predict the next one.
+    `name` is that of the endpoint, and `act` the task, as a word for its prompts. `stream` is the name of the random
+    stream; seeds depend on it, on `version` (the hash of prompt and sampling) and on the question. `tries` is the
+    most samples of one question while replies are unreadable, each with its own seed. `read` reads replies.
+    `of_question` is true if a failure is due to the question, and does not predict the next one.
     """
 
     name: str
@@ -69,10 +63,8 @@ class Asking(Generic[AskedT, ReadT]):
 
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadT]):
-    """The answers, by the key of the question.
-
-    readings: the last reply to each question, readable or not. failures: why a question has no reply. requests: the
-    number of requests sent and answered.
+    """The answers, by the key of the question: `readings` are the last replies, readable or not, and `failures` say
+    why a question has no reply. `requests` counts those sent and answered.
     """
 
     readings: Mapping[str, ReadT]
@@ -87,9 +79,8 @@ async def ask_all(
     how: Asking[AskedT, ReadT],
     tell: Callable[[], None] = lambda: None,
 ) -> Answers[ReadT]:
-    """Ask every question once, unless its reply is kept, and call `tell` after each.
-
-    Failures of the endpoint become `failures`; after ten in a row nothing more is asked. Raises StoreError.
+    """Ask every question once, unless its reply is kept, and call `tell` after each. Failures of the endpoint become
+    `failures`; after ten in a row nothing more is asked. Raises StoreError.
     """
     once = {one.key: one for one in wanted}
     left = iter(once.values())
@@ -136,9 +127,8 @@ async def ask_all(
 
 
 def strict_json(text: str) -> Any:
-    """Parse a reply as strict JSON.
-
-    Raises ValueError for invalid JSON, repeated keys, NaN and Infinity, and RecursionError if it is nested too deeply.
+    """Parse a reply as strict JSON. Raises ValueError for invalid JSON, repeated keys, NaN and Infinity, and
+    RecursionError if it is nested too deeply.
     """
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,10 +27,7 @@ _ABSENT = "n/a – it does not apply here"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One possible decision.
-
-    key: a digit, or U. value: the value of the judgment. words: the text on the page.
-    """
+    """One possible decision: a key (a digit, or U), the value of the judgment, and the words on the page."""
 
     key: str
     value: Json
@@ -83,11 +80,7 @@ class Unacceptable(Exception):
 
 @dataclass(slots=True)
 class _Person:
-    """One person's progress.
-
-    states: value and note of the current decision, by question.
-    made: the questions of the current decisions, by the decision's id.
-    """
+    """One person's progress: value and note by question, and questions by the current decision's id."""
 
     order: tuple[str, ...]
     states: dict[str, tuple[Json, str]] = field(default_factory=dict)
@@ -98,13 +91,9 @@ class _Person:
 class Desk:
     """The questions and decisions of everybody on the page.
 
-    run: the folder of the decisions.
-    choices: the possible decisions.
-    values: choices by criterion, for criteria with choices of their own.
-    version: the version of the guideline.
-    seed: the seed of the orders.
-    topics: the topics by id.
-    adjudicating: whether people see the votes of others and must give a reason.
+    `run` is the folder of the decisions, `version` that of the guideline, and `seed` that of the orders. `values` are
+    choices by criterion, for criteria with choices of their own. `topics` are by id. When `adjudicating`, people see
+    the votes of others and must give a reason.
     """
 
     def __init__(
@@ -154,7 +143,6 @@ class Desk:
 
     def progress(self, name: str) -> dict[str, Json]:
         """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
-
         `seconds_left` is estimated from this person's recent pace; None before there is one.
         """
         person, total = self._people[name], len(self._asked)
@@ -170,10 +158,8 @@ class Desk:
         }
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Record one decision, which is on disk on return. Repeating it changes nothing. Raises Unacceptable,
-        StoreError.
-
-        `sent` contains `id`, `question`, `value` (one of the choices) and `note`.
+        """Record one decision, which is on disk on return; repeating it changes nothing. `sent` contains `id`,
+        `question`, `value` (one of the choices) and `note`. Raises Unacceptable, StoreError.
         """
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
@@ -208,9 +194,8 @@ class Desk:
         return {"progress": self.progress(name)}
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
-        """Undo a decision of this person and restore the one before it. Raises the errors of `decide`.
-
-        `sent` contains `id`, and in `undo` the id of the decision.
+        """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
+        the decision. Raises the errors of `decide`.
         """
         if set(sent) != {"id", "undo"}:
             raise Unacceptable(400, "to take a decision back, send id and undo, and nothing else")
@@ -280,9 +265,8 @@ def _decision_id(known: Json) -> str:
 
 
 def _shuffle_questions(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
-    """Order the questions by criterion, then by conversation in a random order for this person.
-
-    Questions about one conversation stay together, so that it is read once.
+    """Order the questions by criterion, then by conversation in a random order for this person. Questions about one
+    conversation stay together, so that it is read once.
     """
     found: list[str] = []
     for criterion in dict.fromkeys(one.criterion for one in asked):

@@ -23,12 +23,10 @@ from topics.topic import Topic
 class Question:
     """One decision.
 
-    id: a hash of its words and its criterion, 16 hexadecimal digits.
-    about: the things it decides, each as the `about` of a judgment.
-    conversations: the conversations to read; several for a set.
-    turn, speaker, start, end: the place; turn 0 for whole conversations, start -1 for a whole turn.
-    titles: the headings of conversations that are compared.
-    votes: other people's judgments, for adjudication.
+    `id` is a hash of its words and its criterion, 16 hexadecimal digits. `about` are the things it decides, each as
+    the `about` of a judgment. `conversations` are those to read, several for a set, with `titles` if they are
+    compared. `turn`, `speaker`, `start` and `end` are the place; turn 0 means whole conversations, start -1 a whole
+    turn. `votes` are other people's judgments, for adjudication.
     """
 
     id: str
@@ -158,8 +156,7 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
 
 
 def cover(text: str) -> str:
-    """Return why the text is covered, as in "it may contain …"; "" if it is not.
-
-    A miss of the triage shows the text, and a false alarm costs one key.
+    """Return why the text is covered, as in "it may contain …"; "" if it is not. A miss of the triage shows the text,
+    and a false alarm costs one key.
     """
     return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

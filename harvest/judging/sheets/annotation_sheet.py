@@ -132,7 +132,6 @@ def sides(turns: Mapping[int, Turn], item: Item) -> tuple[str, str]:
 
 
 def _marked_context(text: str, start: int, end: int) -> str:
-    """Return the part between ⟦ and ⟧, with the words around it."""
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
     left = "…" if start > _AROUND else ""
     right = "…" if end + _AROUND < len(text) else ""
@@ -161,10 +160,7 @@ def set_id(system: str, topic: str) -> str:
 
 
 def shuffle_rows(rows: Sequence[Row], rng: numpy.random.Generator) -> list[Row]:
-    """Shuffle the conversations within each criterion, keeping the rows of a conversation together.
-
-    One system's conversations are therefore not next to one another.
-    """
+    """Shuffle conversations, with all their rows, within each criterion, so that one system's are spread out."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["criterion"], row["id"]), []).append(row)

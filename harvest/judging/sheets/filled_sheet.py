@@ -25,10 +25,8 @@ _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
-    """The content of a filled-in sheet.
-
-    judgments: the rows with a value, in the order of the file. empty: the number of rows without a value. notes: the
-    number of those that have a note.
+    """The content of a filled-in sheet: the rows with a value as judgments, in the order of the file. `empty` counts
+    rows without a value, and `notes` those of them with a note.
     """
 
     judgments: tuple[Judgment, ...]

@@ -62,10 +62,8 @@ def writable(text: str) -> str:
 
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
-    """Write the rows and return how many.
-
-    Raises InputError for an ending other than .csv or .jsonl and for a sheet too large to read back, and the errors of
-    `recordings.log.exports.write_export`.
+    """Write the rows and return how many. Raises InputError for an ending other than .csv or .jsonl and for a sheet
+    too large to read back, and the errors of `recordings.log.exports.write_export`.
     """
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
@@ -91,10 +89,8 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One row as read.
-
-    cells: the cells by column, without surrounding white space. place: the beginning of the row. where: a function
-    that returns the place of a column's cell, or of the row if there is no such cell.
+    """One row as read: the cells by column, without surrounding white space, and the beginning of the row. `where` is
+    a function that returns the place of a column's cell, or of the row if there is no such cell.
     """
 
     cells: Row

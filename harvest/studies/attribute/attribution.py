@@ -42,11 +42,9 @@ from topics.topic import TopicSet
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Answers as today's code reads them from stored pages.
-
-    answers: those that changed, by attempt and turn.
-    refused: attempts with a page that counts as a fault today.
-    read, unread: numbers of answers with and without a readable stored page.
+    """Answers as today's code reads them from stored pages. `answers` are those that changed, by attempt and turn;
+    `refused` are attempts with a page that counts as a fault today. `read` and `unread` count answers with and
+    without a readable stored page.
     """
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
@@ -106,13 +104,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class AttributedSystem:
-    """One system in both audits.
-
-    each: shares by measure and turn.
-    coverage: before and after.
-    other_users: whether anything behind the user's turns changed.
-    reading: answers read again, before and after.
-    cut_short: a description of losses before and after, if they may explain the difference; else ().
+    """One system in both audits. `each` has shares by measure and turn; `coverage` and `reading` are before and
+    after. `other_users` is true if anything behind the user's turns changed. `cut_short` describes the losses before
+    and after if they may explain the difference; otherwise it is ().
     """
 
     system: str
@@ -140,11 +134,9 @@ def study_attribution(
 ) -> AttributionStudy:
     """Attribute the differences between two audits.
 
-    systems: () for all that both audits have.
-    measures: of single conversations, or shares of their turns; () for %useful of the first turn and ave%useful.
-
-    Raises InputError for runs without a common topic or system, and for a measure that single conversations do not
-    have.
+    `systems` is () for all that both audits have. `measures` are of single conversations, or shares of their turns;
+    () means %useful of the first turn and ave%useful. Raises InputError for runs without a common topic or system,
+    and for a measure that single conversations do not have.
     """
     runs = (before, after)
     both = gather_runs(runs)
@@ -312,7 +304,6 @@ def _user_inputs(run: Run, system: str) -> Json:
 
 
 def _software_changes(before: Run, after: Run) -> dict[str, tuple[str, str]]:
-    """Return the software of the two runs where it differs."""
     known = dict.fromkeys((*before.header.software, *after.header.software))
     pairs = {name: tuple(run.header.software.get(name, "") for run in (before, after)) for name in known}
     return {name: (was, now) for name, (was, now) in pairs.items() if was != now}

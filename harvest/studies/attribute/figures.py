@@ -106,7 +106,6 @@ def _with_interval(one: Attribution, source: str, key: Key) -> str:
 
 
 def _effects_outside_shares(study: AttributionStudy, system: AttributedSystem) -> Iterator[str]:
-    """Yield notes on effects that are in no share, or make a share doubtful."""
     was, now = system.coverage
     if (was.planned - was.valid, was.lost) != (now.planned - now.valid, now.lost):
         lost = f", {pluralize(now.lost, 'topic')} without one" if now.lost else ""

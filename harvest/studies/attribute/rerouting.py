@@ -23,11 +23,10 @@ PARTED = "read-anew"
 class Rerouted:
     """A conversation with repeated decisions.
 
-    routes: by turn, the decisions that changed or whose text changed.
-    parted: the turn after which the protocol would take another path; 0 for none.
-    because: a description of the other path.
-    outcome: the new outcome, if it differs from the recorded one.
-    other_rules: turns at which today's rules decide differently on the recorded text, too.
+    `routes` has, by turn, the decisions that changed or whose text changed. `parted` is the turn after which the
+    protocol would take another path, 0 for none, and `because` describes that path. `outcome` is the new outcome if
+    it differs from the recorded one. `other_rules` are turns at which today's rules also decide differently on the
+    recorded text.
     """
 
     routes: Mapping[int, Route] = field(default_factory=dict)

@@ -27,7 +27,7 @@ FOLDS = 10  # by convention
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Turns with a predicted breakdown probability in [low, low + 0.1). predicted, observed: means over these turns."""
+    """Turns with a predicted breakdown probability in [low, low + 0.1), and means over them."""
 
     low: float
     n: int
@@ -47,9 +47,8 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
-    """Return the dialogues with annotated turns; empty if the files have counts without words.
-
-    Empty answers are annotated, too, so a single dialogue may lack words in a file that has them.
+    """Return the dialogues with annotated turns; empty if the files have counts without words. Empty answers are
+    annotated, too, so a single dialogue may have no words in a file that has them.
     """
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
@@ -107,8 +106,7 @@ def held_out_submission(
 
 
 def reliability(predicted: Floats, observed: Floats) -> tuple[Bin, ...]:
-    """Return ten bins of the predicted breakdown probability. predicted, observed: (n,) in [0, 1]. Empty bins have
-    NaN."""
+    """Return ten bins of `predicted` and `observed` probabilities, (n,) in [0, 1]. Empty bins have NaN."""
     place = np.minimum((predicted * 10).astype(np.int64), 9)
     found = []
     for number in range(10):

@@ -18,9 +18,8 @@ _VALUE_WIDTH = 25  # columns
 
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
-    """Return a table of `measures` for every predictor in `rows`, in the order of both; it fits 80 columns.
-
-    rows: all of one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`.
+    """Return a table of `measures` for every predictor in `rows`, in the order of both, that fits 80 columns. The
+    rows have one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`.
     """
     table = Table(
         box=box.SIMPLE_HEAD,
@@ -53,7 +52,7 @@ def predictor_form(
     notes: Sequence[str],
     seed: int,
 ) -> StudyForm:
-    """Return the evaluation of predictors as a study. study: its name. tables: what people read."""
+    """Return the evaluation of predictors as a study of this name, with `tables` for people to read."""
 
     def long_rows() -> Iterator[LongRow]:
         for row in rows:

@@ -99,13 +99,11 @@ def compare_runs(
 ) -> Comparison:
     """Compare systems over the topics that all of them tried in the same words.
 
-    systems: the systems to compare, in this order; () for all that were played.
-    measures: () for those that `harvest score` always shows.
-    guard: whether intervals for topics like these allow for an unseen kind of topic.
-    across_scoring: score all runs as the first audit says, even if the audits differ.
-    changes: scoring settings that override the audits'.
-    scored: scores of these runs under unchanged settings, reused instead of being computed again.
-    judges: whose judgments SWAN and WAN use (see `measure_values`).
+    `systems` are compared in this order; () means all that were played. `measures` is () for those that `harvest
+    score` always shows. With `guard`, intervals for topics like these allow for an unseen kind of topic.
+    `across_scoring` scores all runs as the first audit says, even if the audits differ, and `changes` override the
+    audits' scoring settings. `scored` has scores of these runs under unchanged settings, to be reused. `judges` says
+    whose judgments SWAN and WAN use (see `measure_values`).
 
     Raises InputError for fewer than two systems, a measure without a value for single topics, and runs that cannot be
     compared.
@@ -201,8 +199,7 @@ def compare_cells(
     guard: Guard,
     seed: int,
 ) -> MeasureComparison:
-    """Compare all pairs of systems in one measure. `aligned` finds common topics; `part` is a type of topics, None
-    for all."""
+    """Compare all pairs of systems in one measure. `aligned` finds common topics; `part` is a topic type or None."""
     of = measure.declaration
 
     def extreme(low: str, high: str) -> Aligned:
@@ -248,8 +245,7 @@ def _part_systems(
 
 
 def _choose_systems(gathered: Gathered, systems: Sequence[str]) -> tuple[str, ...]:
-    """Return the requested systems, or all. By default arms come before their control, so that differences have the
-    same sign as in `harvest robustness`."""
+    """Return the requested systems, or all, arms before their control for the same signs as `harvest robustness`."""
     material = gathered.material
     silent = silent_systems(material.systems, material.finished)
     known = [name for name in material.systems if name not in silent]
@@ -284,7 +280,6 @@ def _start_times(material: Material, chosen: Sequence[str]) -> dict[str, dict[Tr
 
 
 def _understand(terms: Sequence[Term], settings: Settings, material: Material, judges: Judges) -> Iterator[Measure]:
-    """Yield the requested measures, or those that `harvest score` always shows."""
     for term in terms or usual_measures(material):
         for measure in understand(term, settings, material.topics, judges.criteria):
             refuse_pooled(term, measure, "topics have no value of it to compare")

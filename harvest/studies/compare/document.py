@@ -61,8 +61,7 @@ def comparison_form(found: Comparison, *, details: bool = False) -> StudyForm:
 
 
 def comparison_rows(found: Comparison) -> Iterator[LongRow]:
-    """Yield each measure's system figures and pairwise differences, then where conversations diverge. The parts of a
-    difference by topic add up to it."""
+    """Yield figures and pairwise differences by measure, and their parts by topic; then diverging turns."""
     for one in found.measures:
         unit = unit_of(is_percentage(one.measure))
         for system, value in one.figures.items():
@@ -75,7 +74,6 @@ def comparison_rows(found: Comparison) -> Iterator[LongRow]:
 
 
 def _run_names(found: Comparison, *systems: str) -> str:
-    """Return the names of the runs that recorded `systems`."""
     names = dict.fromkeys(str(found.recorded[name][0].resolve().name) for name in systems if name in found.recorded)
     return ", ".join(names)
 

@@ -66,7 +66,6 @@ def comparison_tables(found: Comparison, *, width: int, details: bool = False) -
 
 
 def _sentence(found: Comparison, first: str, second: str) -> Text:
-    """Summarise the verdicts on one pair over all types of topics."""
     one, other = printable(first, line=True), printable(second, line=True)
     verdicts = {
         "better": f"{one} is better in",
@@ -176,7 +175,6 @@ def _assumptions(found: Comparison) -> list[str]:
 
 
 def _test_words(found: Comparison) -> str:
-    """Describe the test that p comes from."""
     several = len(found.systems) > 2
     by_ratio = next((one.label for one in found.measures if one.pooled), "")
     together = {name for one in found.measures for name in one.sessions}

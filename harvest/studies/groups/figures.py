@@ -217,8 +217,7 @@ def _differences(found: Comparison) -> Iterator[tuple[str, Key, str, str, Differ
 
 
 def _rows(found: Sequence[Comparison]) -> Iterator[LongRow]:
-    """Yield each group's figure as in `harvest score`, then the differences. `system` is the group, written `system,
-    group`, and `other` the base."""
+    """Yield figures as in `harvest score`, then differences. `system` is `system, group`; `other` is the base."""
     for one in found:
         base = LongRow(study="groups", run=one.system.run.path.name, figure="group", unit="value")
         for key in one.measures:

@@ -38,10 +38,9 @@ _SHARES = (USEFUL, MEAN_USEFUL)
 
 @dataclass(frozen=True, slots=True)
 class GroupedSystem:
-    """A system of a run with its groups of users.
-
-    `name` is `name@run` if several runs have it. `names` are those in the recording, by group in the audit's order.
-    `nulls` are pairs of groups that say the same. `continued` sessions continue from topic to topic.
+    """A system of a run with its groups of users. `name` is `name@run` if several runs have it. `names` are those in
+    the recording, by group in the audit's order. `nulls` are pairs of groups that say the same. `continued` sessions
+    continue from topic to topic.
     """
 
     name: str
@@ -53,14 +52,12 @@ class GroupedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The groups of one system.
+    """The groups of one system, compared with the group `base`.
 
-    base: the reference group.
-    figures: rows as in `harvest score`, by measure and group.
-    differences: of each group from the base, by measure and group.
-    nulls: differences of null pairs, second minus first; the base comes first if it belongs to the pair.
-    family: number of comparisons in the correction.
-    words, unit: mean length of a user's opening by group, in the unit of most conversations.
+    `figures`, by measure and group, are rows as in `harvest score`, and `differences` are those of each group from
+    the base. `nulls` are differences of null pairs, second minus first; the base comes first if it belongs to the
+    pair. `family` is the number of comparisons in the correction. `words` is the mean length of a user's opening by
+    group, in the `unit` of most conversations.
     """
 
     system: GroupedSystem
@@ -129,10 +126,8 @@ def compare_groups(
 ) -> list[Comparison]:
     """Compare every system's groups with its `base` group (by default its first) in each measure.
 
-    measures: of single conversations; () for the usual ones.
-    changes: settings that override the audit's.
-
-    Raises InputError for an unknown base, and for a measure that single conversations do not have.
+    `measures` are of single conversations; () means the usual ones. `changes` override the audit's settings. Raises
+    InputError for an unknown base, and for a measure that single conversations do not have.
     """
     found, last = [], None
     for system in systems:

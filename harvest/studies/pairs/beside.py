@@ -39,10 +39,10 @@ Span = tuple[int, int]
 class WordDifferences:
     """The differences between two texts.
 
-    left, right: stretches [start, end) of each text that the other lacks there; white space does not count.
-    common: 2M / (a + b) for a and b words of which M are the same in the same order (Ratcliff and Obershelp, as in
-        `difflib`), in [0, 1]; NaN if neither text has a word, or if they are too long.
-    compared: False if the texts are too long; then nothing is marked.
+    `left` and `right` are the stretches [start, end) that only this text has; white space does not count. `common` is
+    2M / (a + b) for texts of a and b words, M of them the same in the same order (Ratcliff and Obershelp, as in
+    `difflib`), in [0, 1]; NaN if neither text has a word, or if they are too long. `compared` is false for texts that
+    are too long; then nothing is marked.
     """
 
     left: tuple[Span, ...]
@@ -52,9 +52,8 @@ class WordDifferences:
 
 
 def compare_words(left: str, right: str) -> WordDifferences:
-    """Compare two texts by words.
-
-    Each punctuation mark, and each letter of a script without spaces between words, is a word. Case matters.
+    """Compare two texts by words. Case matters. Each punctuation mark, and each letter of a script without spaces
+    between words, is a word.
     """
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
@@ -147,8 +146,6 @@ def summary_lines(differences: Sequence[LabelDifference], sides: tuple[Side, Sid
 
 
 class _Page:
-    """The layout of lines: two columns, or one below the other."""
-
     def __init__(self, console: Console) -> None:
         self.console = console
         self.width = console.width
@@ -182,7 +179,6 @@ class _Page:
             yield line
 
     def marked(self, text: str, apart: Sequence[tuple[int, int]], side: int) -> Text:
-        """Return the text with its differing stretches coloured or in brackets."""
         found = Text()
         at = 0
         for start, end in apart:

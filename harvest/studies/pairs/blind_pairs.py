@@ -42,8 +42,9 @@ class KeptPair(StrictModel):
 
 
 class PairKey(StrictModel):
-    """The `harvest-pairs/1` key of a sheet. `pairs` are by number; `runs` are sources
-    (`harvest.studies.runs.sources`); `clusters` maps topics to their clusters."""
+    """The `harvest-pairs/1` key of a sheet: `pairs` by number, `runs` as sources (`harvest.studies.runs.sources`),
+    and the cluster of each topic.
+    """
 
     format: Literal["harvest-pairs/1"]
     sheet: str
@@ -67,9 +68,8 @@ def draw_pairs(
     """Return every pair of `sides` in every trial that both finished, in an order drawn by `seed`.
 
     Within the pairs of two systems, each is on the left in half (the odd one by chance). `topics` restricts the
-    topics, () for all. `most` limits the pairs of two systems, spread as evenly as possible over topics.
-
-    Raises InputError if two sides have no trial in common.
+    topics, () for all. `most` limits the pairs of two systems, spread as evenly as possible over topics. Raises
+    InputError if two sides have no trial in common.
     """
     found: list[DrawnPair] = []
     for one, other in combinations(sides, 2):

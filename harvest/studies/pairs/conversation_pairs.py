@@ -46,12 +46,11 @@ class ConversationPair:
 
 @dataclass(frozen=True, slots=True)
 class LabelDifference:
-    """How often the labels of one turn differ.
+    """How often the labels of one turn differ over the `n` trials in which both sides have a label there.
 
-    n: trials in which both sides have a label there.
-    by_labels: number of trials by pair of differing labels.
-    within: for each side, the share of pairs of its own trials on one topic whose labels differ, over all topics, in
-        [0, 1]; the variation of one system by chance, or NaN if no topic has two labelled trials.
+    `by_labels` counts trials by pair of differing labels. `within` has, for each side, the share of pairs of its own
+    trials on one topic whose labels differ, over all topics, in [0, 1]: the variation of one system by chance. It is
+    NaN if no topic has two labelled trials.
     """
 
     turn: int
@@ -61,10 +60,8 @@ class LabelDifference:
 
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
-    """Return the two sides named by `A,B`.
-
-    A system that several runs recorded is named `system@run`, with the run's folder, or its path if folders share a
-    name. Raises InputError unless two sides are named.
+    """Return the two sides named by `A,B`. A system that several runs recorded is named `system@run`, with the run's
+    folder, or its path if folders share a name. Raises InputError unless two sides are named.
     """
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]

@@ -151,8 +151,7 @@ def preference_form(found: PreferenceStudy) -> StudyForm:
 
 
 def _rows(found: PreferenceStudy) -> Iterator[LongRow]:
-    """Yield, for each pair of systems, the preference overall and by topic and the counts of judgments; then the side
-    bias of each person and of all, and the agreement."""
+    """Yield preferences, overall and by topic, and counts by pair of systems; then side biases and agreement."""
     base = LongRow(
         study="preferences",
         run=", ".join(str(one.get("run", "")) for one in found.key.runs),

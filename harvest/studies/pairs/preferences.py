@@ -30,13 +30,11 @@ Said = tuple[int, str, str]
 class Preferred:
     """A preference between two systems.
 
-    value: preference for `first`, in [0, 1]; 1/2 is neither; NaN without judgments.
-    p: two-sided, by exchanging the systems within topics; `p_corrected` over all pairs of systems (Holm).
-    told: whether one is preferred, as p_corrected is small enough and the interval excludes 1/2.
-    judged: judgments in the figure.
-    pairs, topics, clusters: numbers of each in the figure; a topic without a cluster counts as its own.
-    wins, losses: judgments for and against `first`.
-    by_topic: the value of each topic.
+    `value` is the preference for `first`, in [0, 1]; 1/2 is neither, and NaN means no judgments. `by_topic` has the
+    value of each topic. `p` is two-sided, by exchanging the systems within topics, and `p_corrected` is over all
+    pairs of systems (Holm). `told` is true if one system is preferred: p_corrected is small enough and the interval
+    excludes 1/2. `judged`, `pairs`, `topics` and `clusters` count judgments and units in the figure; a topic without
+    a cluster counts as its own. `wins` and `losses` are judgments for and against `first`.
     """
 
     first: str
@@ -61,8 +59,8 @@ class Preferred:
 class Side:
     """How often the conversation on the left is preferred, among `decided` judgments (neither tie nor unsure).
 
-    `who` is a person, or "" for all. `share` is a mean over pairs in [0, 1], or NaN without one. `p` is for a share
-    as far from 1/2 by chance alone, since sides were drawn at random.
+    `who` is a person, or "" for all. `share` is a mean over pairs in [0, 1], or NaN without one. `p` is the
+    probability of a share at least as far from 1/2 by chance, since sides were drawn at random.
     """
 
     who: str
@@ -108,12 +106,8 @@ def preferences(
     level: float = 0.95,
     seed: int = 0,
 ) -> PreferenceStudy:
-    """Compute preferences from judgments `said`.
-
-    clusters: the cluster of each topic that has one; None for those in the key.
-    level: of intervals, in (0, 1).
-
-    Raises InputError if one person judged a pair twice.
+    """Compute preferences from judgments `said`. `clusters` has the cluster of each topic that has one; None means
+    those in the key. `level` of the intervals is in (0, 1). Raises InputError if one person judged a pair twice.
     """
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:

@@ -43,12 +43,9 @@ _LARGEST = 1_000_000  # trials
 class SpentTopic:
     """One topic of the audit.
 
-    pilot: trials with a value, over all systems.
-    spread: predicted standard deviation of a trial.
-    trials: proposed trials of each system.
-    unseen: chance in [0, 1] that the next trial takes a path that its system did not take on this topic so far; NaN
-        without a trial.
-    stop: whether that chance is surely small.
+    `pilot` counts trials with a value, over all systems. `spread` is the predicted standard deviation of a trial, and
+    `trials` the proposed number for each system. `unseen` is the chance in [0, 1] that the next trial takes a path
+    that its system did not take on this topic so far, NaN without a trial; `stop` is true if it is surely small.
     """
 
     topic: str
@@ -63,13 +60,11 @@ class SpentTopic:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """A proposed allocation.
+    """A proposed allocation of `total` trials for each system.
 
-    systems: the pilot's systems, whose variances are used.
-    total: trials of each system.
-    found: the allocation, with widths in the measure's own units.
-    continued_width: width of the interval if the pilot's trials are kept and equal new ones are added.
-    unseen: mean of the topics' chances, NaN without any.
+    `systems` are the pilot's, whose variances are used. `found` is the allocation, with widths in the measure's own
+    units. `continued_width` is the width of the interval if the pilot's trials are kept and equal new ones are added.
+    `unseen` is the mean of the topics' chances, NaN without any.
     """
 
     audit: str
@@ -101,12 +96,10 @@ def plan_spending(
 ) -> Spending:
     """Propose trials for each topic.
 
-    measure: as for `plan_difference`.
-    run: the pilot, with two trials of at least one topic.
-    total: trials of each system over all topics; None for the audit's.
-
-    Raises InputError for a total below two trials of each topic, for a pilot without any of the audit's topics or
-    without a topic with two trials, and if sessions continue from topic to topic.
+    `measure` is as in `plan_difference`. The pilot `run` needs two trials of at least one topic. `total` is the
+    number of trials of each system over all topics; None means the audit's. Raises InputError for a total below two
+    trials of each topic, for a pilot without any of the audit's topics or without a topic with two trials, and if
+    sessions continue from topic to topic.
     """
     settings = planned_settings(audit, changes)
     asked, key = planned_measure(measure, settings, audit)
@@ -171,8 +164,7 @@ def plan_spending(
 def _cells(
     audit: Audit, run: Run, material: Material, asked: Measure, key: Key, settings: Settings, topics: Sequence[str]
 ) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """Return values of shape (systems, topics, trials) over the audit's topics, for the audit's systems if it has
-    any."""
+    """Return values (systems, topics, trials) over the audit's topics, for the audit's systems if it has any."""
     tables, notes = pilot_cells(material, asked, key, settings)
     own = [one.name for one in audit.played if one.name in tables]
     systems = tuple(own or tables)

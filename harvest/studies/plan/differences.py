@@ -84,11 +84,10 @@ _ASSUMED = {
 class DifferenceModel:
     """The power model of a difference.
 
-    difference: to be detected, in the measure's own units.
-    pairs: number of pairs of systems that share alpha.
-    sources: of each component, `pilot`, `stated`, `assumed` or `follows`.
-    upper_interaction: upper 80% limit of the pilot's variance of systems × topics, NaN without one.
-    coming: for %recovery, how often trials need it, of shape (topics, systems).
+    `difference` is to be detected, in the measure's own units. `pairs` of systems share alpha. `sources` says where
+    each component comes from: `pilot`, `stated`, `assumed` or `follows`. `upper_interaction` is the upper 80% limit
+    of the pilot's variance of systems × topics, NaN without one. `coming`, for %recovery, is how often trials need
+    it, of shape (topics, systems).
     """
 
     basis: Basis
@@ -153,7 +152,7 @@ class DifferenceModel:
         fewest = max(fewest_units(self._alpha), FEWEST_OPEN if open_ended else 2)
 
         def enough(topics: float, variance: float) -> bool:
-            """True if so many topics, with this variance of differences, show the difference in 4 studies of 5."""
+            """True if this many topics, with this variance of differences, show the difference in 4 studies of 5."""
             deviation, far = math.sqrt(variance), 0.0
             if self.guard == "unseen":  # a measure without an end near its values is taken as normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
@@ -351,12 +350,11 @@ def plan_difference(
 ) -> Plan[DifferenceModel]:
     """Plan a comparison of means.
 
-    detect: the difference, in points for percentages, else in the measure's own units.
-    measure: of single conversations, or a share of turns; None for %useful of the first turn.
-    stated: `mean`, and the standard deviations `between` topics, of system × topic (`interaction`) and `within`
-        topics, in points for percentages, replacing the pilot's; for %recovery without a pilot also `failing`, the
-        percentage that needs it.
-    topics, trials: of the grid; () for half, once, twice and four times the audit's.
+    `detect` is the difference, in points for percentages, else in the measure's own units. `measure` is of single
+    conversations, or a share of turns; None means %useful of the first turn. `stated` components replace the pilot's:
+    `mean`, and the standard deviations `between` topics, of system × topic (`interaction`) and `within` topics, in
+    points for percentages; for %recovery without a pilot also `failing`, the percentage that needs it. `topics` and
+    `trials` are those of the grid; () means half, once, twice and four times the audit's.
 
     Raises InputError for a measure without values of topics, and for impossible components.
     """

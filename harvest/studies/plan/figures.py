@@ -54,11 +54,8 @@ PlanOf = Plan[PlannedModel[Any]]
 
 
 def plan_form(plan: PlanOf, chart: Callable[[], str] | None = None) -> StudyForm:
-    """Return the printable form of a plan: the `harvest-plan/1` document and tables, with undefined and infinite
-    values as null.
-
-    The head has the figures of the audit's own design and of those with twice its topics and trials, which may lie
-    outside the grid.
+    """Return the `harvest-plan/1` document and tables, with undefined and infinite values as null. The head has the
+    figures of the audit's own design and of those with twice its topics and trials, which may lie outside the grid.
     """
     model, grid = plan.model, plan.grid
     landmarks = {
@@ -137,7 +134,6 @@ def plan_tables(plan: PlanOf) -> Iterator[RenderableType]:
 
 
 def _design_table(title: str, cells: Iterable[tuple[Design[Any], Text]]) -> Table:
-    """Return a table of `cells`: a row for each number of topics, a column for each number of trials."""
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="bold"
     )

@@ -32,8 +32,9 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
-    """The basis of a plan under any model. `seed` is that of the simulation. `pilots` identifies the pilot run
-    (`harvest.studies.runs.sources`), and `material` is its content; () and None without a pilot."""
+    """The basis of a plan: the simulation's `seed`, the pilot run's source (`harvest.studies.runs.sources`), and its
+    `material`; () and None without a pilot.
+    """
 
     settings: Settings
     seed: int
@@ -58,10 +59,8 @@ def planned_settings(audit: Audit, changes: Mapping[str, Any] | None) -> Setting
 
 
 def pilot_basis(settings: Settings, seed: int, run: Run) -> tuple[Basis, Material]:
-    """Return the basis of a plan with a pilot `run` of this material.
-
-    Raises InputError if the loss of trials depended on the system's answers: the remaining answers are a selection
-    and do not vary like those of another run.
+    """Return the basis of a plan with a pilot `run` of this material. Raises InputError if the loss of trials
+    depended on the system's answers: the remaining answers are a selection and do not vary like those of another run.
     """
     material = gather_runs(run).material
     if material.concentrations:
@@ -139,7 +138,6 @@ class Grid(Generic[Simulated]):
 
     def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
         """Return the design with the wanted power and the fewest turns, and among those the one with the most power.
-
         `found` gives the power of a design; `topics` restricts designs to that number.
         """
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
@@ -159,10 +157,8 @@ class Plan(Generic[M_co]):
 
 
 def plan_grid(audit: Audit, model: M, topics: Sequence[int] = (), trials: Sequence[int] = ()) -> Plan[M]:
-    """Simulate every design of a grid.
-
-    `topics` and `trials` are those of the grid; () for half, once, twice and four times the audit's. Raises
-    InputError for a design that would take too long.
+    """Simulate every design of a grid. `topics` and `trials` are those of the grid; () for half, once, twice and four
+    times the audit's. Raises InputError for a design that would take too long.
     """
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or _multiples(len(own), 2)

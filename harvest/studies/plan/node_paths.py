@@ -35,10 +35,8 @@ class Way:
 def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
     """Return the node that all turns of `text` but the last lead to, and the continuation that the last one names.
 
-    ends: of the trials in the tree.
-    text: turns by speaker and name, as `harvest compare` prints them, separated by → or ->; an end is `■ breakdown`,
-        or `end` if all conversations that end there end alike.
-
+    `ends` are those of the trials in the tree. `text` has turns by speaker and name, as `harvest compare` prints
+    them, separated by → or ->; an end is `■ breakdown`, or `end` if all conversations that end there end alike.
     Raises InputError if no conversation took the path, with the nearest ones and their frequencies; if all that came
     took it; and for `end` if conversations end in several ways.
     """

@@ -67,12 +67,10 @@ _LEAST, _MOST = 0.1, 0.995  # powers from which other numbers of topics are extr
 class BranchModel:
     """The power model of a branch.
 
-    path: the turns to the node, then the branch, named as in trees.
-    share, changed: share of the branch among trials at the node on one side, with the pilot's topics and systems
-        weighted equally, and on the other side.
-    by_system: the pilot's shares, NaN if no trial came.
-    came, took: number of trials that reached the node, and that took the branch.
-    came_topics: topics with a trial that reached the node.
+    `path` has the turns to the node, then the branch, named as in trees. `share` is that of the branch among trials
+    at the node on one side, with the pilot's topics and systems weighted equally, and `changed` that on the other
+    side. `by_system` has the pilot's shares, NaN if no trial came. `came` and `took` count trials that reached the
+    node and that took the branch; `came_topics` counts topics with a trial that reached it.
     """
 
     basis: Basis
@@ -105,9 +103,7 @@ class BranchModel:
         return grid.smallest(lambda power: power.found)
 
     def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
-        """Extrapolate the topics, and trials of each, with the wanted power if no design has it; None if that is
-        unknown.
-
+        """Extrapolate topics, and trials of each, with the wanted power if no design has it; None if that is unknown.
         z grows with the square root of the number of topics.
         """
         known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
@@ -224,11 +220,10 @@ def plan_node(
 ) -> Plan[BranchModel]:
     """Plan a study to find the turn at which one of two systems takes a branch more often, by `harvest compare`.
 
-    run: the pilot.
-    path: turns as `harvest compare` prints them; the last is the branch, or `end` for stopping.
-    detect: difference of its shares in points: one system has the pilot's share, the other a smaller one if that is
-        over one half, else a larger one.
-    topics, trials: of the grid; () for half, once, twice and four times the audit's.
+    `run` is the pilot. `path` has turns as `harvest compare` prints them; the last is the branch, or `end` for
+    stopping. `detect` is the difference of its shares in points: one system has the pilot's share, the other a
+    smaller one if that is over one half, else a larger one. `topics` and `trials` are those of the grid; () means
+    half, once, twice and four times the audit's.
 
     Raises InputError for a path that the pilot does not show or a branch that all take, for a share beyond 0 or 100%,
     if the pilot cannot separate trials from topics, and if conversations of a system depend on each other.
@@ -281,10 +276,8 @@ def plan_node(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pilot:
-    """Trials in one tree, with a row for each topic and system that has any.
-
-    `system` and `topic`, of shape (C,), are positions in the names. `through`, of shape (C, N), counts trials by
-    node, and `ended`, of shape (C, E), by end.
+    """Trials in one tree, with a row for each topic and system that has any. `system` and `topic`, of shape (C,), are
+    positions in the names. `through`, of shape (C, N), counts trials by node, and `ended`, of shape (C, E), by end.
     """
 
     tree: ConversationTree

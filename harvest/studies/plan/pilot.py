@@ -70,12 +70,10 @@ def planned_measure(wanted: Term | None, settings: Settings, audit: Audit) -> tu
 class Pilot:
     """The components of a pilot run.
 
-    mean: over topics and systems.
-    topic, both, trial: variances of topics, of systems × topics, and of trials; with one system, `both` is NaN and
-        included in `topic`.
-    upper_interaction: upper 80% limit of `both`.
-    systems: those with a value.
-    coming: for %recovery, how often trials need it, of shape (topics, systems); else None.
+    `mean` is over topics and systems. `topic`, `both` and `trial` are variances of topics, of systems × topics, and
+    of trials; with one system, `both` is NaN and included in `topic`. `upper_interaction` is the upper 80% limit of
+    `both`. `systems` are those with a value. `coming`, for %recovery, is how often trials need it, of shape (topics,
+    systems); else None.
     """
 
     mean: float
@@ -89,9 +87,8 @@ class Pilot:
 
 
 def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
-    """Estimate the components of a pilot. `where` is the run's path, for messages.
-
-    Raises InputError if trials cannot be separated from topics: too few topics, or one trial of each.
+    """Estimate the components of a pilot. `where` is the run's path, for messages. Raises InputError if trials cannot
+    be separated from topics: too few topics, or one trial of each.
     """
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
@@ -128,10 +125,7 @@ def _recovery_shares(material: Material, systems: Sequence[str], where: str) -> 
 def pilot_cells(
     material: Material, measure: Measure, key: Key, settings: Settings
 ) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Return each system's values, of shape (topics, trials) with NaN if missing, and notes, also on losses.
-
-    Systems without any value are left out.
-    """
+    """Return values (topics, trials), NaN if missing, for each system with any, and notes, also on losses."""
     played = {one.key.system for one in material.finished}
     systems = [name for name in material.systems if name in played]
     shares = measure.declaration in SHARES

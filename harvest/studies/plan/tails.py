@@ -51,11 +51,9 @@ _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailsModel:
-    """The power model of a tail.
-
-    distance: of the bounds from the tail, in the measure's own units.
-    systems: scores of topics and trials by system of the pilot, or as stated, under "".
-    least_topics: fewer topics have no interval.
+    """The power model of a tail. `distance` is that of the bounds from the tail, in the measure's own units.
+    `systems` has scores of topics and trials by system of the pilot, or as stated, under "". Fewer than
+    `least_topics` topics have no interval.
     """
 
     basis: Basis
@@ -242,12 +240,10 @@ def plan_tail(
 ) -> Plan[TailsModel]:
     """Plan a study of a tail.
 
-    detect: distance of a bound from the tail, in the measure's units.
-    run: a pilot, whose systems are weighted equally.
-    stated: `mean`, and the standard deviations `between` and `within` topics, without a pilot.
-    topics, trials: of the grid; () for half, once, twice and four times the audit's.
-
-    Raises InputError for a tail without an interval, and if the distribution of the worst scores is unknown.
+    `detect` is the distance of a bound from the tail, in the measure's units. `run` is a pilot, whose systems are
+    weighted equally; without one, `stated` has `mean` and the standard deviations `between` and `within` topics.
+    `topics` and `trials` are those of the grid; () means half, once, twice and four times the audit's. Raises
+    InputError for a tail without an interval, and if the distribution of the worst scores is unknown.
     """
     settings = planned_settings(audit, changes)
     (tail,) = understand(measure, settings, audit.topics, load_schema(SHIPPED))

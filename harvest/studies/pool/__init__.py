@@ -1,1 +1,1 @@
-"""Things for people to judge, pooled over runs, and nuggets that answers hold."""
+"""Things for people to judge, pooled over runs, and nuggets in answers."""

@@ -89,8 +89,7 @@ def pool_form(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequ
 
 
 def pool_rows(runs: Sequence[PooledRun], entities: Sequence[Entity], words: Sequence[Words]) -> Iterator[Row]:
-    """Yield a row for each thing with at most 20 of its places, written as `SYSTEM TOPIC TRIAL:TURN`, after the name
-    of the run if there are several."""
+    """Yield each thing with at most 20 places, written `SYSTEM TOPIC TRIAL:TURN` after the run if there are several."""
     names = run_names([run.recorded for run in runs])
     names = names if len(names) > 1 else ("",)
     for entity in entities:

@@ -37,8 +37,8 @@ _WORTH = {"strict": {"support": 1.0}, "partial": {"support": 1.0, "partial_suppo
 class HeldFigure:
     """The mean over topics of the mean over a topic's conversations, in [0, 1]; NaN if no conversation has a value.
 
-    n: conversations with a value, on `topics` topics. unassigned: valid conversations on topics with nuggets to which
-    nobody assigned the topic's present nuggets.
+    `n` counts conversations with a value, on `topics` topics. `unassigned` counts valid conversations that do not
+    have an assignment of each present nugget of their topic.
     """
 
     system: str
@@ -51,10 +51,7 @@ class HeldFigure:
 
 
 def recall(wanted: Mapping[str, str], said: Mapping[str, str], reading: str) -> float:
-    """Return the recall of one conversation, in [0, 1]; NaN if there is no nugget of the kind that counts.
-
-    wanted: importance of each nugget. said: the assignment of each nugget.
-    """
+    """Return the recall of one conversation, in [0, 1]; NaN without a nugget of the kind that counts."""
     how, which = reading.split()
     counted = [text for text, importance in wanted.items() if which == "all" or importance == which]
     worth = _WORTH[how]
@@ -69,8 +66,7 @@ def held_figures(
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[HeldFigure, ...]:
-    """Return the figures of each system for each of `READINGS`. conversations: valid ones. Intervals: bootstrap over
-    topics."""
+    """Return each system's figures for each of `READINGS` over valid conversations. Topics are resampled."""
     found = []
     for system in dict.fromkeys(one.key.system for one in conversations):
         own = [one for one in conversations if one.key.system == system and one.key.topic in wanted]
@@ -97,7 +93,7 @@ def held_figures(
 
 
 def held_form(run: Run, figures: Sequence[HeldFigure], kind: str, name: str, seed: int) -> StudyForm:
-    """Return the figures as a study. kind, name: the author of the assignments, such as `model` and `gpt`."""
+    """Return the figures as a study. `kind` and `name` are the author of the assignments, such as `model` and `gpt`."""
     unassigned = {one.system: one.unassigned for one in figures}
 
     def rows() -> Iterator[LongRow]:

@@ -29,7 +29,7 @@ _LONGEST = 240  # characters of an answer that are shown, around the words that 
 
 
 def tables(probed: Probed, rows: Sequence[ScoreRow], wanted: Sequence[str] = ()) -> Iterator[RenderableType]:
-    """Yield a table for each system, then the meaning of each measure. wanted: only these measures."""
+    """Yield a table for each system, then the meaning of each measure. `wanted` restricts the measures."""
     whole = [row for row in rows if row.topic is None and row.entity is None]
     measures: list[str] = []
     for system, found in probed.sides():
@@ -154,8 +154,9 @@ def _cut_text(text: str, words: Sequence[str]) -> str:
 def findings_form(
     probed: Probed, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
-    """Return the study of what probes found. rows: the figures to print. level: of their intervals. wanted: only these
-    measures in tables; () for all."""
+    """Return the study of findings. `rows` are the figures to print, `level` that of their intervals, and `wanted`
+    the measures in tables, () for all.
+    """
     notes, run = notes_of(probed), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:
@@ -172,7 +173,7 @@ def findings_form(
 
 
 def answers_form(study: StudyForm, probed: Probed, noted: Sequence[Noted]) -> StudyForm:
-    """Return the study with every answer that counts in its head, listed for people in place of the tables."""
+    """Return the study with every answer that counts in its head, listed for people instead of the tables."""
 
     def lines(width: int) -> Iterator[Text]:
         for line in case_lines(noted):

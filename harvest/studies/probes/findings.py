@@ -20,10 +20,10 @@ from topics.topic import Topic
 class Noted:
     """A case, its place in the conversation, and the words that decided it.
 
-    user: the probe's name in the protocol. act, said: of the turn that made the case. asked, turn: numbers of that
-    user turn, and of the one whose answer settles the case. reply, answer: the answers to these two turns. before,
-    verdict: the verdict on the earlier answer (in a consistency case, on the reply) and on this one. right, wrong:
-    the words that decided it.
+    `user` is the probe's name in the protocol; `act` and `said` are of the turn that made the case. `asked` and
+    `turn` are the numbers of that user turn and of the one whose answer settles the case; `reply` and `answer` are
+    the answers to them. `before` is the verdict on the earlier answer (in a consistency case, on the reply), and
+    `verdict` the one on this answer. `right` and `wrong` are the words that decided it.
     """
 
     key: TrialKey
@@ -43,8 +43,9 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The findings in one conversation. skipped, unreached: names of steps. unread: turns after a wrapper's restart.
-    fault: why the conversation could not be read; "" if it could."""
+    """The findings in one conversation. `skipped` and `unreached` name steps; `unread` are turns after a wrapper's
+    restart. `fault` says why the conversation could not be read, "" if it could.
+    """
 
     key: TrialKey
     noted: tuple[Noted, ...] = ()
@@ -56,8 +57,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """The findings in runs. found: one entry for each conversation with a valid attempt. plans: of the probes, by run
-    and user."""
+    """The findings in runs, by conversation with a valid attempt, and the probes' plans, by run and user."""
 
     material: Material
     found: tuple[Found, ...]
@@ -118,7 +118,7 @@ def _probes_of_run(run: Run) -> tuple[Probe, ...]:
 def found_in(
     conversation: Conversation, of_run: Sequence[Probe], topic: Topic, traits: Mapping[str, object] | None = None
 ) -> Found:
-    """Return the findings of the run's probes in one valid conversation. traits: of the scenario of its users."""
+    """Return the findings of the run's probes in one valid conversation. `traits` are those of its users' scenario."""
     key = conversation.key
     noted: list[Noted] = []
     skipped: list[str] = []

@@ -63,7 +63,7 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The part of a system's conversations that rows are computed from. rows: indices of topics."""
+    """The part of a system's conversations that rows are computed from; `rows` are indices of topics."""
 
     rows: Sequence[int]
     topic: Topic | None = None
@@ -86,9 +86,8 @@ def family(measure: str) -> str:
 
 
 def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
-    """Return the rows of every system: overall, by fact (as `entity`), and by topic.
-
-    All systems have the same measures. level: of the intervals, in (0, 1). whole: only the overall rows.
+    """Return the rows of every system, each with the same measures: overall, by fact (as `entity`), and by topic.
+    `level` of the intervals is in (0, 1). With `whole`, only the overall rows.
     """
     measures = _measures(probed)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
@@ -137,8 +136,6 @@ def _invalid_keys(probed: Probed, system: str) -> list[TrialKey]:
 
 
 class _Grid:
-    """The conversations of one system, counted over topics and trials."""
-
     def __init__(
         self,
         system: str,
@@ -190,7 +187,6 @@ class _Grid:
 
     @staticmethod
     def _undecided_note(counts: _Counts) -> str:
-        """Say how far the undecided answers could move the share."""
         unclear, yes, asked = (float(np.nansum(part)) for part in (counts.undecided, counts.yes, counts.asked))
         cases = float(np.nansum(counts.cases))
         if not unclear:

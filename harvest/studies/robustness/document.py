@@ -31,8 +31,7 @@ def robustness_form(
     seed: int,
     unranked: Sequence[str] = (),
 ) -> StudyForm:
-    """Return the printable form of one run's systems and their pairs. `unranked` explains the pairs without a
-    ranking."""
+    """Return the printable form of one run's systems and their pairs; `unranked` explains pairs without a ranking."""
     notes = list(dict.fromkeys(note for one in found for note in one.notes))
     return StudyForm(
         head={
@@ -54,7 +53,6 @@ def robustness_form(
 
 
 def _system_head(found: Robustness) -> dict[str, Any]:
-    """Return a system's entries that are not figures: worst arms, reversed topics, and what no figure includes."""
     return {
         "system": found.system.name,
         "control": found.system.control,
@@ -89,10 +87,8 @@ def _tables(
 def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
-    """Yield each arm's mean and its difference from the control, the spread over arms, and what each arm really
-    changed.
-
-    `system` is the arm, written `system, arm`; `other` is the control or, in the last rows, the other system.
+    """Yield each arm's mean and its difference from the control, the spread over arms, and what each arm changed.
+    `system` is `system, arm`; `other` is the control or, in the last rows, the other system.
     """
     for one in found:
         for measure in one.measures:

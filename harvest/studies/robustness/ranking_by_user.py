@@ -24,12 +24,10 @@ Depends = Literal["which", "how much", ""]
 class RankedPair:
     """Two systems in one measure over the arms of users.
 
-    found: the comparison, with interactions corrected over all pairs, arms and measures (Holm).
-    good: which end of the measure is good.
-    estimand: whether the preferences of arms hold for topics like these, or only for these topics.
-    first, second: arms in which the first or second system is better (higher, if neither end is good), the clearest
-        first; both are () unless both are found.
-    pairs: the number of pairs that share the chance of error.
+    `found` is the comparison, with interactions corrected over all pairs, arms and measures (Holm); `pairs` of
+    systems share the chance of error. `good` is the good end of the measure. `estimand` says whether the preferences
+    of arms hold for topics like these, or only for these topics. `first` and `second` are arms in which this system
+    is better (higher, if neither end is good), the clearest first; both are () unless both are found.
     """
 
     key: Key
@@ -63,10 +61,8 @@ class RankedPair:
 
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
-    """Compare every pair of systems played in the same arms, in every measure; () without such a pair.
-
-    Pairs are left out if losses of a system depend on its answers, or if users of an arm spoke differently to the
-    two.
+    """Compare every pair of systems played in the same arms, in every measure; () without such a pair. Pairs are left
+    out if losses of a system depend on its answers, or if users of an arm spoke differently to the two.
     """
     pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {

@@ -53,9 +53,7 @@ def ranking_sentence(one: RankedPair) -> str:
 def ranking_tables(
     pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
-    """Yield a sentence and the arms for every pair and measure, then the agreement of rankings of three or more
-    systems.
-
+    """Yield a sentence and the arms for every pair and measure, then how far rankings of three or more systems agree.
     `unranked` explains why other pairs are left out.
     """
     for one in pairs:
@@ -125,8 +123,7 @@ def _size_words(one: RankedPair, arm: str) -> str:
 
 
 def ranking_heads(pairs: Sequence[RankedPair]) -> Iterator[dict[str, Any]]:
-    """Yield each pair's entries that are not figures: how the better system depends on the user, and each arm's
-    choice."""
+    """Yield the entries of each pair that are not figures: how the user matters, and each arm's choice."""
     for one in pairs:
         yield {
             "system": one.found.first,

@@ -66,15 +66,16 @@ class Behaviour:
 class MeasureOverArms:
     """One measure over the arms of a system.
 
-    figures, topics: each arm's figure as `harvest score` has it (NaN without a value), and its number of topics.
-    differences: of each arm from the control over the trials that both have, which also give the figures of both over
-        those trials; corrected over all arms and measures (Holm).
-    spread: variance component of the arms over topics like these, without chance; its interval starts at 0 unless
-        some arm is found to differ, so that the two agree.
-    worst: the played arm farthest below the control (above it, if low is good) over matched trials; the control if no
-        arm is below it; "" if no arm differs or has a value.
-    apart: the worst arm's difference, with an interval that allows for choosing the worst; NaN if the control is
-        worst, and for sessions that continue from topic to topic.
+    `figures` has each arm's figure as in `harvest score` (NaN without a value), and `topics` its number of topics.
+    `differences` are those of each arm from the control over the trials that both have, with the figures of both over
+    these trials, corrected over all arms and measures (Holm). `spread` is the variance component of the arms over
+    topics like these, without chance; its interval starts at 0 unless some arm is found to differ, so that the two
+    agree.
+
+    `worst` is the played arm farthest below the control (above it, if low is good) over matched trials; it is the
+    control if no arm is below it, and "" if no arm differs or has a value. `apart` is the worst arm's difference,
+    with an interval that allows for choosing the worst; NaN if the control is worst, and for sessions that continue
+    from topic to topic.
     """
 
     key: Key
@@ -227,7 +228,6 @@ def _compare_in_measure(
     interval_of: Callable[[str, float], Interval],
     rng: np.random.Generator,
 ) -> MeasureOverArms:
-    """Compare the arms in one measure. `interval_of` gives an arm's difference from the control at a level."""
     pooled = measure.declaration is RECOVERY
     cells = {arm: values[name].get(key, {}) for arm, name in system.names.items()}
     own = {arm: align(topics, (arm,), {arm: each}, pooled=pooled) for arm, each in cells.items()}

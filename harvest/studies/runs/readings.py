@@ -28,10 +28,9 @@ from topics.yaml_values import Loc
 class Contrast:
     """A difference between runs, or within one.
 
-    what: `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
-        `reading`, `rules`, `gold` or `judgments`.
-    said: a sentence for people.
-    by_run: the value in each run, keyed by its name; a single entry if one run differs within itself.
+    `what` is `invalid`, `topics`, `topic`, `attributes`, `protocol`, `users`, `groups`, `trials`, `system`, `model`,
+    `reading`, `rules`, `gold` or `judgments`, and `said` a sentence for people. `by_run` has the value in each run by
+    its name, a single entry if one run differs within itself.
     """
 
     what: str
@@ -49,10 +48,8 @@ _RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, al
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a run's answers were read.
-
-    `versions` of Harvest recorded the run. `again` is the version that read its pages again, or "". `only` names the
-    one system whose pages were read again, or is "" for all.
+    """How a run's answers were read. `versions` of Harvest recorded the run; `again` is the version that read its
+    pages again, or "". `only` is the one system whose pages were read again, or "" for all.
     """
 
     versions: tuple[str, ...]
@@ -133,8 +130,9 @@ def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
 
 
 def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield files (a site file, a program, a certificate) whose content changed under the same name, and driver
-    defaults that changed where audits set no value."""
+    """Yield files (a site file, a program, a certificate) with changed content under the same name, and changed
+    driver defaults where audits set no value.
+    """
     for key in ("system_files", "system_defaults"):
         found: dict[str, dict[str, Json]] = {}  # by system and run
         for name, run in named.items():
@@ -223,9 +221,7 @@ Change = tuple[str, Mapping[str, Json]]
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
     """Yield every place where `values`, keyed by run name, differ, as deep as all are objects or lists of equal
-    length.
-
-    A null value counts as a missing key.
+    length. A null value counts as a missing key.
     """
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
@@ -253,8 +249,7 @@ def in_words(changes: Sequence[Change]) -> str:
 
 
 def by_value(by_run: Mapping[str, Json]) -> str:
-    """Describe values by run: `5 in january and march, 3 in february`. Long values are cut to where they begin to
-    differ."""
+    """Describe values by run: `5 in january and march, 3 in february`. Long ones are cut near the first difference."""
     names: dict[str, list[str]] = {}
     for name, value in by_run.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -66,8 +66,7 @@ def refuse_twice(runs: Sequence[Run]) -> None:
 
 
 def _dated_attempts(run: Run) -> dict[tuple[str, int, str], Conversation]:
-    """Return the attempts with a recorded start. Two plays of one audit share trials and, if the system always says
-    the same, words, but not times."""
+    """The attempts with a recorded start, which differs between plays of one audit even if words do not."""
     return {(one.trial_id, one.attempt, one.started_at): one for one in run.conversations if one.started_at}
 
 
@@ -80,11 +79,9 @@ def set_apart(
 ) -> SideBySide:
     """Find the differences between `runs`.
 
-    changes: scoring settings that override the audits'.
-    judged: gold is given, so the runs' own gold does not count.
-    layers_of: returns the judgments of a run.
-
-    Raises InputError if nothing can be compared: without a common topic, or if audits score in different ways.
+    `changes` override the audits' scoring settings. `judged` means that gold is given, so the runs' own does not
+    count. `layers_of` returns the judgments of a run. Raises InputError if nothing can be compared: without a common
+    topic, or if audits score in different ways.
     """
     named = dict(zip(run_names(runs), runs, strict=True))
     if len(runs) < 2:
@@ -213,7 +210,6 @@ def _protocol_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
 
 
 def _user_contrasts(named: Mapping[str, Run]) -> Iterator[Contrast]:
-    """Yield differences in models and files behind simulated users, and in the population of trials."""
     parts: dict[str, dict[str, Json]] = {
         name: {key: recorded_audit(run)[key] for key in ("endpoints", "user_files") if key in recorded_audit(run)}
         for name, run in named.items()

@@ -11,10 +11,9 @@ from topics.identity import content_hash
 
 
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
-    """Return a JSON object for each run.
-
-    It contains the name, the start, the audit and its commit, the version of Harvest that began the run, the versions
-    that recorded or reread it, and content hashes of the protocol, of all topics together, and of each system.
+    """Return a JSON object for each run: its name, start, audit and commit, the version of Harvest that began it, the
+    versions that recorded or reread it, and content hashes of the protocol, of all topics together, and of each
+    system.
     """
     found: list[dict[str, Json]] = []
     for name, run in zip(run_names(runs), runs, strict=True):

@@ -30,11 +30,10 @@ from topics.errors import InputError, Place
 class ArmedSystem:
     """A system of a run with its recorded arms.
 
-    names: the name of each arm in the recording, the control first.
-    continued: whether its sessions continue from topic to topic.
-    users: the arms whose simulated users differ from the control's.
-    of, group: the system that was actually asked, and the group of its users, or "" if the audit names no groups.
-    levels: the level of each factor by arm; {} if the audit names arms.
+    `names` has the name of each arm in the recording, the control first. `continued` sessions continue from topic to
+    topic. `users` are the arms whose simulated users differ from the control's. `of` is the system that was actually
+    asked, and `group` that of its users, or "" if the audit names no groups. `levels` has the level of each factor by
+    arm; {} if the audit names arms.
     """
 
     name: str
@@ -119,11 +118,9 @@ def gather_arms(
 ) -> Armed:
     """Compute the values of every system that was played in arms.
 
-    measures: of single conversations; () for ave%useful.
-    changes: settings that override the audit's.
-    judges: whose judgments SWAN and WAN use (see `measure_values`).
-
-    Raises InputError for a run without arms, and for a measure that single conversations do not have.
+    `measures` are of single conversations; () means ave%useful. `changes` override the audit's settings. `judges`
+    says whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for a run without arms, and for a
+    measure that single conversations do not have.
     """
     systems = armed_systems(run)
     material = gather_runs(run).material

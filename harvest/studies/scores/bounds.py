@@ -117,8 +117,7 @@ def measures_needed(thresholds: Sequence[Threshold]) -> list[Term]:
 
 
 def shares_of(terms: Sequence[Term]) -> list[Term]:
-    """Return those of `terms` that are shares over conversations, for all turns: the possible effect of lost
-    conversations on them is known."""
+    """Return those of `terms` that are shares over conversations, on which the effect of losses is known."""
     return list(dict.fromkeys(Term(term.name) for term in terms if term.name in {one.name for one in SHARES}))
 
 
@@ -168,9 +167,9 @@ def checked_bounds(
 ) -> tuple[Checked, ...]:
     """Check every bound against each figure that it concerns.
 
-    schema: the schema used for SWAN, by default the shipped one.
-    speaking_of: computes the same figures with intervals of another estimand, once and only if a bound asks for it.
-    lost: the range of a figure given everything that was lost, which must meet the bound, too; None if nothing was.
+    `schema` is the one used for SWAN, by default the shipped one. `speaking_of` computes the same figures with
+    intervals of another estimand, once and only if a bound asks for it. `lost`, None if nothing was lost, returns the
+    range of a figure given everything that was lost, which must meet the bound, too.
     """
     found: list[Checked] = []
     tables = {table.settings.estimand: table}

@@ -35,12 +35,9 @@ from topics.topic import TopicSet
 class Gathered:
     """The runs of a study. Create it with `gather_runs` and share it between studies of the same runs.
 
-    changes: scoring settings that override the audits'.
-    judged: gold is given, so the runs' own gold does not count.
-    whole: keep topics that not every run tried.
-
-    Everything else is computed on first use and cached; that raises InputError for runs that cannot be compared, or
-    that do not contain their topics.
+    `changes` override the audits' scoring settings. `judged` means that gold is given, so the runs' own does not
+    count. With `whole`, topics that not every run tried are kept. Everything else is computed on first use and
+    cached; that raises InputError for runs that cannot be compared, or that do not contain their topics.
     """
 
     runs: tuple[Run, ...]
@@ -57,11 +54,7 @@ class Gathered:
 
     @cached_property
     def names(self) -> tuple[Mapping[str, str], ...]:
-        """For each run, the systems' names mapped to the names in this study.
-
-        A system that several runs recorded, as two audits of one assistant at different dates do, becomes
-        `system@run`.
-        """
+        """The systems' names in each run mapped to those in this study: `system@run` if several runs have it."""
         places = run_names(self.runs) if len(self.runs) > 1 else [""]
         recorded = Counter(system for run in self.runs for system in {one.key.system for one in run.conversations})
         return tuple(
@@ -103,9 +96,8 @@ class Gathered:
 
     @cached_property
     def material(self) -> Material:
-        """The joint material of the runs, without the topics that are left out.
-
-        Raises InputError for a shard, for a run without its topics, and if one name denotes two topics.
+        """The joint material of the runs, without the topics that are left out. Raises InputError for a shard, for a
+        run without its topics, and if one name denotes two topics.
         """
         for run in self.runs:
             refuse_shard(run.header, run.path)
@@ -174,9 +166,8 @@ def gather_runs(
     judged: bool = False,
     whole: bool = False,
 ) -> Gathered:
-    """Prepare runs for studies; return an existing `Gathered` unchanged, with its own settings.
-
-    For the other arguments see `Gathered`. Raises InputError if a run is given twice.
+    """Prepare runs for studies; return an existing `Gathered` unchanged, with its own settings. For the other
+    arguments see `Gathered`. Raises InputError if a run is given twice.
     """
     if isinstance(runs, Gathered):
         return runs
@@ -192,14 +183,13 @@ def score_runs(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> ScoreTable:
-    """The table that `harvest score RUN…` prints, with one row per value.
+    """Return the table that `harvest score RUN…` prints, with one row per value.
 
-    runs: run folders, or runs that were read. Several are scored side by side over the topics that all of them tried; a
-    system that several of them recorded is told apart as `system@run`. measures: computed besides the default ones, as
-    tables write them, for example `["CVaR(R)"]`. settings: scoring settings that replace those of the audit
-    (`scoring.Settings`). seed: of the bootstrap; the same runs, settings and seed give the same table.
-
-    Raises InputError for a measure or a setting that is none, and where the runs cannot be compared.
+    `runs` are run folders, or runs that were read. Several are scored side by side over the topics that all of them
+    tried; a system that several recorded is called `system@run`. `measures` are computed besides the default ones,
+    written as in tables, for example `["CVaR(R)"]`. `settings` replace scoring settings of the audit
+    (`scoring.Settings`). `seed` is that of the bootstrap; the same runs, settings and seed give the same table.
+    Raises InputError for an unknown measure or setting, and if the runs cannot be compared.
     """
     read_runs = [run if isinstance(run, Run) else read(run) for run in runs]
     terms = tuple(dict.fromkeys(term for text in measures for term in parse_all(text)))
@@ -213,8 +203,9 @@ def recorded_design(run: Run, systems: Collection[str]) -> Design:
 
 
 def _continued_systems(run: Run) -> frozenset[str]:
-    """Return the systems whose sessions continue from topic to topic, by their definition or, since imports define no
-    sessions, because some conversation was not the first of its session."""
+    """Return the systems whose sessions continue from topic to topic, by definition or, since imports define no
+    sessions, because some conversation was not the first of its session.
+    """
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }
@@ -227,8 +218,7 @@ def _systems(run: Run) -> Iterator[str]:
 
 
 def _own_trial(trial: str, run: Run) -> str:
-    """Return a trial's identity among several runs. Audits of one assistant at two dates play the same trials, but
-    judgments of one recording do not apply to the other."""
+    """Return a trial's identity among several runs, since judgments apply to one recording of an audit only."""
     return f"{trial}@{run.path.resolve()}"
 
 

@@ -51,7 +51,6 @@ Column = tuple[str, int]
 
 def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
     """Return tables for every topic type, in blocks of trials that fit `width` characters; [] if no trial was played.
-
     `rows` are the scores to print below the columns.
     """
     topics = material.topics.topics
@@ -92,10 +91,8 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
 
 
 def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
-    """Group topics by the name of their type, in the order of each type's first topic.
-
-    A grid has one block for each type, however types alternate in the file, because its summary is over the whole
-    type.
+    """Group topics by the name of their type, in the order of each type's first topic: a grid's summary is over the
+    whole type, however types alternate in the file.
     """
     found: dict[str, list[Topic]] = {}
     for topic in topics:
@@ -140,9 +137,8 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
-    """Return `B2` for the second trial of B, as in the paper, or the bare name if there is only one trial.
-
-    Long names keep their end, where versions and dates are. Long names with a group of users or a run take two lines.
+    """Return `B2` for the second trial of B, as in the paper, or the bare name if there is only one trial. Long names
+    keep their end, where versions and dates are. Long names with a group of users or a run take two lines.
     """
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
@@ -169,10 +165,7 @@ def _table(
     *,
     last: int,
 ) -> Text:
-    """Lay out one table for `turns`; figures of whole trials are below their last turn.
-
-    Written line by line, because Rich's tables take too long for cells of one character.
-    """
+    """Lay out one table for `turns`. Rich's tables would take too long for cells of one character."""
     turn_names = _cells_of(f"S{turn}" for turn in turns)
     headings = [[*heading.splitlines(), turn_names] for heading in columns.values()]
     widths = [max(map(cell_len, lines)) for lines in headings]
@@ -212,12 +205,10 @@ def _table(
 
 
 def _cells_of(texts: Iterable[str]) -> str:
-    """Join texts in columns of the width of a turn."""
     return "".join([f"{text:>{_CELL}}" for text in texts])
 
 
 def _aligned_line(texts: Iterable[str], widths: Iterable[int]) -> str:
-    """Align texts to the right of columns of these widths."""
     placed = [" " * (width - cell_len(text)) + text for text, width in zip(texts, widths, strict=True)]
     return (" " * _BETWEEN).join(placed)
 

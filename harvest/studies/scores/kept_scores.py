@@ -21,9 +21,10 @@ from topics.regular_file import read_inside
 
 
 class KeptScores(Struct):
-    """A run's stored scores. `settings`, `seed` and `notes` are those of that time. `asked` has the requested
-    measures and row names, or is None in files of earlier versions. `selection` describes the effect of lost
-    attempts. `rows` are the rows as in the file. `others` are keys that Harvest does not write."""
+    """A run's stored scores: `rows` as in the file, and the `settings`, `seed` and `notes` of that time. `asked` has
+    the requested measures and row names, or is None in files of earlier versions. `selection` describes the effect of
+    lost attempts, and `others` are keys that Harvest does not write.
+    """
 
     rows: list[Raw]
     format: Any = None

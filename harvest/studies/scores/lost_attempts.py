@@ -109,9 +109,8 @@ def _bound_lost(
     *,
     depends: bool,
 ) -> Lost:
-    """Return bounds on the values of the lost trials.
-
-    `gone` maps each to what is known of it; if several conversations are possible beginnings, the bounds include all.
+    """Return bounds on the values of the lost trials. `gone` maps each to what is known of it; if several
+    conversations are possible beginnings, the bounds include all.
     """
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
@@ -161,10 +160,7 @@ def _share_in(cell: Cell) -> float:
 
 
 def filled(conversation: Conversation, turns: int, fill: str) -> Conversation:
-    """Return the lost attempt with a label for each of the `turns` that its protocol allows.
-
-    `fill` has the labels of the lost turns; the last one repeats.
-    """
+    """Return the lost attempt with labels for all `turns`, the lost ones from `fill`, whose last one repeats."""
     known = [turn for turn in conversation.turns if turn.reply is not None]
     made = [turn if turn.label else replace(turn, route=_route(turn.number, turn.state, fill)) for turn in known]
     for number in range(len(known) + 1, turns + 1):

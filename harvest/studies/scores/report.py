@@ -38,10 +38,9 @@ def print_scores(
 ) -> None:
     """Print grid, figures, notes, damage and paths, or one sentence if there is nothing to score.
 
-    every: print variants of the figures, too.
-    asked: print only the figures of these names, all of them, in this order.
-    contrasts: differences between the runs, printed above the figures.
-    selection: the effect of lost attempts, printed below the figures.
+    With `every`, also print variants of the figures; `asked` restricts them to these names, in this order.
+    `contrasts` (differences between the runs) come above the figures, and `selection` (the effect of lost attempts)
+    below.
     """
     if not material.finished:
         console.print(f"[red]{escape(_nothing_to_score(material))}[/]")
@@ -80,7 +79,6 @@ def print_scores(
 
 
 def _print_users(console: Console, card: UserCard, *, every: bool) -> None:
-    """Print a line about each system's users that a model words, or with `every` the whole card."""
     if every:
         for part in card_tables(card):
             console.print(part)
@@ -114,7 +112,6 @@ def _nothing_to_score(material: Material) -> str:
 
 
 def _print_invalid(console: Console, material: Material) -> None:
-    """Print how often each failure occurred, with the detail of its last occurrence."""
     counts: Counter[tuple[str, str]] = Counter()
     details: dict[tuple[str, str], str] = {}
     interrupted = 0
@@ -134,9 +131,8 @@ def _print_invalid(console: Console, material: Material) -> None:
 
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
-    """Yield a table of bounds and an explanation for each system that lost attempts after an answer.
-
-    `printed` are the rows printed above, to name those without bounds.
+    """Yield a table of bounds and an explanation for each system that lost attempts after an answer. `printed` are
+    the rows printed above, to name those without bounds.
     """
     for system, lost in selection.lost.items():
         bounds = [one for one in selection.bounds if one.system == system]

@@ -34,12 +34,10 @@ def scores_document(
 ) -> Iterator[bytes]:
     """Yield the document in indented pieces, with each row on a line.
 
-    beside: how several runs differ.
-    selection: the effect of lost attempts (`harvest.studies.scores.selection`).
-    runs: the runs that were scored, listed as sources.
-    bounds: the audit's thresholds, checked against the figures.
-    asked: the requested measures, so that missing rows are noticed.
-    users: the card of users that a model words.
+    `beside` says how several runs differ, and `selection` how lost attempts matter
+    (`harvest.studies.scores.selection`). `runs` are listed as sources. `bounds` are the audit's thresholds, checked
+    against the figures. `asked` are the requested measures, so that missing rows are noticed. `users` is the card of
+    users that a model words.
     """
     rows = table.stream()
     head = table.head_json()
@@ -81,9 +79,8 @@ def write_scores(
     measures: Sequence[Term] = (),
     names: Sequence[str] = (),
 ) -> Path:
-    """Write `scores.json` into the run's folder, replacing it. Raises StoreError.
-
-    `measures` come in addition to the default ones; `names` are those of the requested rows, () for all.
+    """Write `scores.json` into the run's folder, replacing it. Raises StoreError. `measures` come in addition to the
+    default ones; `names` are those of the requested rows, () for all.
     """
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"

@@ -25,9 +25,10 @@ from topics.library import load_gold
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The result of a request. `measures` come in addition to the default ones; `names` are those of the requested
+    """The result of a request. `measures` come in addition to the default ones; `names` are those of requested
     measures, () for the default ones; `selection` describes the effect of lost attempts; `bounds` are the audit's
-    thresholds."""
+    thresholds.
+    """
 
     table: ScoreTable
     measures: tuple[Term, ...]
@@ -38,12 +39,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A request for scores.
-
-    measures: as written in tables; () for the default ones.
-    gold, schema: names or files.
-    judges, nuggets, folding: whose judgments count, as given by options.
-    settings: values that override the audit's; None keeps the audit's.
+    """A request for scores. `measures` are written as in tables; () means the default ones. `gold` and `schema` are
+    names or files. `judges`, `nuggets` and `folding` say whose judgments count, as in the options. `settings`
+    override the audit's; None keeps them.
     """
 
     measures: tuple[str, ...] = ()

@@ -47,19 +47,14 @@ PROBED = "A probe took the user's side: `harvest simulate findings RUN` prints w
 class Material:
     """Everything in runs that scoring uses.
 
-    systems: names in the order of the runs' audits.
-    conversations: every attempt.
-    turns: most user turns that the protocol allows, by system and topic.
-    planned: the trials that were to be played.
-    gold: None if nothing is judged.
-    scoring: settings of the first run's audit.
-    thresholds: those of the audit, if there is one run only.
-    layers: judgments by people, rules and models.
-    probed: whether a probe acted as the user in some run.
-    continued: systems that declare sessions that continue from topic to topic.
-    folders: the run that recorded each system.
-    reread: a sentence about each run whose answers differ from those recorded.
-    models: the users whose turns a model words.
+    `systems` are in the order of the runs' audits. `conversations` are all attempts, and `planned` the trials that
+    were to be played. `turns` is the most user turns that the protocol allows, by system and topic. `gold` is None if
+    nothing is judged. `scoring` has the settings of the first run's audit, and `thresholds` those of the audit if
+    there is one run only. `layers` are judgments by people, rules and models.
+
+    `probed` is true if a probe acted as the user in some run. `continued` are systems that declare sessions that
+    continue from topic to topic. `folders` has the run that recorded each system. `reread` has a sentence about each
+    run whose answers differ from those recorded. `models` are the users whose turns a model words.
     """
 
     topics: TopicSet
@@ -169,12 +164,9 @@ def score_material(
 ) -> ScoreTable:
     """Score the gathered material.
 
-    changes: settings that override the audit's.
-    gold: replaces the runs' own.
-    measures: in addition to the default ones or, with `only`, instead of them.
-    schema: for SWAN; by default the shipped one.
-    judges: whose judgments count.
-    trial_intervals: whether figures over the topics of a single trial get intervals.
+    `changes` override the audit's settings, and `gold` replaces the runs' own. `measures` come in addition to the
+    default ones or, with `only`, instead of them. `schema` is for SWAN, by default the shipped one. `judges` says
+    whose judgments count. With `trial_intervals`, figures over the topics of a single trial get intervals.
     """
     truth = material.gold if gold is None else gold
     if measures and judges is not None:
@@ -212,10 +204,7 @@ def score_material(
 
 
 def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTable | None = None) -> None:
-    """Raise InputError for a setting without effect: it names an unknown system, or a grade that no entity has.
-
-    `gold` replaces the runs' own.
-    """
+    """Raise InputError for a setting of an unknown system, or of a grade that no entity has in the gold in use."""
     for name, declared in SETTINGS.items():
         if isinstance(declared.kind, ByName) and declared.kind.of == "system":
             for system in changes.get(name) or {}:
@@ -233,9 +222,8 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
 
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
-    """Return the row names of these measures in the requested order: `CVaR(R)` has rows of `CVaR(R, beta=0.25)`.
-
-    Raises InputError for an unknown measure.
+    """Return row names, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an unknown
+    measure.
     """
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))

@@ -87,7 +87,6 @@ def selection(material: Material, table: ScoreTable, rescored: Rescored) -> Sele
 def _bounds(
     material: Material, lost: Mapping[TrialKey, Conversation], table: ScoreTable, rescored: Rescored
 ) -> Iterator[Bound]:
-    """Yield bounds on the shares of every system that lost a trial after an answer."""
     systems = {key.system for key in lost}
     rows = [row for row in _overall_rows(table) if row.system in systems]
     shares = [row for row in rows if row.measure in _SHARES]
@@ -139,7 +138,6 @@ def _shares(
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
     """Return the finished trials, with lost first attempts in their place, and the trials that were never valid.
-
     `fill` has the labels of what was lost; the last one repeats.
     """
     first = {one.key: one for one in material.finished}

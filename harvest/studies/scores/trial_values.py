@@ -63,8 +63,7 @@ def refuse_turn(asked: object, turn: int | None, last: int) -> None:
 
 
 def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:
-    """Raise InputError for a measure that is neither of single conversations nor in `shares`, with the clause
-    `why`."""
+    """Raise InputError, with the clause `why`, for a measure neither of single conversations nor in `shares`."""
     if measure.form is not None or (measure.declaration.of != "conversation" and measure.declaration not in shares):
         raise InputError(
             f"{asked} is computed over many conversations at once, so {why}", allowed=list_forms((*shares, *single()))
@@ -136,7 +135,6 @@ def measure_values(
 
 
 def _missing_input_notes(measures: Sequence[Measure], material: Material) -> Iterator[str]:
-    """Say why measures have no value in any conversation, if something that they need is missing."""
     lacking = [one.base_name for one in measures if "gold" in one.declaration.needs] if material.gold is None else []
     if lacking:
         has = "has" if len(lacking) == 1 else "have"

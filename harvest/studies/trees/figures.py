@@ -30,9 +30,9 @@ _LONGEST_END = 80  # columns: an import may give any reason
 class TreeFigures:
     """A tree with its transition probabilities.
 
-    paths: the probability of conversations that no trial took. scores: scores of the trials, if any were asked for.
-    named: how often each kind of end was seen; None unless the end of every trial is known. note: dependence between
-    the trials, and why shares have no interval, if so; else "".
+    `paths` is the probability of conversations that no trial took; `scores` are those of the trials, if requested.
+    `named` is how often each kind of end was seen, None unless the end of every trial is known. `note` describes
+    dependence between the trials, because of which shares have no interval; "" without any.
     """
 
     tree: ConversationTree
@@ -100,8 +100,7 @@ class TreeFigures:
         return tuple(f"{f'mean {mean}' if mean else 'no mean'} {n}".rstrip() for mean, n in pairs)
 
     def ends(self) -> dict[int, list[tuple[str, Words]]]:
-        """Return, for each node, the kinds of end there with their share, `12/20` and interval as separate texts.
-        Empty unless the end of every trial is known."""
+        """Return the kinds of end at each node with share, `12/20` and interval; empty unless all ends are known."""
         found = dict[int, list[tuple[str, Words]]]()
         if self.named is not None:
             one = self.named
@@ -164,8 +163,9 @@ def tree_figures(
     scores: TreeScores | None = None,
     design: Design = INDEPENDENT,
 ) -> TreeFigures:
-    """Return the figures of a tree. design: how its trials depend on each other. Raises InputError as
-    `scoring.stochastic.transitions.transitions` does."""
+    """Return the figures of a tree. `design` says how its trials depend on each other. Raises InputError as
+    `scoring.stochastic.transitions.transitions` does.
+    """
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
     place = dict(zip(names, of.tolist(), strict=True))
@@ -191,8 +191,7 @@ def tree_figures(
 
 
 def _session(key: TrialKey) -> tuple[str, int]:
-    """The session of a trial if sessions continue from topic to topic: the i-th trial of each topic is part of the
-    i-th."""
+    """The session of a trial; with continued sessions, the i-th trials of all topics are in the i-th."""
     return key.system, key.trial
 
 

@@ -14,8 +14,7 @@ from topics.errors import InputError, Place
 
 
 def folds_spoken(merge: str | None) -> bool:
-    """Return True if `fold_trees` with these merge keys needs only the spoken words, which are faster to read. Raises
-    InputError for unknown keys."""
+    """True if folding by these keys needs only the spoken words. Raises InputError for unknown keys."""
     return merge is None or merging_named(merge) in SPOKEN
 
 
@@ -24,8 +23,8 @@ def fold_trees(
 ) -> tuple[list[ConversationTree], list[str]]:
     """Return the trees of a run, and sentences about trials that are in none.
 
-    run: may hold only the spoken words if `folds_spoken`. merge: a name that `merging_named` accepts; None stands for
-    `exact` if one topic is asked for or recorded, or if no reply has a label, and for `label` otherwise. The first
+    `run` may contain only the spoken words if `folds_spoken`. `merge` is a name that `merging_named` accepts; None
+    means `exact` if one topic is requested or recorded, or if no reply has a label, and `label` otherwise. The first
     valid attempt of each trial is folded; a trial without one is counted under its last attempt. Raises InputError
     for unknown names, and if no trial has a valid attempt.
     """
@@ -80,7 +79,6 @@ def _key(attempt: Attempt) -> TrialKey:
 
 
 def _without_valid(attempts: Sequence[Attempt]) -> dict[int, Attempt]:
-    """The last attempt of each trial without a valid one, by the trial's id."""
     valid = {_key(one) for one in attempts if one.valid}
     lost = [one for one in attempts if _key(one) not in valid]
     last = {_key(one): one for one in sorted(lost, key=lambda one: one.started.attempt)}

@@ -25,8 +25,9 @@ _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, st
 
 
 def merging_named(name: str, topic: Topic | None = None) -> Merging:
-    """Return the merging called `name`. topic: its kind of URL decides what counts as an entity; None counts every
-    address. Raises InputError for an unknown name."""
+    """Return the merging called `name`. The kind of URL of `topic` decides what counts as an entity; None counts
+    every address. Raises InputError for an unknown name.
+    """
     name = "".join(name.split())
     if name == "exact":
         return EXACT

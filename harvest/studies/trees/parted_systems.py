@@ -34,10 +34,10 @@ _MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell li
 class PartingTurn:
     """A node at which the first and the second system diverge.
 
-    turns: the path to the node. branch: the branch, or end such as `■ breakdown`, that differs most. came, took:
-    trials of each side that reached the node, and that took the branch. portion: took as a share of came, with equal
-    weight for each topic. share: part of the whole divergence. p: corrected for all nodes tested; NaN if the node was
-    not tested. pairs: pairs of trials that show the difference.
+    `turns` is the path to the node, and `branch` the branch, or end such as `■ breakdown`, that differs most. `came`
+    and `took` count trials of each side that reached the node and that took the branch; `portion` is their ratio,
+    with equal weight for each topic. `share` is the node's part of the whole divergence. `p` is corrected for all
+    nodes tested, NaN if the node was not tested. `pairs` are pairs of trials that show the difference.
     """
 
     turns: tuple[str, ...]
@@ -54,12 +54,12 @@ class PartingTurn:
 class PartedSystems:
     """The divergence of two systems over the topics that both have.
 
-    n: trials of each. divergence, by_chance: in bits. p: of the whole divergence. by_chance and every p are NaN if a
-    side has sessions that continue from topic to topic; if the sides were played with different states, all but the p
-    of texts are. turns: nodes with a share, significant ones first and then by share. tested, out: nodes tested, and
-    nodes that could not have become significant. refused: why nodes have no p; else "". texts: the test of first
-    answers, at most 10 for each topic and side. tells_ends: True if kinds of end count as different paths, because
-    all of them are known.
+    `n` counts trials of each. `divergence` and `by_chance` are in bits, and `p` is of the whole divergence.
+    `by_chance` and every p are NaN if a side has sessions that continue from topic to topic; if the sides were played
+    with different states, all but the p of texts are. `turns` are nodes with a share, significant ones first and then
+    by share. `tested` counts nodes tested, and `out` those that could not have become significant. `refused` says why
+    nodes have no p, else "". `texts` is the test of first answers, at most 10 for each topic and side. `tells_ends`
+    is true if kinds of end count as different paths, because all of them are known.
     """
 
     first: str
@@ -91,11 +91,11 @@ def parted_systems(
 ) -> tuple[PartedSystems, ...]:
     """Compare each pair of `systems`, in their order.
 
-    conversations: the first valid attempt of each trial, possibly of other systems, too. merge: a key that pools
-    topics. level: confidence level; a p of at most 1 - level is significant. seed: of the random draws. continued:
-    systems whose sessions continue from topic to topic; their pairs are described but not tested. states: the
-    protocol states that each system was played with, if known; pairs with different states are not tested either.
-    Raises InputError for a key that does not pool topics, and for a pair without a common topic.
+    `conversations` are the first valid attempt of each trial, possibly of other systems, too. `merge` is a key that
+    pools topics. A p of at most 1 - `level` is significant. `continued` are systems whose sessions continue from
+    topic to topic; their pairs are described but not tested. `states` are the protocol states that each system was
+    played with, if known; pairs with different states are not tested either. Raises InputError for a key that does
+    not pool topics, and for a pair without a common topic.
     """
     merging = merging_named(merge)
     own = [one for one in conversations if one.key.system in systems]
@@ -141,7 +141,6 @@ def _path_turns(conversation: Conversation, merging: Merging) -> Iterable[PathTu
 def _test_texts(
     told: Mapping[tuple[str, str], Sequence[str]], systems: Sequence[str], seed: int
 ) -> dict[tuple[str, str], SameSource]:
-    """Test for each pair whether the first answers could come from one system."""
     topics = sorted({topic for _, topic in told})
     sides = [[told.get((name, topic), ()) for topic in topics] for name in systems]
     rngs = {
@@ -152,13 +151,12 @@ def _test_texts(
 
 
 def _describe(found: PartedSystems, why: str) -> PartedSystems:
-    """Return the shares of turns without tests. why: what would make tests of the trees misleading."""
+    """Return the shares of turns without tests; `why` says why tests of the trees would be misleading."""
     turns = [replace(turn, p=math.nan) for turn in sorted(found.turns, key=lambda turn: -turn.share)]
     return replace(found, by_chance=math.nan, p=math.nan, turns=tuple(turns), tested=0, out=0, refused=why)
 
 
 def _test_trees(both: BothSides, alpha: float, seed: int, draws: int) -> tuple[WholeTest, NodeTests, str]:
-    """Return the tests of the whole and of the nodes, and why nodes are not tested."""
     names, merge = both.names, both.tree.merge
     whole = whole_p(both, generator(seed, "parting", merge, *names))
     try:
@@ -220,7 +218,7 @@ def how_ended(conversations: Iterable[Conversation]) -> dict[FoldedTrial, str]:
 
 
 def end_title(name: str) -> str:
-    """Return `■ breakdown`, the title of an end in lists of paths. name: "" if it is unknown."""
+    """Return `■ breakdown`, the title of an end in lists of paths; an unknown `name` is ""."""
     return f"{END[0]} {one_line(name)}" if name else END
 
 
@@ -230,8 +228,7 @@ def turn_name(tree: ConversationTree, node: int) -> str:
 
 
 def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str], list[str]]:
-    """The texts of first answers by system and topic, in the order of the conversations. Empty if no answer has a
-    word, as in data that are shared without texts."""
+    """The first answers by system and topic, in the order of the conversations; empty if none has a word."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in conversations:
         if one.turns and one.turns[0].reply is not None:

@@ -22,8 +22,7 @@ _DIGITS = 12  # fewer than a float has, so that two machines print the same
 
 
 def parting_lines(found: PartedSystems, shown: Mapping[str, tuple[Path, str]], level: float = 0.95) -> Iterator[str]:
-    """Yield sentences, then a line for each turn. shown: by system, the run that recorded it and its name there, for
-    `harvest show`."""
+    """Yield sentences and a line for each turn. `shown` has each system's run and name there, for `harvest show`."""
     one, other = printable(found.first, line=True), printable(found.second, line=True)
     yield f"Where the conversations of {one} and {other} part, merged by {found.merge}:"
     if not found.turns:

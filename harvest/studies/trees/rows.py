@@ -37,8 +37,7 @@ DETAILS = (
 
 
 def tree_form(run: Run, trees: Sequence[TreeFigures], *, width: int, turns: int | None = None) -> StudyForm:
-    """Return the study of a run's trees. width: columns of what people read. turns: how many turns they see; None for
-    all."""
+    """Return the study of a run's trees, printed in `width` columns with this number of turns (None for all)."""
     return StudyForm(
         head={"format": STUDY_FORMAT, "run": str(run.path), "trees": [_tree_head(one) for one in trees]},
         rows=lambda: tree_rows(run_names([run])[0], trees),
@@ -66,8 +65,8 @@ def _tree_head(one: TreeFigures) -> dict[str, Any]:
 def tree_rows(run: str, trees: Sequence[TreeFigures]) -> Iterator[LongRow]:
     """Yield the figures of each tree, node by node in pre-order.
 
-    A branch has the share of the trials that came to where it leaves, with its interval; `trials` is how many came.
-    Then come the mass of branches that were never seen and, if a score was asked for, its means and its variance.
+    A branch has its share, with an interval, of the `trials` that reached the node before it. Then come the
+    probability of branches that were never seen and, if a score was requested, its means and its variance.
     """
     for one in trees:
         yield from _rows_of_tree(run, one)
@@ -119,7 +118,6 @@ def _rows_of_tree(run: str, one: TreeFigures) -> Iterator[LongRow]:
 
 
 def _ways(tree: ConversationTree) -> list[str]:
-    """The path to each node in words; "" for the root."""
     return [
         " → ".join(f"{tree.speaker(step)[0].upper()} {node_title(tree, step)}" for step in tree.path(node))
         for node in range(len(tree))
@@ -149,9 +147,8 @@ _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 
 
 def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None = None) -> Iterator[Text]:
-    """Yield the lines of all trees, none of them wider than `width` if its words can be broken.
-
-    turns: show only the first turns of conversations. What holds for all trees is said once, below the last of them.
+    """Yield the lines of all trees, no wider than `width` if words can be broken, with only the first `turns` of
+    conversations. Notes that apply to all trees come once, below the last one.
     """
     for one in trees:
         for line in wrap(title(one.tree), width):
@@ -187,7 +184,6 @@ def _line(words: str, style: str = "") -> Text:
 
 
 def _outline_line(line: OutlineLine, tree: ConversationTree, labelled: set[str]) -> Text:
-    """A line in colours, which only repeat its letters."""
     if line.kind != "turn":
         parts = [(line.rails, "dim"), (line.mark + line.words + line.figures, "dim")]
     else:

@@ -33,9 +33,9 @@ from topics.identity import generator
 class TreeScores:
     """The scores of the trials of a tree.
 
-    n: trials with a value, out of `trials`. parts: contributions of the nodes. over: the variance, settled turn by
-    turn. counts: (N,) trials with a value that pass through each node. interval: of the mean over all trials; its
-    units are topics, or trials if there is one topic.
+    `n` of the `trials` have a value; `counts` (N,) are those that pass through each node. `parts` are the
+    contributions of the nodes, and `over` is the variance, settled turn by turn. `interval` is that of the mean over
+    all trials; its units are topics, or trials if there is one topic.
     """
 
     measure: str
@@ -119,8 +119,9 @@ def tree_scores(
     level: float = 0.95,
     design: Design = INDEPENDENT,
 ) -> TreeScores:
-    """Attach scores to a tree. values: by trial; trials without a value, or with NaN, are counted and left out.
-    level: of the interval of the mean. design: how the trials depend on each other."""
+    """Attach scores to a tree. `values` are by trial; trials without a value, or with NaN, are counted and left out.
+    `level` is that of the mean's interval, and `design` says how the trials depend on each other.
+    """
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
@@ -155,7 +156,7 @@ def _interval(
 
 @dataclass(frozen=True, slots=True)
 class TrialScores:
-    """The values of a measure by trial, NaN if undefined. notes: sentences on whose judgments they rest on."""
+    """The values of a measure by trial, NaN if undefined. `notes` are sentences about whose judgments were used."""
 
     values: Mapping[TrialKey, float]
     notes: tuple[str, ...] = ()
@@ -171,8 +172,10 @@ def trial_values(
 def trial_scores(
     material: Material, measure: Term, *, gold: GoldTable | None = None, judges: Precedence | None = None
 ) -> TrialScores:
-    """Score each conversation by a measure. gold: replaces the run's gold table. judges: whose judgments and nuggets
-    count. Raises InputError if the measure is not one of single conversations, or no conversation has a value."""
+    """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` says whose judgments and
+    nuggets count. Raises InputError if the measure is not one of single conversations, or no conversation has a
+    value.
+    """
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":

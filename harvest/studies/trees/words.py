@@ -71,7 +71,7 @@ def _share_notes(figures: Sequence[TreeFigures]) -> list[str]:
 def plates(
     figures: Sequence[TreeFigures], protocol: str = "", *, least: float = 0.0, most: int = 12
 ) -> tuple[list[TreeDrawing], list[str]]:
-    """Return the trees as they are drawn, and the legend of the picture. protocol: its name; "" if there is none."""
+    """Return the trees as they are drawn, and the legend of the picture. The `protocol` name is "" if there is none."""
     drawn = [_plate(one, protocol, least, most) for one in figures]
     said = [
         f"On an edge: the share of the trials that came here, taken/came here, and below it its {intervals(one)}"

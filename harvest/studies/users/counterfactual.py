@@ -50,8 +50,7 @@ PLAYED_BY = "scripted"
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """Something that the other user may do and the played ones never do. `act` is its name and `probability` that of
-    the other user doing it there. `where` is the conversation and the user turn, from 1."""
+    """An act of the other user that the played ones never do; `where` is the conversation and its turn, from 1."""
 
     act: str
     probability: float
@@ -108,11 +107,9 @@ def counterfactual(
 ) -> Counterfactual:
     """Estimate the figures of every system of the run if it had met the user `other`.
 
-    other: a member of the run's population, one of its arms, or a YAML file of users.
-    measures: of single conversations with a bounded range; () for ave%useful.
-
-    Raises InputError for an unknown user or one without listable choices, for measures of other kinds, and for
-    conversations that the recorded users cannot have had.
+    `other` is a member of the run's population, one of its arms, or a YAML file of users. `measures` are of single
+    conversations with a bounded range; () means ave%useful. Raises InputError for an unknown user or one without
+    listable choices, for measures of other kinds, and for conversations that the recorded users cannot have had.
     """
     users = recorded_users(run)
     name, target = users.find(other)
@@ -201,7 +198,6 @@ def follow(
     traits: Mapping[str, object],
 ) -> Path:
     """Return how likely `target` is to take the path of a conversation, relative to the users it was drawn from.
-
     `seed` is that of the run. Raises InputError if none of these users can have taken it.
     """
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)

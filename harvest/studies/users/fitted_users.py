@@ -77,9 +77,8 @@ def fit_user(
     stop: str = "turn-and-act",
     level: float = 0.95,
 ) -> UserFile:
-    """Fit a Markov user to these dialogues. `stop` is one of LEAVING.
-
-    Raises InputError for an act with a reserved name, and if the requested stop model cannot be fitted.
+    """Fit a Markov user to these dialogues. `stop` is one of LEAVING. Raises InputError for an act with a reserved
+    name, and if the requested stop model cannot be fitted.
     """
     smoothing = smoothing or Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
@@ -162,9 +161,8 @@ def fitted_options(
     stop: str = "turn-and-act",
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
-    """Return the options to play: the counts, and the requested stop model; without words.
-
-    `acts` are the possible ones, by default those that occur. Raises like `fit_user`.
+    """Return the options to play: the counts, and the requested stop model; without words. `acts` are the possible
+    ones, by default those that occur. Raises like `fit_user`.
     """
     smoothing = smoothing or Smoothing()
     acts = acts or acts_in(dialogues)
@@ -215,10 +213,8 @@ def foresight(
     level: float = 0.95,
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
-    """Return the held-out likelihood of such tables on users they were not fitted to, by model, the uniform one
-    first.
-
-    The table predicts leaving, not a stop model. Empty if there is only one user.
+    """Return the held-out likelihood of these tables, by model, on users they were not fitted to, the uniform one
+    first. The table predicts leaving, not a stop model. Empty if there is only one user.
     """
     if len({one.unit for one in dialogues}) < 2:
         return {}
@@ -235,9 +231,8 @@ def foresight(
 def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
-    """Count acts. A decision after an unknown answer counts for any answer.
-
-    In a row of its own it could reveal ends, because often only the last turn of a recording has no answer.
+    """Count acts. A decision after an unknown answer counts for any answer: in a row of its own it could reveal ends,
+    because often only the last turn of a recording has no answer.
     """
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
@@ -268,10 +263,7 @@ def _rows(table: ActTable, level: float, dialogues: Sequence[Dialogue], answers:
 
 
 def _design_effect(counts: Sequence[Mapping[str, int]], users: Sequence[str], act: str, share: float) -> float:
-    """Return the design effect of the share of `act` in a row, as in `simulators.stopping.fitting`.
-
-    `counts` are those of the row in each dialogue.
-    """
+    """Return the design effect of the share of `act` in a row with these counts (see `simulators.stopping.fitting`)."""
     by_user: dict[str, float] = {}
     alone = 0.0
     one_user = len({user for row, user in zip(counts, users, strict=True) if row}) == 1

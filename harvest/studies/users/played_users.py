@@ -56,9 +56,9 @@ _SCENARIO = Scenario(Topic("T1", TopicType("any"), "a request"))
 class Candidates:
     """The candidates and the choice.
 
-    held_out: by candidate, starting with the default, which gains are relative to.
-    chosen: the candidate with the fewest bits among those whose gain has its interval above 0, else the default.
-    left_out: candidates without figures, with the reason.
+    `held_out` is by candidate, starting with the default, which gains are relative to. `chosen` is the candidate with
+    the fewest bits among those whose gain has its interval above 0, else the default. `left_out` has the candidates
+    without figures, with the reason.
 
     `hidden-states, person known` is not a candidate: it has the bits of the same user if a person's dialogues are
     predicted one after the other, using the earlier ones. A played conversation is with a new person.
@@ -79,9 +79,8 @@ def candidates(
     level: float = 0.95,
     seed: int = 0,
 ) -> Candidates:
-    """Return the held-out bits of every candidate, in folds by person.
-
-    Sizes of hidden states are chosen again within each fold. There are no figures if there is only one user.
+    """Return the held-out bits of every candidate, in folds by person; no figures if there is only one user. Sizes of
+    hidden states are chosen again within each fold.
     """
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
@@ -133,10 +132,7 @@ def candidates(
 
 
 def played_bits(user: EnumerableUser, dialogues: Sequence[Dialogue], answers: Answers = "nothing") -> float:
-    """Return -log2 of the probability of the acts in these dialogues, each with a new person; inf if impossible.
-
-    Words are ignored.
-    """
+    """Return -log2 of the probability of the acts, each dialogue with a new person; inf if impossible."""
     total = 0.0
     for one in dialogues:
         state, seen = user.start(_SCENARIO, Streams(0)), None

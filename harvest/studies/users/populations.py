@@ -112,12 +112,10 @@ def population_figures(
 ) -> Populations:
     """Compute the figures of every system of a run with a population.
 
-    measures: of single conversations; () for ave%useful.
-    weights: by member of another population, any numbers of at least 0; members without a weight get 0.
-    changes: settings that override the audit's.
-    judges: whose judgments SWAN and WAN use.
-
-    Raises InputError for a run without a population, and for weights of an unknown member.
+    `measures` are of single conversations; () means ave%useful. `weights`, by member of another population, are
+    numbers of at least 0; members without one get 0. `changes` override the audit's settings. `judges` says whose
+    judgments SWAN and WAN use. Raises InputError for a run without a population, and for weights of an unknown
+    member.
     """
     shares = recorded_shares(run)
     asked = None if weights is None else _check_weights(weights, shares)
@@ -147,10 +145,8 @@ def system_figures(
     resampler: Resampler,
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Drawn], list[Figure]]:
-    """Return the counts of one system's members, and its figures of the population, of each member and with
-    `weights`.
-
-    `weights` sum to 1; `shares` are declared, by member; `values` are the cells of the system.
+    """Return the counts of one system's members, and its figures of the population, of each member and with `weights`
+    (sum 1). `shares` are declared, by member; `values` are the cells of the system.
     """
     of = {
         (one.key.topic, one.key.trial): one.member
@@ -202,8 +198,7 @@ def _within_bounds(
     measure: Measure,
     resampler: Resampler,
 ) -> Weighted:
-    """Return the figure of one population. If losses matter, its interval reaches from the low to the high end of
-    what the lost trials could have given."""
+    """Return the figure of one population; if losses matter, its interval includes all that they could have given."""
     found = _weigh_members(members, side, every.cells, of, measure, resampler)
     apart = [_of_member(every, of, member) for member, weight in side.items() if weight > 0]
     if math.isnan(found.value) or not need_bounds(apart):
@@ -236,7 +231,6 @@ def _weigh_members(
     measure: Measure,
     resampler: Resampler,
 ) -> Weighted:
-    """Return the figure of one population; `side` gives the weight of each member."""
     alone = len(side) == 1
     for member, weight in side.items():
         told = members[member]

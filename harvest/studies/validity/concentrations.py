@@ -38,14 +38,11 @@ _EACH_LOOK = 0.01
 class Concentration:
     """Attempts of a system that were lost in one state, or after answers of one label or length.
 
-    state, label, length: the condition, and "" for the other two; a length is a clause, `of more than 120
-        characters`.
-    lost, came: trials lost in the state, of those that reached it; for a label or length, answers of first attempts
-        that were to continue.
-    lost_elsewhere, came_elsewhere: the same for all other states, labels or lengths together.
-    reasons: number of lost trials by reason.
-    after: number of lost trials by the labels of their answers.
-    p: one-sided; for a label, twice the smaller of the values within topics and between them.
+    `state`, `label` or `length` is the condition, "" for the other two; a length is a clause, `of more than 120
+    characters`. `lost` of the `came` trials that reached the state were lost in it; for a label or length, they count
+    answers of first attempts that were to continue. `lost_elsewhere` and `came_elsewhere` are the same for all other
+    states, labels or lengths together. `reasons` and `after` count lost trials by reason and by the labels of their
+    answers. `p` is one-sided; for a label, twice the smaller of the values within topics and between them.
     """
 
     system: str
@@ -194,8 +191,7 @@ def _steps(conversations: Iterable[Conversation]) -> Iterator[_Step]:
 
 
 def loss_table(conversations: Iterable[Conversation]) -> EventTable:
-    """Count how often first attempts of one system were lost after an answer although they were to continue, by topic
-    and by number and label of the turn."""
+    """Count lost first attempts after answers that were to continue, by topic and by number and label of the turn."""
     return event_table(
         TurnCase(one.topic, place, f"{one.turn} {one.label}".rstrip(), one.lost is not None)
         for place, one in enumerate(_steps(conversations))
@@ -240,10 +236,8 @@ def _by_answer(system: str, conversations: Sequence[Conversation], alpha: float)
 def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
-    """Return the lost answers and all answers that meet the condition, the same for the others, and p.
-
-    `by_label` says that the condition is a label; otherwise answers are compared within labels, which often differ in
-    length.
+    """Return the lost answers and all answers that meet the condition, the same for the others, and p. Unless
+    `by_label`, answers are compared within labels, which often differ in length.
     """
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
@@ -269,7 +263,6 @@ def _compare_steps(
 
 
 def _of_lost(lost: Iterable[Conversation]) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return the number of lost trials by reason, and by the labels of their answers."""
     reasons: Counter[str] = Counter()
     after: Counter[str] = Counter()
     for one in lost:

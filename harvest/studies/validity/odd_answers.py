@@ -27,10 +27,8 @@ _COMPLETION = ("choices", "content", "output")
 def odd_answers(
     attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
-    """Yield the sentences about these conversations.
-
-    `finished` are the valid ones of `attempts`. `folders` gives the run of each system, with the bodies of replies;
-    reply ids of other systems are unknown.
+    """Yield the sentences about these conversations: `finished` are the valid ones of `attempts`. `folders` gives the
+    run of each system, with the bodies of replies; reply ids of other systems are unknown.
     """
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
     empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
@@ -91,7 +89,6 @@ def odd_answers(
 
 
 def _count_replies(finished: Sequence[Conversation], counts: Callable[[SystemTurn], bool]) -> Counter[str]:
-    """Count the replies, by system, for which `counts` is true."""
     return Counter(
         one.key.system for one in finished for turn in one.turns if turn.reply is not None and counts(turn.reply)
     )
@@ -102,7 +99,6 @@ def _list_counts(of: Counter[str]) -> str:
 
 
 def _count_failures(attempts: Sequence[Conversation], reason: str) -> Counter[str]:
-    """Count the attempts, by system, that failed for this reason."""
     return Counter(
         one.key.system for one in attempts if one.outcome is not None and not one.valid and one.outcome.reason == reason
     )
@@ -137,9 +133,8 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
-    """Report replies that came again with their id, which were not generated again.
-
-    Bodies are read only for replies whose words occur in another trial; others cannot be repetitions.
+    """Report replies that came again with their id, which were not generated again. Bodies are read only for replies
+    whose words occur in another trial.
     """
     of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
     answers = 0

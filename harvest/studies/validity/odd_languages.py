@@ -1,7 +1,7 @@
 """Sentences on answers in another language than the user's turn.
 
-Such an answer is not necessarily worse, but lacks the words that judges and rules look for. Only reports include
-these sentences, because loading the language detector takes longer than scoring a small run.
+Such an answer is not necessarily worse, but does not contain the words that judges and rules look for. Only reports
+include these sentences, because loading the language detector takes longer than scoring a small run.
 """
 
 from collections import Counter

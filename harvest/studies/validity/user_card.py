@@ -65,12 +65,10 @@ class CardRate:
 class SystemCard:
     """The card of one system.
 
-    turns: number of turns that a model was to word.
-    rates: by fault, and by name in `user_differences`.
-    refused: number of refused samples by reason.
-    unknown: turns without a record of refused samples.
-    effect: how much more often turns with a fault got a useful answer than others of the same topic and number; above
-        0, faults helped the system, below 0 they hindered it.
+    `turns` counts turns that a model was to word, and `unknown` those without a record of refused samples. `rates`
+    are by fault, and by name in `user_differences`. `refused` counts refused samples by reason. `effect` is how much
+    more often turns with a fault got a useful answer than others of the same topic and number; above 0, faults helped
+    the system, below 0 they hindered it.
     """
 
     system: str
@@ -127,8 +125,7 @@ class UserDifference:
 
 @dataclass(frozen=True, slots=True)
 class UserCard:
-    """All systems' cards and differences. `suspect` has, by system and trial, the first turn that a difference
-    affects."""
+    """All systems' cards and differences. `suspect` has the first affected turn by system and trial."""
 
     systems: tuple[SystemCard, ...] = ()
     differences: tuple[UserDifference, ...] = ()
@@ -186,8 +183,7 @@ def joined_tables(
 
 
 def changed_users(system: str, before: Mapping[str, EventTable], now: Mapping[str, EventTable]) -> str:
-    """Return a sentence on the fault in which a system's users differ from before, by `fault_tables`; "" if none is
-    found, or if either is unknown."""
+    """Return a sentence on the fault in which users differ by `fault_tables`; "" if none is found or one is unknown."""
     if not before or not now:
         return ""
     names = [name for name in FAULTS if name in before or name in now]

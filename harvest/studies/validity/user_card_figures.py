@@ -48,7 +48,6 @@ def _remarks(one: SystemCard) -> Iterator[str]:
 
 
 def _effect_words(effect: Contrast) -> str:
-    """Describe the association of faults with useful answers, within topics and turns."""
     if math.isnan(effect.difference):
         return "whether faults helped it or hindered it cannot be said"
     verb = "helped" if effect.difference > 0 else "hindered"

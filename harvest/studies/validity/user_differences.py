@@ -44,10 +44,7 @@ Stratum = tuple[str, str]
 def differing_rates(
     one: Sequence[WordedTurn], two: Sequence[WordedTurn], clusters: Mapping[str, str], *names: str
 ) -> Iterator[tuple[str, float]]:
-    """Yield the rates in which the users of two systems differ, with p over all of them; of `WORDING` only one.
-
-    `names` are those of the systems.
-    """
+    """Yield the rates in which the users of two named systems differ, only one of `WORDING`, with p over all."""
     rng = [generator(0, "user card", *names, rate) for rate in (*FAULTS, REFUSED, ORDERS, LEFT, KEPT)]
     settled = as_meant((*one, *two))
     tests: dict[str, float] = {}
@@ -108,9 +105,8 @@ def _event_in(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool
 
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
-    """Return, by trial, the first turn at which the other system's user might have spoken differently.
-
-    That is the turn with the differing words, or the one after the last if the user left.
+    """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn with
+    the differing words, or the one after the last if the user left.
     """
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}

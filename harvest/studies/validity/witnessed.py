@@ -19,8 +19,7 @@ _LONGEST = 60  # characters of an unread text
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """One system's comparison. `verdicts` are by conversation (trial id, attempt) and turn; `damaged` accounts are
-    unreadable."""
+    """One system's comparison, by conversation (trial id, attempt) and turn; `damaged` counts unreadable accounts."""
 
     verdicts: Mapping[tuple[str, int, int], Verdict]
     judged: Judged
@@ -72,9 +71,8 @@ def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]
 
 
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
-    """Return the verdicts on turns of `chosen` conversations, by conversation and turn.
-
-    The format of the traffic is learnt from all conversations of the run with the same systems.
+    """Return the verdicts on turns of `chosen` conversations, by conversation and turn. The format of the traffic is
+    learnt from all conversations of the run with the same systems.
     """
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]

@@ -36,18 +36,12 @@ NOT_RECORDED = "reason not recorded"
 class WordedTurn:
     """A user turn worded by a model.
 
-    number: of the turn in its conversation.
-    act, label: as recorded.
-    fault: as in `simulators.llm.faults`; "" for none.
-    kept: share of the intended words; NaN if unknown.
-    refused: number of refused samples by reason; None if unknown.
-    orders: whether the answer has words for a model in the user's place.
-    added, length: as in `simulators.llm.faults`.
-    words: number of words in the turn.
-    as_meant: whether the words are exactly the policy's.
-    heard: labels of the answers before.
-    left: whether a model that decides itself left after the answer; None if it does not decide, or could not
-        continue.
+    `number` is that of the turn in its conversation; `act` and `label` are as recorded. `fault`, `added` and `length`
+    are as in `simulators.llm.faults`; a fault is "" for none. `kept` is the share of the intended words, NaN if
+    unknown, and `words` the number of words in the turn. `refused` counts refused samples by reason, None if unknown.
+    `orders` is true if the answer has words for a model in the user's place, and `as_meant` if the words are exactly
+    the policy's. `heard` are labels of the answers before. `left` is whether a model that decides itself left after
+    the answer; None if it does not decide, or could not continue.
     """
 
     key: TrialKey
@@ -68,8 +62,7 @@ class WordedTurn:
 
     @property
     def place(self) -> str:
-        """The stratum within a topic in which users are compared: number and act of the turn and, if the model
-        decides what to do, the preceding label."""
+        """The number and act of the turn and, if the model decides, the preceding label: a stratum of a topic."""
         return f"{self.number} {self.act}{' after ' + self.heard[-1:] if self.act == FREE and self.heard else ''}"
 
 
@@ -103,8 +96,7 @@ def _worded_options(given: object) -> Mapping[str, Any] | None:
 def worded_turns(
     conversations: Sequence[Conversation], models: Models, topics: Mapping[str, Topic], folders: Mapping[str, Path]
 ) -> tuple[WordedTurn, ...]:
-    """Return the turns of the conversations, in order. `topics` are by id; `folders` has the run with each
-    evidence."""
+    """Return the turns of the conversations, in order. `topics` are by id; `folders` has the run with each evidence."""
     return tuple(
         found
         for one in conversations

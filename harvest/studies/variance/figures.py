@@ -88,10 +88,8 @@ def _table(rows: Iterable[_Row]) -> Table:
 
 
 def sentences(one: SystemVariance, level: float) -> Iterator[str]:
-    """Yield the sentences above a system's table.
-
-    They say where the spread is and what more trials would bring, as far as the intervals show; then how often trials
-    disagree, and whether whole trials or places in a session matter.
+    """Yield the sentences above a system's table. They say where the spread is and what more trials would bring, as
+    far as the intervals show; then how often trials disagree, and whether whole trials or places in a session matter.
     """
     split = one.split
     if not split.topics:

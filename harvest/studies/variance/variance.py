@@ -60,12 +60,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SystemVariance:
-    """How much one measure of one system varies.
-
-    passes: pass^k by k; None if trials do not simply pass or fail.
-    disagree, pairs: share of topics whose trials differ, and of pairs of a topic's trials that differ.
-    carried: None without continued sessions, and for a measure that is not a share.
-    fresh: the same system with fresh sessions.
+    """How much one measure of one system varies. `passes` has pass^k by k, None if trials do not simply pass or fail.
+    `disagree` and `pairs` are the shares of topics whose trials differ, and of pairs of a topic's trials that differ.
+    `carried` is None without continued sessions, and for a measure that is not a share. `fresh` is the same system
+    with fresh sessions.
     """
 
     system: str
@@ -99,12 +97,10 @@ class SystemVariance:
 class VarianceStudy:
     """Variance in several runs.
 
-    each: by measure, then by system.
-    between: by measure, the spread between systems that differ in one facet only (the system itself, its arm, its
-        kind of session, its run); () if no two do.
-    topics: of the runs; with several, those that all of them tried.
-    contrasts: how the runs differ.
-    recorded: the name of the run that recorded each system.
+    `each` is by measure, then by system. `between` has, by measure, the spread between systems that differ in one
+    facet only (the system itself, its arm, its kind of session, its run); () if no two do. `topics` are those of the
+    runs; with several, those that all tried. `contrasts` says how the runs differ, and `recorded` names the run that
+    recorded each system.
     """
 
     systems: tuple[str, ...]
@@ -128,16 +124,13 @@ def study_variance(
     seed: int = 0,
     judges: Judges | None = None,
 ) -> VarianceStudy:
-    """Compute how much the trials of runs vary.
+    """Compute how much the trials of runs vary, for these `systems`, in this order.
 
-    systems: only these, in this order.
-    measures: of single conversations, or shares of their turns; () for %useful of the first turn and ave%useful.
-    ks: of pass^k; () for 2 and the number of trials that every topic has.
-    changes: settings that override the audit's.
-    judges: whose judgments SWAN and WAN use (see `measure_values`).
-
-    Raises InputError for runs that cannot be compared, an unknown system, a measure that single conversations do not
-    have, and a turn that none can have.
+    `measures` are of single conversations, or shares of their turns; () means %useful of the first turn and
+    ave%useful. `ks` are those of pass^k; () means 2 and the number of trials that every topic has. `changes` override
+    the audit's settings. `judges` says whose judgments SWAN and WAN use (see `measure_values`). Raises InputError for
+    runs that cannot be compared, an unknown system, a measure that single conversations do not have, and a turn that
+    none can have.
     """
     gathered = gather_runs(runs, changes)
     runs, material, settings = gathered.runs, gathered.material, gathered.settings
@@ -300,10 +293,11 @@ class _Study:
         }
 
     def _figure(self, system: str, each: Floats, cells: Floats, none: str) -> Figure:
-        """Average `each`, of shape (topics,) with NaN for topics without a value.
+        """Average `each`, of shape (topics,) with NaN for topics without a value, over clusters of topics as in
+        `harvest score`.
 
-        Clusters of topics are units, as in `harvest score`. Continued sessions get no interval: a session is in all
-        topics, and a topic's figure over its trials cannot be split by session.
+        Continued sessions get no interval: a session is in all topics, and a topic's figure over its trials cannot be
+        split by session.
         """
         there = ~np.isnan(each)
         if not there.any():

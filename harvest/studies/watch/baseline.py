@@ -62,8 +62,7 @@ _Events = dict[str, dict[str, tuple[Annotated[int, Field(ge=0)], _Count]]]
 
 
 class FigureBaseline(StrictModel):
-    """A figure in the baseline. topics: (trials, mean, variance of the trials or null) by topic. runs: its value in
-    each run."""
+    """A figure in the baseline: (trials, mean, variance of the trials or null) by topic, and its value in each run."""
 
     topics: dict[str, tuple[_Count, _Unit, Annotated[float, Field(ge=0, le=1)] | None]]
     runs: tuple[_Unit, ...]
@@ -82,10 +81,10 @@ class FigureBaseline(StrictModel):
 class SystemBaseline(StrictModel):
     """A system in the baseline.
 
-    identity: content hash of the system's definition. planned, valid: trials. models: names of the models that
-    answered, as the system gave them. ways: by topic, each path through the protocol as its turns, and how many
-    trials took it. users: number of trials by the first fault of a user played by a model
-    (`harvest.studies.validity.user_card`). lost: number of attempts lost after an answer
+    `identity` is the content hash of the system's definition. `planned` and `valid` count trials. `models` are the
+    names of the models that answered, as the system gave them. `ways` has, by topic, each path through the protocol
+    as its turns, and how many trials took it. `users` counts trials by the first fault of a user played by a model
+    (`harvest.studies.validity.user_card`), and `lost` the attempts lost after an answer
     (`harvest.studies.validity.concentrations`); {} in older files.
     """
 
@@ -113,8 +112,9 @@ class SystemBaseline(StrictModel):
 
 
 class BaselineFile(StrictModel):
-    """A `harvest-baseline/1` file. gated: measures that may raise an alarm; others are only shown. runs: the blessed
-    runs. protocol, topics: content hashes. scoring: the settings of the figures."""
+    """A `harvest-baseline/1` file. `gated` measures may raise an alarm; others are only shown. `runs` are the blessed
+    ones, `protocol` and `topics` content hashes, and `scoring` the settings of the figures.
+    """
 
     format: Literal["harvest-baseline/1"]
     audit: str
@@ -154,7 +154,7 @@ def is_baseline(data: bytes) -> bool:
 def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) -> BaselineFile:
     """Return the baseline of `runs`, which are audits of the same systems over the same topics.
 
-    measures: those that may raise an alarm. by, at: who blessed the runs, and when. Raises InputError if protocols,
+    `measures` may raise an alarm. `by` and `at` say who blessed the runs, and when. Raises InputError if protocols,
     topics or scoring differ, if a system has no valid trial in a run, for more than `GATED` measures, and for a
     measure without single-trial values in [0, 1] or without a value for some system and run.
     """
@@ -287,8 +287,7 @@ def identities(run: Run) -> Mapping[str, Json]:
 
 
 def refuse_other_audit(header: Header, baseline: BaselineFile, place: Place) -> None:
-    """Raise InputError if the header is of another audit than the baseline's: name, protocol, topics or systems
-    differ. A renamed audit that is otherwise the same is accepted."""
+    """Raise InputError if the audit has another name than the baseline's and another protocol, topics or systems."""
     audit = header.audit if isinstance(header.audit, dict) else {}
     name = str(audit.get("name", ""))
     if name == baseline.audit:

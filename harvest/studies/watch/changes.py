@@ -28,8 +28,9 @@ _MOST_CHANGES = 5  # topics, or turns, that are described
 
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
-    """A topic whose first answers became useful more or less often. before, now: (useful, trials). p: Fisher's exact
-    test, two-sided, corrected over all topics (Holm)."""
+    """A topic whose first answers became useful more or less often. `before` and `now` are (useful, trials). `p` is
+    from Fisher's exact test, two-sided, corrected over all topics (Holm).
+    """
 
     topic: str
     before: tuple[int, int]
@@ -39,9 +40,10 @@ class ChangedTopic:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTurn:
-    """A turn after which conversations continue, or end, differently. turns: the path to it. branch: the branch that
-    differs most. portion: its share before and now. came: trials that reached the turn. p: corrected over all turns
-    tested."""
+    """A turn after which conversations continue, or end, differently. `turns` is the path to it, and `branch` the
+    branch that differs most, with its share before and now in `portion`. `came` counts trials that reached the turn.
+    `p` is corrected over all turns tested.
+    """
 
     turns: tuple[str, ...]
     branch: str
@@ -51,7 +53,6 @@ class ChangedTurn:
 
 
 def _useful_counts(taken: Mapping[tuple[Turn, ...], int]) -> tuple[int, int]:
-    """Count trials whose first answer was useful, and all trials."""
     first = {way: next((key for speaker, key in way if speaker == "system"), "") for way in taken}
     return sum(n for way, n in taken.items() if first[way] == USEFUL), sum(taken.values())
 
@@ -71,9 +72,8 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
-    """Return the turns after which conversations continue differently, the most certain first.
-
-    Turns after which a failing user cut conversations short are left out, because their continuation is unknown.
+    """Return the turns after which conversations continue differently, the most certain first, except those after
+    which a failing user cut conversations short, because their continuation is unknown.
     """
     builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()

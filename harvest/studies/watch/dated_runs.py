@@ -26,8 +26,7 @@ _DATED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 
 
 def new_dated_run(runs: Path, now: datetime) -> Path:
-    """Create a folder named after the time, or after the time and a number if another command created it in the same
-    second. Raises OSError."""
+    """Create a folder named after the time, with a number if the name is in use. Raises OSError."""
     runs.mkdir(parents=True, exist_ok=True)
     while True:
         folder = free_name(runs / stamp(now)[:19].replace(":", "-"))
@@ -46,8 +45,7 @@ def free_name(folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LeftRun:
-    """A dated run that an earlier command left behind. whole: every trial was tried, so it can be judged as it is.
-    readable: it can be resumed."""
+    """A dated run left by an earlier command: `whole` ones can be judged as they are, `readable` ones resumed."""
 
     whole: bool
     sentence: str
@@ -56,7 +54,7 @@ class LeftRun:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedRun:
-    """A dated run without a look in the history. judged: it has one, from before trials were added to the run."""
+    """A dated run without a look in the history, or, if `judged`, with one from before trials were added."""
 
     path: Path
     judged: bool = False
@@ -82,8 +80,7 @@ class UnjudgedRun:
 
 
 def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -> Iterator[UnjudgedRun]:
-    """Return the dated runs in `runs` without a look, the newest first, except those that are being written and those
-    of the baseline."""
+    """Return the dated runs without a look, the newest first, except those being written and the baseline's."""
     known = {one.at: one for one in looks}
     # Trials are added to the last run only; to decode the topics of every run would take seconds in a long watch.
     last = max((one.at for one in looks if one.baseline == baseline.identity), key=moment, default="")
@@ -103,6 +100,5 @@ def unjudged_runs(runs: Path, looks: Collection[Look], baseline: BaselineFile) -
 
 
 def _has_grown(header: Header, look: Look) -> bool:
-    """Return True if trials were added to a run since it was judged."""
     planned = sum(key.system in look.systems for key in planned_trials(header))
     return planned > sum(one.planned for one in look.systems.values())

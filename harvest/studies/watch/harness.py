@@ -13,8 +13,9 @@ from topics.links import links_in
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """The check of a harness. turns: planned turns of the placebo. faults: by kind, the number and the first place.
-    noted: sentences on faults found when the same run was judged before."""
+    """The check of a harness. `turns` counts the placebo's planned turns. `faults` has, by kind, the number and the
+    first place. `noted` are sentences on faults found when the same run was judged before.
+    """
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -32,7 +33,7 @@ class Harness:
 
 
 def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harness:
-    """Compare the recorded run with the placebo's answers. heard: messages that its page received, by session."""
+    """Compare the run with the placebo's answers. `heard` has the messages that its page received, by session."""
     found: dict[str, list[str]] = {}
     turns = 0
     for one in run.conversations:
@@ -45,7 +46,6 @@ def hold_against_placebo(run: Run, heard: Mapping[str, Sequence[str]]) -> Harnes
 
 
 def _conversation_faults(one: Conversation) -> Iterator[tuple[str, str]]:
-    """The faults of one conversation, each with its place."""
     name = f"{one.key.system}, {one.key.topic} trial {one.key.trial}"
     if not one.valid:
         reason = one.outcome.why if one.outcome is not None else "interrupted"
@@ -61,7 +61,6 @@ def _conversation_faults(one: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _answer_fault(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
-    """The fault of a recorded answer; "" if there is none."""
     assert turn.reply is not None
     text, expected = _normalized_words(turn.reply.answer.text), _normalized_words(wanted)
     if text == expected:
@@ -79,7 +78,6 @@ def _answer_fault(turn: Turn, wanted: str, earlier: Sequence[str]) -> str:
 
 
 def _sent_faults(run: Run, heard: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
-    """Compare the messages that a page received with those recorded as sent."""
     pages = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("driver") == "browser"
     }

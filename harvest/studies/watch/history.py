@@ -59,16 +59,16 @@ _Finite = Annotated[float, Field(allow_inf_nan=False)]
 class LookFigure(StrictModel):
     """A figure of one audit.
 
-    value: over these topics. n: trials. low, high: interval of the difference from the baseline; null if the baseline
-    has too few runs, in which case `these` is the interval between these very runs. evidence: (2, λ) log evidence
-    against no drop and against no rise, or after a change against no further one; null for figures that are not
-    gated. alarm: the evidence has raised an alarm.
+    `value` is over these topics, and `n` counts trials. `low` and `high` are the interval of the difference from the
+    baseline; null if the baseline has too few runs, in which case `these` is the interval between these very runs.
+    `evidence` (2, λ) is the log evidence against no drop and against no rise, or after a change against no further
+    one; null for figures that are not gated. `alarm` is true if it has raised an alarm.
 
-    word: the verdict in one word. difference: from the baseline. own: variance of the value from its trials.
-    confirms: whether this audit alone exceeds the limit for a drop, and for a rise. waits: an alarm waits to be
-    confirmed. left, spent: the error budget of *same* at this run, before this look and used by it. All are null in
-    lines from before states existed. cut: how far below and above the value could be if failing users had cut no
-    conversation short; null if none was.
+    `word` is the verdict, `difference` that from the baseline, and `own` the variance of the value from its trials.
+    `confirms` says whether this audit alone exceeds the limit for a drop, and for a rise; `waits` that an alarm is
+    yet to be confirmed. `left` and `spent` are the error budget of *same* at this run, before this look and used by
+    it. All are null in lines from before states existed. `cut` is how far below and above the value could be if
+    failing users had cut no conversation short; null if none was.
     """
 
     value: _Finite
@@ -106,7 +106,7 @@ class LookFigure(StrictModel):
 
 
 class LookSystem(StrictModel):
-    """A system in one audit. planned, valid: trials. figures: by name; {} if nothing could be measured."""
+    """A system in one audit: `planned` and `valid` trials, and figures by name, {} if nothing could be measured."""
 
     planned: Annotated[int, Field(ge=0)]
     valid: Annotated[int, Field(ge=0)]
@@ -114,9 +114,10 @@ class LookSystem(StrictModel):
 
 
 class WatchRules(StrictModel):
-    """How an audit is judged. matters: the smallest difference that matters. looks: number of audits that share the
-    false-alarm probability. apart: seconds after an alarm before another audit can confirm it. enforce: alarms count
-    even if the baseline has fewer than four runs."""
+    """How an audit is judged. `matters` is the smallest difference that matters; `looks` is the number of audits that
+    share the false-alarm probability; `apart` is the seconds after an alarm before another audit can confirm it. With
+    `enforce`, alarms count even if the baseline has fewer than four runs.
+    """
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -125,11 +126,10 @@ class WatchRules(StrictModel):
 
 
 class Look(StrictModel):
-    """One audit. at: when it began, UTC. run: name of its folder. baseline: identity of the baseline. rules: None in
-    older lines.
-
-    harness: faults of the harness, because of which nothing was concluded. revises: identity of the earlier look at
-    the same run; "" for the first. hash: of all other fields; "" in older lines.
+    """One audit. `at` is when it began, in UTC, `run` its folder's name, and `baseline` the baseline's identity.
+    `rules` is None in older lines. `harness` has faults of the harness, because of which nothing was concluded.
+    `revises` is the identity of the earlier look at the same run, "" for the first. `hash` is of all other fields, ""
+    in older lines.
     """
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
@@ -169,7 +169,7 @@ class Look(StrictModel):
 
 
 def alarm_waits(looks: Sequence[Look]) -> bool:
-    """Return True if the last look with a measurement left an alarm to be confirmed. looks: against one baseline."""
+    """True if the last look with a measurement left an alarm to be confirmed; the looks are against one baseline."""
     last = next((one.figures for one in reversed(looks) if one.figures), ())
     return any(one.is_waiting for one in last)
 
@@ -178,9 +178,9 @@ def alarm_waits(looks: Sequence[Look]) -> bool:
 class History:
     """The content of a history file.
 
-    lines: all looks in file order. torn: places of incomplete lines, left by a command that was stopped; they are
-    ignored and stay in the file. bare: places of lines without a hash. glued: places of lines with several looks, as
-    when files are concatenated after a lost line break.
+    `lines` are all looks in file order. `torn` has places of incomplete lines, left by a command that was stopped;
+    they are ignored and stay in the file. `bare` has places of lines without a hash, and `glued` those of lines with
+    several looks, as when files are concatenated after a lost line break.
     """
 
     lines: tuple[Look, ...] = ()
@@ -196,7 +196,6 @@ class History:
 
     @cached_property
     def _looks_by_run(self) -> Mapping[tuple[str, str], list[Look]]:
-        """All looks by baseline and run, in file order."""
         found: dict[tuple[str, str], list[Look]] = {}
         for one in self.lines:
             found.setdefault((one.baseline, one.at), []).append(one)
@@ -212,7 +211,7 @@ class History:
         return replace(self, lines=tuple(one for one in self.lines if moment(one.at) <= now))
 
     def damage(self, path: Path, now: float) -> Iterator[str]:
-        """Describe faults in the file. now: in seconds; later looks are faults."""
+        """Describe faults in the file; looks later than `now`, in seconds, are faults."""
         for place in self.torn:
             yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
         for place in self.glued:
@@ -234,8 +233,9 @@ class History:
 
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
-    """Return the looks that count, in order of time; () if there is no file. baseline: only looks against this one;
-    "" for all. Raises InputError as `whole_history` does."""
+    """Return the looks that count, in order of time, against this baseline ("" for all); () if there is no file.
+    Raises InputError as `whole_history` does.
+    """
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
@@ -290,9 +290,8 @@ class HistoryFile:
         self.history = _parse_history(file.data, str(file.path))
 
     def add(self, look: Look) -> Look:
-        """Append a look, flush it to the disk, and return it with its hash and the identity that it revises.
-
-        A look that equals the last one at its run is not appended again. Raises StoreError.
+        """Append a look, flush it to the disk, and return it with its hash and the identity that it revises. A look
+        that equals the last one at its run is not appended again. Raises StoreError.
         """
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
@@ -320,8 +319,7 @@ def looks_before(looks: Sequence[Look], baseline: str, at: str) -> tuple[Look, .
 
 
 def own_look(looks: Sequence[Look], baseline: str, at: str) -> Look | None:
-    """Return the earlier look at the run that began at `at`, made with fewer trials or other rules; None if there is
-    none."""
+    """Return the earlier look at the run that began at `at`, made with fewer trials or other rules, or None."""
     return next((one for one in looks if (one.baseline, one.at) == (baseline, at)), None)
 
 
@@ -352,8 +350,7 @@ def state_after(looks: Sequence[Look], system: str, figure: str, baseline: Basel
 
 
 def rules_of(looks: Sequence[Look], baseline: str, at: str) -> WatchRules:
-    """Return the rules of the audit that began at `at`; if it is not among the looks, those of the last audit before
-    it."""
+    """Return the rules of the audit that began at `at`; if it has no look, those of the last one before it."""
     own = own_look(looks, baseline, at)
     known = (one.rules for one in (*([] if own is None else [own]), *reversed(looks_before(looks, baseline, at))))
     return next((one for one in known if one is not None), WatchRules())

@@ -14,7 +14,7 @@ _LEVEL = "mean between change points"
 
 
 def history_chart(looks: Sequence[Look], series: Sequence[tuple[str, str]]) -> str:
-    """Return an SVG file. series: systems and figures, each drawn in a panel of its own."""
+    """Return an SVG file with a panel for each system and figure in `series`."""
     elements: list[str] = []
     said = []
     down, wide = MARGIN - 12, _WIDTH - 2 * MARGIN

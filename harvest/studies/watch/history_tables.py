@@ -26,7 +26,7 @@ FORMAT = "harvest-history/2"
 
 
 def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyForm:
-    """Return the study of a history. series: the systems and figures to tabulate and draw; the rows contain all."""
+    """Return the study of a history. Only the systems and figures in `series` are printed and drawn."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for system, figure in series:
@@ -47,7 +47,6 @@ def history_form(history: History, series: Sequence[tuple[str, str]]) -> StudyFo
 
 
 def _look_head(look: Look) -> dict[str, Any]:
-    """A look without its figures, which are rows."""
     left_out = {"value", "n", "low", "high", "these", "difference", "own", "left", "spent", "cut"}
     figures = {"systems": {"__all__": {"figures": {"__all__": left_out}}}}
     return {name: value for name, value in look.model_dump(mode="json", exclude=figures).items() if name != "format"}

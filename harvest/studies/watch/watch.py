@@ -63,8 +63,9 @@ def watch(
 ) -> Watched:
     """Compare `run`, which may be gathered already, with the baseline.
 
-    history: looks, of which those at this baseline before this run count, and the one at this run with fewer trials.
-    rules: None for the defaults. name: of the run in the history. Raises InputError for a run of another audit.
+    Of the looks in `history`, those at this baseline before this run count, and the one at this run with fewer
+    trials. `rules` is None for the defaults, and `name` is that of the run in the history. Raises InputError for a
+    run of another audit.
     """
     rules = rules or WatchRules()
     gathered = gather_runs(run)
@@ -84,8 +85,6 @@ def watch(
 
 @dataclass(frozen=True)
 class _Audit:
-    """An audit, its baseline and the rules by which they are compared."""
-
     run: Run
     baseline: BaselineFile
     material: Material
@@ -120,7 +119,7 @@ class _Audit:
         return (*found, *rest)
 
     def system(self, name: str, before: SystemBaseline) -> tuple[WatchedSystem, LookSystem]:
-        """Return a system beside its baseline, and its part of the history."""
+        """Return a system compared with its baseline, and its part of the history."""
         own = [one for one in self.material.finished if one.key.system == name and one.key.topic not in self.reworded]
         planned, valid = sum(key.system == name for key in self.material.planned), len(own)
         missing = set(self.baseline.topics) - {one.key.topic for one in own}
@@ -187,8 +186,9 @@ class _Audit:
         )
 
     def _cut_short(self, name: str, before: SystemBaseline) -> str:
-        """Why failing users leave nothing to conclude, in the baseline or now; else "". If they could move a figure
-        by less than the smallest difference that matters, they raise no alarm and widen the interval."""
+        """Why failing users, in the baseline or now, leave nothing to conclude, else "". If they could move a figure
+        by less than the smallest difference that matters, they raise no alarm and widen the interval.
+        """
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
@@ -254,8 +254,9 @@ class _Audit:
 
 
 def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
-    """Widen the interval by what was cut short. cut: how far below and above the figure could be. A figure that is
-    only shown loses its interval if that exceeds the smallest difference that matters."""
+    """Widen the interval by `cut`, how far below and above the figure could be without conversations cut short. A
+    figure that is only shown loses its interval if that exceeds the smallest difference that matters.
+    """
     down, up = cut
     found = one.difference
     if not down + up:
@@ -284,7 +285,6 @@ def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float
 
 
 def _add_discoveries(watched: Sequence[WatchedFigure]) -> list[WatchedFigure]:
-    """Add q over all figures that are only shown."""
     tested = [not one.gated and not math.isnan(one.difference.p) for one in watched]
     found = iter(false_discovery([one.difference.p for one, has in zip(watched, tested, strict=True) if has]))
     return [replace(one, q=next(found)) if has else one for one, has in zip(watched, tested, strict=True)]

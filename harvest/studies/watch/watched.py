@@ -24,10 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The topics behind a figure, if some have no value on both sides.
-
-    topics: topics compared. now: topics with a value in this audit, over which `value` and `n` are computed. blessed:
-    topics of the baseline, over which `before` is computed.
+    """The topics behind a figure, if some have no value on both sides: those compared, those with a value `now`, over
+    which `value` and `n` are computed, and those of the baseline, over which `before` is computed.
     """
 
     topics: int
@@ -40,17 +38,17 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFigure:
-    """A figure of an audit beside its baseline.
+    """A figure of an audit compared with its baseline.
 
-    value, before: now and in the baseline, over these topics. n: trials now. levels: evidence for a drop and for a
-    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. verdict:
-    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees. alarm: one was
-    raised and is not confirmed. settles: how many more trials would settle an undecided figure. q: for a figure that
-    is only shown, the false discovery rate at which its difference counts as found; otherwise NaN. evidence: of this
-    audit.
+    `value` and `before` are over these topics; `n` counts trials now. `levels` is the evidence for a drop and for a
+    rise over all looks since it was last reset, as a share of the alarm threshold; NaN if not gated. `verdict` is
+    `changed` only after an alarm that another audit confirmed, and if this audit's interval agrees; `alarm` is true
+    if one was raised and is not confirmed. `settles` is how many more trials would settle an undecided figure. `q`,
+    for a figure that is only shown, is the false discovery rate at which its difference counts as found; otherwise
+    NaN. `evidence` is of this audit.
 
-    judged: for a gated figure, the audit and the state of the watch before and after it. over: None if the same
-    topics have a value now and in the baseline. cut: how far below and above the value could be, given the
+    `judged` has, for a gated figure, the audit and the state of the watch before and after it. `over` is None if the
+    same topics have a value now and in the baseline. `cut` is how far below and above the value could be, given the
     conversations that failing users cut short.
     """
 
@@ -108,12 +106,13 @@ class WatchedFigure:
 
 @dataclass(frozen=True, slots=True)
 class WatchedSystem:
-    """A system of an audit beside its baseline.
+    """A system of an audit compared with its baseline.
 
-    incomparable: why it cannot be compared; else "". planned, valid: trials now. lost: baseline topics that were
-    asked and have no valid trial. unasked: baseline topics that were not asked. coverage: True if the share of valid
-    trials fell significantly (p ≤ .01). continued: sessions continue from topic to topic, so trials are dependent.
-    models: names of the models that answered, before and now; () if the system gave none.
+    `incomparable` says why it cannot be compared, else "". `planned` and `valid` count trials now. `lost` are
+    baseline topics that were asked and have no valid trial, `unasked` those that were not asked. `coverage` is true
+    if the share of valid trials fell significantly (p ≤ .01). `continued` sessions continue from topic to topic, so
+    trials are dependent. `models` are the names of the models that answered, before and now; () if the system gave
+    none.
     """
 
     name: str
@@ -159,8 +158,9 @@ class WatchedSystem:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An audit compared with its baseline. shadow: alarms do not count yet. look: number of this audit since the
-    baseline. noted: its line in the history."""
+    """An audit compared with its baseline. With `shadow`, alarms do not count yet. `look` is the number of this audit
+    since the baseline, and `noted` its line in the history.
+    """
 
     baseline: BaselineFile
     shadow: bool
