@@ -1,7 +1,7 @@
 """Answers: the only thing that the user's side sees of the system's side.
 
-An answer is a text with additional parts for different readers: sources and offers are for the user; thoughts and tool
-calls only for rules that ask for them. Words, links and history come from the text and its sources alone.
+A text has additional parts for different readers: sources and offers are for the user; thoughts and tool calls only
+for rules that ask for them. Words, links and history come from the text and its sources alone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,9 @@ PLACES = ("text", "beside", "folded", "card", "footnote")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source of an answer, as the system gave it.
-
-    href: its address; "" for a document without one. title: "" if none is given. start, end: the characters of the
-    answer's text that it supports (on a page: of the bubble); both -1 if unknown. place: one of `PLACES`.
-    """
+    """A source of an answer, as the system gave it. href: its address; "" for a document without one. title: "" if
+    none is given. start, end: the characters of the answer's text (on a page: of the bubble) that it supports; both
+    -1 if unknown. place: one of `PLACES`."""
 
     href: str
     title: str = ""
@@ -54,8 +52,8 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, picture or sound that came with the text. type: a media type, or the system's own word. size: in bytes,
-    or None if unknown."""
+    """A file, picture or sound with the text. type: media type, or the system's word. size: in bytes, None if
+    unknown."""
 
     name: str
     type: str = ""
@@ -66,11 +64,11 @@ class Attachment:
 class Answer:
     """One system turn as a user sees it.
 
-    text: the whole reply, with its links written out (Markdown keeps `[anchor](href)`). links: the links of the reply
-    in order, with their anchors (for plain text, the URL), then those of its sources; at most the first `MOST_LINKS`.
-    links_left_out: how many more it had, as counted by `find_links`. sources: with their places, in the system's
-    order. thoughts: what the system thought before it answered, or "". refused: the system marked its answer as a
-    refusal, in a separate field. refusal: the content of that field if there is also a text; else it is the text.
+    text: the whole reply, with its links written out (Markdown keeps `[anchor](href)`). links: the links of the
+    reply in order, with their anchors (for plain text, the URL), then those of its sources; at most the first
+    `MOST_LINKS`. links_left_out: how many more it had, as counted by `find_links`. sources: in the system's order.
+    thoughts: those before it answered, or "". refused: the system marked its answer as a refusal, in a separate
+    field. refusal: the content of that field if there is also a text; else it is the text.
     """
 
     text: str

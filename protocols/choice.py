@@ -20,15 +20,14 @@ def _empty_mapping() -> Mapping[str, Any]:
 class Choice:
     """How likely the policy made this action, and why. Unknown values are absent.
 
-    probability: of the act, or of leaving for this reason, in (0, 1], given everything before; over all acts and
-    reasons these sum to 1. It is that of the act in any words. None if the policy cannot say. leaving: the probability
-    of leaving here, by reason; their sum is the hazard that was drawn against. Empty if the user could only stay.
-    took: how the user classified the previous answer: `question`; by its label `useful` or `not-useful`; without a
-    label `answered`, or the user's own class. "" at the opening, and if the user does not classify. coverage: the
-    share of its need that the user considered met by then, in [0, 1]; None if it does not count. noise: for each kind
-    of change to the words of this turn, how many units it could apply to and how many were changed. refused: samples
-    of a model that were not sent in this turn, by reason. meant: the policy's words, if a model reworded them; "" if
-    the turn has them, or if no policy gave any.
+    probability: of the act in any words, or of leaving for this reason, in (0, 1], given everything before; over
+    all acts and reasons these sum to 1. None if the policy cannot say. leaving: the probability of leaving here, by
+    reason; their sum is the hazard that was drawn against. Empty if the user could only stay. took: how the user
+    classified the previous answer: `question`; by its label `useful` or `not-useful`; without a label `answered`,
+    or the user's own class. "" at the opening, and if the user does not classify. coverage: the share of its need
+    that the user considered met by then, in [0, 1], or None. noise: for each kind of change to the words of this
+    turn, how many units it could apply to and how many were changed. refused: samples of a model that were not sent
+    in this turn, by reason. meant: the policy's words if a model reworded them, else "".
     """
 
     probability: float | None = None

@@ -14,8 +14,8 @@ def reachable_states(start: str, states: Mapping[str, State]) -> frozenset[str]:
 
 
 def reachable_on(start: str, states: Mapping[str, State], topic: Topic) -> frozenset[str]:
-    """Return the states that some conversation on `topic` can reach. If the topic has turns, states behind `empty` are
-    excluded; if not, those behind the edges of a state that goes through turns."""
+    """Return the states that some conversation on `topic` can reach: without those behind `empty` if the topic has
+    turns, and without those behind the edges of a state that goes through turns if it has none."""
     ways: dict[str, tuple[str, ...]] = {}
     for name, state in states.items():
         after = state.after_last(topic) if state.each else None
@@ -56,10 +56,10 @@ def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
 def endless(start: str, states: Mapping[str, State], *, silent: bool = False) -> tuple[str, ...] | None:
     """Return the states of a loop that only a turn limit ends, in order, or None.
 
-    A state that goes through the topic's turns runs out at some point and then only passes on. So loops are searched
-    among the reachable states after every such state has run out, for topics with and without turns. silent: only
-    loops in which nothing is said, which not even a turn limit ends. They are searched separately, because a loop that
-    speaks could hide one that does not.
+    A state that goes through the topic's turns runs out at some point and then only passes on. So loops are
+    searched among the reachable states after every such state has run out, for topics with and without turns.
+    silent: only loops in which nothing is said, which not even a turn limit ends; a loop that speaks could hide
+    one.
     """
     for topic_has_turns in (True, False):
         dry: dict[str, tuple[str, ...]] = {}
@@ -88,8 +88,7 @@ def _all_targets(state: State) -> tuple[str, ...]:
 
 
 def _find_loop(ways: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
-    """Return a cycle found by depth-first search, with the path in a list so that long protocols need no deep
-    stack."""
+    """Return a cycle found by depth-first search, without recursion, as long protocols would need a deep stack."""
     done: set[str] = set()
     for first in ways:
         if first in done:

@@ -19,12 +19,9 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The state of a conversation in its protocol.
-
-    state: the state that spoke last; "" once the conversation is over. turn: the number of user turns so far. labels:
-    one for each answer judged so far. used: how many of the topic's turns each state has said, as (state, count) in
-    the order of first use.
-    """
+    """The state of a conversation in its protocol. state: the one that spoke last; "" once the conversation is
+    over. turn: the number of user turns so far. labels: one for each answer judged so far. used: how many of the
+    topic's turns each state has said, as (state, count) in the order of first use."""
 
     state: str
     turn: int
@@ -51,19 +48,15 @@ def decode_position(value: Mapping[str, object]) -> Position:
 
 
 def begin(protocol: Protocol, topic: Topic) -> tuple[Say | Ask | Stop, Position]:
-    """Return the opening turn, or a Stop if the protocol has nothing to say on this topic (`check_topics` refuses
-    that)."""
+    """Return the opening turn, or a Stop if the protocol says nothing on this topic (`check_topics` refuses that)."""
     return _enter_state(protocol, topic, Target(state=protocol.start), Position("", 0), None)
 
 
 def advance(
     protocol: Protocol, topic: Topic, position: Position, exchanges: Sequence[Exchange]
 ) -> tuple[Say | Ask | Stop, Position]:
-    """Return the action after the last of `exchanges`, with the Route that led there.
-
-    exchanges: everything said and answered so far, one for each user turn. Raises ValueError if their number is not
-    that of the position, or if the conversation is over.
-    """
+    """Return the action after the last of `exchanges`, one for each user turn so far, with the Route that led
+    there. Raises ValueError if their number is not that of the position, or if the conversation is over."""
     if not position.state:
         raise ValueError("the conversation is over")
     if len(exchanges) != position.turn:
@@ -97,10 +90,10 @@ def retrace(
     """Return what the protocol would do today along a recorded conversation: the opening, and one action for each
     answer.
 
-    Ends at the first Stop, and where today's words differ from the recorded ones, since answers to other words say
-    nothing about these. Any words of a simulated user match. reworded: the conversation was played in an arm that
-    changes words, so any words match. A recording was retraced to its end if and only if there is one action more than
-    exchanges, or the last action is a Stop.
+    Ends at the first Stop, and at words that differ from the recorded ones, since answers to other words say
+    nothing about these. Any words of a simulated user match, and all words if `reworded` (an arm changed them). A
+    recording was retraced to its end if and only if there is one action more than exchanges, or the last action is
+    a Stop.
     """
     action, position = begin(protocol, topic)
     actions: list[Say | Ask | Stop] = [action]

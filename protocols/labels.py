@@ -1,8 +1,7 @@
-"""The labels of answers, each defined once.
+"""The labels of answers, each defined once, for files, recordings and legends.
 
-The labels that a file may contain, that are recorded and that a legend explains come from here. Protocols may define
-labels other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. For measures of usefulness
-and for simulated users, such an answer counts as unlabelled.
+Protocols may define labels other than `o` and `x`: these are recorded, shown, and used to merge turns in trees. For
+measures of usefulness and for simulated users, such an answer counts as unlabelled.
 """
 
 from collections.abc import Mapping

@@ -69,12 +69,9 @@ def protocol_hash(protocol: Protocol) -> str:
 
 
 def check_topics(protocol: Protocol, topics: TopicSet) -> None:
-    """Refuse topics that the protocol cannot be played on, before anything is sent.
-
-    Raises InputError for the first topic that has no value for a template, whose answers a rule cannot judge (no URL
-    kind, no format), or on which nothing would be said. Considers only states that a conversation on the topic can
-    reach.
-    """
+    """Refuse topics that the protocol cannot be played on, considering only states that a conversation on them can
+    reach. Raises InputError for the first topic that has no value for a template, whose answers a rule cannot judge
+    (no URL kind, no format), or on which nothing would be said."""
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:

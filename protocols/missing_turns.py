@@ -44,8 +44,8 @@ def fewest_turns_onward(
 
 
 def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
-    """Return the number of turns on the shortest path to the protocol's own end, including those at `positions`; 0 if
-    there is none."""
+    """Return the number of turns on the shortest path to the protocol's own end, with those at `positions`; 0
+    without one."""
     turns, seen = 0, set(positions)
     while positions:
         turns += 1
@@ -65,8 +65,7 @@ def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> 
 def _follow_target(
     protocol: Protocol, topic: Topic, target: Target, used: tuple[tuple[str, int], ...]
 ) -> _Position | str:
-    """Return where `target` leads: the state that speaks, after states whose list has run out, or how the protocol
-    ends."""
+    """Return where `target` leads: the state that speaks, past lists that have run out, or how the protocol ends."""
     while target.state:
         state = protocol.states[target.state]
         following = state.after_last(topic)

@@ -12,12 +12,9 @@ from topics.topic import Topic
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a user says, and how the next turn depends on the answer.
-
-    version: the author's number. turn_limit: the largest number of user turns; None if the graph itself ends.
-    no_match: the label of an answer that no edge matches; None if that cannot happen. users: the simulated users that
-    speak in some of its states, by name.
-    """
+    """What a user says, and how the next turn depends on the answer. version: the author's number. turn_limit: the
+    largest number of user turns; None if the graph itself ends. no_match: the label of an answer that no edge
+    matches; None if that cannot happen. users: the simulated users that speak in some of its states, by name."""
 
     name: str
     version: int

@@ -1,8 +1,6 @@
-"""The words by which people are asked something, in the languages of `protocols.questions`.
-
-Each language adds alternatives to six patterns. All languages are searched at once, so nobody has to say in which one
-a system answers. A gap between two words of a phrase is at most four words, so every search is fast.
-"""
+"""The words by which people are asked something, in the languages of `protocols.questions`. Each language adds
+alternatives to six patterns, which are searched in all languages at once. A gap between two words of a phrase is at
+most four words, so every search is fast."""
 
 import re
 from collections.abc import Mapping

@@ -139,8 +139,8 @@ def _is_request(sentence: str) -> bool:
 
 
 def _wants_to_know(sentence: str) -> bool:
-    """Return whether it asks for something that only the user knows: not an offer, suggestion, invitation or
-    rhetorical question."""
+    """Return whether it asks something only the user knows: not an offer, suggestion, invitation or rhetorical
+    question."""
     if not _is_question(sentence) or INVITES.search(sentence):
         return False
     if _TAG.search(sentence) and not _TO_THE_USER.search(sentence):
@@ -154,8 +154,7 @@ def _wants_to_know(sentence: str) -> bool:
 
 
 def _leads_up(sentence: str) -> bool:
-    """Return whether it says nothing about the matter: thanks, courtesy, the system's abilities, or that there are
-    several."""
+    """Return whether it says nothing about the matter: thanks, courtesy, abilities, or that there are several."""
     if _ENUMERATES.search(sentence):
         return False
     return bool(TALK.search(sentence)) or (sentence.endswith(("!", "！")) and len(sentence.split()) <= 2)

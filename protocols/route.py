@@ -7,11 +7,9 @@ from protocols.choice import Choice
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A piece of the answer that a rule relied on.
-
-    start, end: character span in `Answer.text` (end exclusive); both -1 if the evidence is an absence or outside the
-    text. quote: the span itself, or what was missing. note: what the rule recognised in it.
-    """
+    """A piece of the answer that a rule relied on. start, end: character span in `Answer.text` (end exclusive);
+    both -1 if the evidence is an absence or outside the text. quote: the span itself, or what was missing. note:
+    what the rule recognised in it."""
 
     start: int
     end: int
@@ -42,11 +40,11 @@ class Say:
     """The user's next words.
 
     route: the decision on the previous answer (None for the opening turn). state: the state of the protocol, or the
-    user's act if no protocol is played. user, act: the name of a simulated user in the protocol and what it does with
-    these words; both "" if the protocol itself speaks. worded: why these are not the words of the source that was
-    asked to word the turn; "" if they are, or if none was asked. choice: the options of a simulated user; ignored in
-    comparisons of turns. new_session: the same person comes back: the words open a new session of the system, which
-    remembers only what it keeps about a person.
+    user's act if no protocol is played. user, act: the name of a simulated user in the protocol and its act; both
+    "" if the protocol itself speaks. worded: why these are not the words of the source that was asked to word the
+    turn, else "". choice: the options of a simulated user; ignored in comparisons of turns. new_session: the same
+    person comes back: the words open a new session of the system, which remembers only what it keeps about a
+    person.
     """
 
     text: str
@@ -62,8 +60,8 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The simulated user `user` of the protocol speaks next, in any words. The caller lets that user say something or
-    stop. route: as in Say."""
+    """The simulated user `user` speaks next: the caller lets it say something, in any words, or stop. route: as in
+    Say."""
 
     user: str
     state: str

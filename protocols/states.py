@@ -15,8 +15,7 @@ if TYPE_CHECKING:  # it brings pydantic, which playing a protocol does not need
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of an edge: a state or an end. Exactly one field is not empty. state: the name of a state. outcome:
-    `completed` or `breakdown`."""
+    """The target of an edge: the name of a state, or an outcome (`completed` or `breakdown`); the other field is ""."""
 
     state: str = ""
     outcome: str = ""
@@ -36,11 +35,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUser:
-    """A user named in a protocol, as described in its file; `simulators.registry` builds it.
-
-    simulator: the name of the policy. options: its options as JSON values, including `over` if it wraps another one.
-    document: the same part of the file, for the places of errors.
-    """
+    """A user named in a protocol; `simulators.registry` builds it. simulator: the name of the policy. options: its
+    options as JSON values, including `over` if it wraps another one. document: the same part of the file, for the
+    places of errors."""
 
     simulator: str
     options: Mapping[str, object]

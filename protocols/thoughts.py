@@ -28,8 +28,8 @@ _FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
 
 
 def split_thoughts(text: str) -> tuple[str, int]:
-    """Return the thoughts that open a text, or "", and where the answer begins. If the thoughts never end, the answer
-    begins at the end of the text."""
+    """Return the thoughts that open a text, or "", and where the answer begins: at the end if the thoughts never
+    end."""
     thoughts: list[str] = []
     at = 0
     while (span := _leading_span(text, at)) is not None:

@@ -240,11 +240,9 @@ def _chain_fault(chain: list[str | int | None], names: frozenset[str], allowed: 
 
 
 def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | None]) -> Fault | None:
-    """Return the fault of accessing a part of a filter's result, a loop, a set value, or a literal.
-
-    Jinja finds Python's attributes as well as a value's own parts. Attributes are methods, whose text contains an
-    address in memory: different words in every process.
-    """
+    """Return the fault of accessing a part of a filter's result, a loop, a set value, or a literal. Jinja also
+    finds Python's attributes, such as methods, whose text contains an address in memory: different words in every
+    process."""
     from jinja2 import nodes
 
     if chain[:1] == ["loop"]:
@@ -261,8 +259,7 @@ def _part_fault(node: nodes.Getattr | nodes.Getitem, chain: list[str | int | Non
 
 
 def _name_chain(node: nodes.Node) -> list[str | int | None]:
-    """Return `topic.fields.year` as ["topic", "fields", "year"], with None for a computed part; [] if it is not a
-    chain."""
+    """Return `topic.fields.year` as ["topic", "fields", "year"], None for a computed part; [] for anything else."""
     from jinja2 import nodes
 
     parts: list[str | int | None] = []
@@ -322,8 +319,7 @@ def _make_environment() -> Environment:
 
 
 def _text_value(value: object) -> object:
-    """Return a value to insert. Raises TypeError for a value that is not text by itself, such as a list or an
-    object."""
+    """Return a value to insert. Raises TypeError for a value that is not text, such as a list or an object."""
     from jinja2 import Undefined
 
     if value is None or isinstance(value, (str, int, float, Undefined)):  # one that is undefined says so itself

@@ -1,17 +1,17 @@
 """Words that come from outside a policy: from a model or a person.
 
-A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by name
-(`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user again
-with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing is
-decided twice, and wrappers, protocols and tests around such a user need not know about it.
+A user is a pure function, but such words take time. The user treats them like a random draw: it asks for them by
+name (`take_sample`) and raises `WordsWanted` if they are missing. The caller then gets the words and calls the user
+again with them (`respond_with_words`). The same memory, observation and streams give the same decisions, so nothing
+is decided twice, and wrappers, protocols and tests around such a user need not know about it.
 
     respond_with_words(user, …) ──► user.respond(…, rng) ──► take_sample(rng, …) ── there ──► words, to be judged by it
             ▲                                                     │
             └────── WordingSource.sample(prompt) ◄── WordsWanted ─┘
 
-A source that fails raises `SourceFailed`. The user sees it (raised by `take_sample`) only after the system has
-answered, so that it may continue in its own words. At the opening nothing is lost by another attempt, and a run whose
-source is dead must not continue without it. A failure never becomes words.
+A source that fails raises `SourceFailed`, and a failure never becomes words. The user sees it (raised by
+`take_sample`) only after the system has answered, so that it may continue in its own words. At the opening nothing
+is lost by another attempt, and a run whose source is dead must not continue without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,10 +47,9 @@ class Message:
 class Prompt:
     """A request for words.
 
-    source: the name in the audit of whoever gives them. act: what the user does. messages: the context. names: of the
-    random stream of this sample, unique for every sample of every turn. seed: drawn from that stream, in [0, 2^31).
-    The same conversation asks with the same seeds, and with new ones after a lost trial: an endpoint that honours
-    seeds would repeat the refused words.
+    source: the name in the audit of whoever gives them. act: what the user does. messages: the context. names: of
+    the random stream of this sample, unique for every sample of every turn. seed: drawn from that stream, in [0,
+    2^31). The same conversation asks with the same seeds, and with new ones after a lost trial.
     """
 
     source: str
@@ -103,8 +102,8 @@ class _SuppliedStreams(Streams):
 
 
 def take_sample(rng: Streams, purpose: str, *, source: str, act: str, messages: tuple[Message, ...]) -> Sample:
-    """Return the sample of the stream `purpose`; call it once for each. Raises WordsWanted if it is still missing, and
-    SourceFailed if there will be none, nor any for later samples of this turn."""
+    """Return the sample of the stream `purpose`; call it once for each. Raises WordsWanted if it is still missing,
+    and SourceFailed if this and later samples of the turn will never come."""
     names = (*rng.names, purpose)
     if isinstance(rng, _SuppliedStreams) and names in rng.samples:
         sample = rng.samples[names]

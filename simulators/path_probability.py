@@ -1,14 +1,11 @@
 """How likely enumerable users are to take a recorded path, decision by decision.
 
 A user's memory is hidden: the same words may be said from several memories, and a trial drawn from a population may
-have met any member. So all memories that fit are followed, each with its probability (the forward algorithm of hidden
-Markov models). A decision is identified by what the system sees, the words, and by whether the user leaves: the names
-of acts and reasons make no difference to a system.
-
-A user that draws at its start (a wording, a recording) is followed given that draw: the users of one trial draw the
-same.
-
-Source: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III.
+have met any member. So all memories that fit are followed, each with its probability (the forward algorithm of
+hidden Markov models: L. R. Rabiner, Proceedings of the IEEE 77 (1989), 257-286, section III). A decision is
+identified by what the system sees, the words, and by whether the user leaves; names of acts and reasons do not
+matter. A user that draws at its start (a wording, a recording) is followed given that draw: the users of one trial
+draw the same.
 """
 
 from collections.abc import Mapping, Sequence

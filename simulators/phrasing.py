@@ -86,8 +86,8 @@ class Phrasebook:
         return render(Wording(self.templates[act][variant], each=True), topic, turn=turn, item=item)
 
     def check(self, topic: Topic, items: Mapping[str, Iterable[str]]) -> None:
-        """Fill in every variant. items: what each act may be about; acts that are missing here are about nothing.
-        Raises InputError for the first variant that fails, or that uses the item of an act without one."""
+        """Fill in every variant. items: what each act may be about, if anything. Raises InputError for the first
+        variant that fails, or that uses the item of an act without one."""
         given = topic, {act: tuple(some) for act, some in items.items()}
         if self._passed.get(topic.id) != given:
             self._fill_in(*given)

@@ -1,8 +1,8 @@
 """Promises of every user about its actions and memories, checked before these are used.
 
-A user may come from elsewhere: a plug-in, a function in a notebook. What it returns is checked on arrival, so that a
-fault leads to one invalid attempt that names the broken promise, instead of an unreadable recording or a failed run.
-`PROMISES` lists all promises; `simulators.conformance` checks the others.
+A user may come from elsewhere: a plug-in, a function in a notebook. Its actions and memories are checked on
+arrival, so that a fault leads to one invalid attempt that names the broken promise, instead of an unreadable
+recording or a failed run. `PROMISES` lists all promises; `simulators.conformance` checks the others.
 """
 
 import re
@@ -65,8 +65,7 @@ def next_action(user: User, state: State, observation: Observation | None, rng: 
 
 
 def initial_state(user: User, scenario: Scenario, rng: Streams) -> State:
-    """Return the user's memory before the opening. Raises BrokenPromise if it is not a memory, and the errors of
-    `start`."""
+    """Return the memory before the opening. Raises the errors of `start`, and BrokenPromise if it is not a memory."""
     memory = user.start(scenario, rng)
     check_memory(memory, user.name)
     return memory
@@ -130,10 +129,8 @@ def check_opening(action: Say | Stop, user: str) -> None:
 
 
 def check_memory(memory: object, user: str) -> None:
-    """Raise BrokenPromise for a memory that is neither of a `memory_kind` nor a mapping of plain JSON values.
-
-    The types of a memory kind are checked when it is declared, so only the content of a mapping is checked here.
-    """
+    """Raise BrokenPromise for a memory that is neither of a `memory_kind`, whose types were checked when it was
+    declared, nor a mapping of plain JSON values."""
     if not is_memory(memory):
         raise BrokenPromise("json", user, f"the memory is {_show_value(memory)}")
     if not isinstance(memory, Mapping) or _is_plain_json(

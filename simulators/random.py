@@ -61,11 +61,8 @@ class RandomMemory(Memory):
 
 @dataclass(frozen=True)
 class RandomUser(PlanningUser[RandomMemory]):
-    """A user that draws its acts. weights: by act, at least 0, not all 0. leave: in [0, 1]. most: maximum user turns,
-    at least 1.
-
-    Leaves with the reason `left`, or `budget` after `most` turns. It has no traits.
-    """
+    """A user that draws its acts. weights: by act, at least 0, not all 0. leave: in [0, 1]. most: maximum user
+    turns, at least 1. Leaves with the reason `left`, or `budget` after `most` turns. It has no traits."""
 
     weights: Mapping[str, float]
     phrasebook: Phrasebook

@@ -38,11 +38,11 @@ class RecordedMemory:
 
 
 class RecordedUser:
-    """Plays the user's side of recorded trees. After the same conversation it says what was said then, or ends, each
-    with its recorded probability; its words are the text kept at the branch.
+    """Plays the user's side of recorded trees. After the same conversation it says what was said then, or ends,
+    each with its recorded probability; its words are the text kept at the branch.
 
-    trees: by topic id, user and system turns alternating. answer_key: the system's merge key of those trees, as a
-    function of the answer alone. Raises InputError for a tree whose turns do not alternate.
+    trees: by topic id; Raises InputError if their user and system turns do not alternate. answer_key: the system's
+    merge key of those trees, as a function of the answer alone.
     """
 
     name = "recorded"
@@ -69,11 +69,8 @@ class RecordedUser:
         return RecordedMemory(scenario.id)
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next turn after `observation` (None at the opening), and the memory after it.
-
-        Stops with the outcome `user-stopped` and the reason `recorded-end` or `no-branch`. Raises ValueError for a
-        missing or unexpected answer, or after the end.
-        """
+        """Return the next action and the memory after it. Stops with the outcome `user-stopped` and the reason
+        `recorded-end` or `no-branch`. Raises ValueError for a call out of turn."""
         chances, visits = self._ways(state, observation)
         if len(chances) == 1:
             return chances[0][1:]
@@ -124,8 +121,7 @@ FILES = ("run",)
 
 
 def build(options: Options) -> RecordedUser:
-    """Build the user from the run's trees, one for each topic, merged by exact words. Raises InputError if nothing can
-    be played."""
+    """Build the user from the run's trees, merged by exact words. Raises InputError if nothing can be played."""
     builders: dict[str, TreeBuilder] = {}
     for conversation in conversations_of(options.run, options.system):
         builders.setdefault(conversation.key.topic, TreeBuilder()).add(conversation)

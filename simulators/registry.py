@@ -111,8 +111,7 @@ def _simulator(name: str, module: ModuleType, build: Callable[..., User]) -> Sim
 
 def build_user(document: Document) -> User:
     """Build the simulated user described by `document`: `{simulator: NAME, …options…}`, with `over: {…}` for a
-    wrapper. Raises InputError, with its place in the file, for an unknown simulator, for unknown options, and for
-    options that name missing files."""
+    wrapper. Raises InputError, with its place, for unknown simulators or options, and for missing files."""
     value = document.value
     if not isinstance(value, Mapping) or not isinstance(value.get(_SIMULATOR), str):
         raise document.error((), "a user is needed", allowed="{simulator: NAME, …options…}")
@@ -214,8 +213,7 @@ def _content_hash(path: Path) -> str:
 def check_users(
     users: Mapping[str, User], topics: Iterable[Topic], traits: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """Check, before anything is sent, that the topics have what each user needs. traits: of every scenario. Raises
-    InputError for the first fault."""
+    """Check that the topics have what each user needs. traits: of every scenario. Raises InputError if not."""
     for topic in topics:
         for name, user in users.items():
             try:

@@ -1,12 +1,9 @@
 """The replay user: it repeats one recorded conversation turn by turn, and knows from which turn it no longer fits.
 
 After an answer that differs from the recorded one, a `strict` user leaves (`no-branch`). A `tolerant` one continues
-with the turn of the next number; from there on its act is `out-of-place`, and its memory says which turn was the first
-such (`parting_turn`).
-
-A turn that is out of place replies to something that was not said here. It can be played, for example to send every
-system the same turns, but it is no longer what that user would have said. `simulators.recorded` plays many recordings
-as one user.
+with the next turn; from there on its act is `out-of-place`, and its memory says where that began (`parting_turn`).
+Such a turn replies to something that was not said here. It can be played, for example to send every system the same
+turns, but that user would no longer have said it. `simulators.recorded` plays many recordings as one user.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,8 +50,8 @@ class ReplayUser:
     """A user that repeats recordings. recordings: by topic id, at least one each; each trial draws one, all equally
     likely.
 
-    answer_key: the part of an answer that must equal the recorded one. Answers that were never recorded (the last turn
-    of an invalid attempt) fit any answer. Raises InputError for a topic without a recording.
+    answer_key: the part of an answer that must equal the recorded one. Answers that were never recorded (the last
+    turn of an invalid attempt) fit any answer.
     """
 
     recordings: Mapping[str, Sequence[Conversation]]

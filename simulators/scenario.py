@@ -33,11 +33,8 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that a user sees of the system's last turn.
-
-    answer: as shown on the screen. label: `o` or `x` from the protocol's rules, None if no rule judged it; a rule sees
-    the same answer, never gold.
-    """
+    """The system's last turn as a user sees it. answer: as shown on the screen. label: `o` or `x` from the
+    protocol's rules, None if no rule judged it; a rule sees the same answer, never gold."""
 
     answer: Answer
     label: str | None = None
@@ -45,11 +42,8 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """One possible outcome of a turn.
-
-    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1. action: what the user says,
-    or that it stops. state: its memory afterwards.
-    """
+    """One possible outcome of a turn: what the user says, or that it stops, and its memory afterwards (state).
+    probability: in (0, 1]; the chances of a turn, including those of stopping, sum to 1."""
 
     probability: float
     action: Say | Stop

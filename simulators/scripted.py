@@ -59,8 +59,7 @@ class Speaker:
 @memory_kind("scripted")
 @dataclass(frozen=True, slots=True)
 class ScriptedMemory:
-    """users: by their names in the protocol. said: the words that wait for an answer. position: in the protocol; None
-    before the opening."""
+    """users: by name. said: the words that wait for an answer. position: in the protocol; None before the opening."""
 
     topic: Topic
     users: Mapping[str, Speaker]
@@ -73,13 +72,11 @@ class ScriptedUser:
     """Plays `protocol` by its rules. The protocol's own turns need no random draws: the same answers get the same
     turns.
 
-    users: those the protocol names (`simulators.registry` builds them). Each draws from its own streams
-    (`rng.at("user", NAME)`). It sees the answer to the turn before, with the protocol's label; if it has not spoken
-    yet, it opens, whatever was said before. If it stops, the conversation ends with `user-stopped`.
-
-    The memory has the topic, the exchanges so far, the words that wait for an answer, the position in the protocol and
-    the memories of the users. The protocol and the memory are enough to continue from there, repeatedly and in another
-    process. Raises ValueError if a user of the protocol is missing.
+    users: those the protocol names (`simulators.registry` builds them); raises ValueError if one is missing. Each
+    draws from its own streams (`rng.at("user", NAME)`), and sees the answer to the turn before, with the protocol's
+    label; if it has not spoken yet, it opens, whatever was said before. If it stops, the conversation ends with
+    `user-stopped`. The protocol and the memory are enough to continue a conversation, repeatedly and in another
+    process.
     """
 
     name = "scripted"
@@ -97,8 +94,8 @@ class ScriptedUser:
         return ScriptedMemory(topic_for_user(scenario.topic), MappingProxyType(users))
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:
-        """Return the next action after `observation` (None at the opening), and the memory after it. Raises ValueError
-        for a missing or unexpected answer, and BrokenPromise if a user of the protocol breaks a promise."""
+        """Return the next action after `observation` (None at the opening), and the memory after it. Raises
+        ValueError for a call out of turn, and BrokenPromise if a user of the protocol breaks a promise."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return action, memory
@@ -112,8 +109,8 @@ class ScriptedUser:
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
-        """Return every action that `respond` may take: a single one, unless a simulated user speaks. Raises TypeError
-        if that user is not enumerable."""
+        """Return what `respond` may do: one action, or those of a simulated user. Raises TypeError if it cannot
+        list them."""
         action, memory = self._decide_next(recall(state, ScriptedMemory), observation)
         if not isinstance(action, Ask):
             return (Chance(1.0, action, memory),)

@@ -47,11 +47,8 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Requery(StrictModel):
-    """How likely a user asks about the same subtopic again.
-
-    Illustrative: 34% after an irrelevant answer and 12% after a relevant one were counted in a public log of search
-    sessions, not among your users.
-    """
+    """How likely a user asks about the same subtopic again. Illustrative: 34% after an irrelevant answer and 12%
+    after a relevant one were counted in a public log of search sessions, not among your users."""
 
     useful: Probability = Field(default=0.12, description="after a useful answer")
     useless: Probability = Field(default=0.34, description="after a useless one")
@@ -74,8 +71,7 @@ class Matrices(StrictModel):
 
 
 class Options(StrictModel):
-    """Options of the subtopic user. Subtopics are the trait `subtopics`, else those given here, else the seed turns of
-    the topic."""
+    """Options of the subtopic user. Subtopics: the trait `subtopics`, else those here, else the topic's seed turns."""
 
     subtopics: tuple[Template, ...] = Field(default=(), description="what is asked about each subtopic")
     requery: Requery = Field(default=Requery(), description="probability of asking about the same subtopic again")
@@ -97,8 +93,7 @@ class Options(StrictModel):
 @memory_kind("subtopic")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtopicMemory(Memory):
-    """subtopics: the texts. asked, met: places of subtopics in the order in which they were asked about, and
-    answered."""
+    """subtopics: the texts. asked, met: places of subtopics in the order they were asked about, and answered."""
 
     subtopics: tuple[str, ...]
     asked: tuple[int, ...] = ()

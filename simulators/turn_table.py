@@ -57,16 +57,15 @@ class TurnTable:
 
     @property
     def aic(self) -> float:
-        """Return the AIC of the unsmoothed model of leaving by cell: 2·cells - 2·log-likelihood; smaller is better for
-        the same decisions."""
+        """Return the AIC, 2·cells - 2·log-likelihood, of unsmoothed leaving by cell; smaller is better for equal
+        data."""
         cells = list(self.leavings)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)
         return 2 * len(cells) - 2 * found
 
 
 def count_by_turn(sequences: Iterable[ActSequence], *, order: int = 1, least: int = _ENOUGH) -> TurnTable | None:
-    """Count the table of recorded users; None if nobody was seen to decide after a first turn. least: minimum
-    decisions of a stretch."""
+    """Count the table of recorded users; None without a decision after a first turn. least: decisions per stretch."""
     by_turn: dict[int, list[tuple[Context, str]]] = {}
     for one in sequences:
         before = [START]

@@ -16,11 +16,8 @@ __all__ = ["EnumerableUser", "User", "route_by"]
 
 @runtime_checkable
 class User(Protocol):
-    """Takes the user's side of a conversation.
-
-    The caller passes streams that are already at the turn about to be taken (`rng.at(turn)`, from 1; at 0 for the
-    start); a user calls each of them at most once in a decision.
-    """
+    """Takes the user's side of a conversation. The caller passes streams that are already at the turn about to be
+    taken (`rng.at(turn)`, from 1; at 0 for the start); a user calls each of them at most once in a decision."""
 
     @property
     def name(self) -> str:
@@ -48,10 +45,7 @@ class EnumerableUser(User, Protocol):
 
 
 def route_by(user: User, state: State, observation: Observation) -> Route | None:
-    """Return the route for the last answer in the protocol that `user` plays, whatever is said next; None if it plays
-    none. Raises the errors of its rules.
-
-    A user that speaks in a protocol may fail after the last answer was labelled. The label is then still known.
-    """
+    """Return the protocol's route for the last answer, whatever is said next; None if `user` plays no protocol. So
+    the label is known even if a user that speaks in the protocol fails afterwards. Raises the errors of its rules."""
     routed = getattr(user, "route", None)
     return routed(state, observation) if callable(routed) else None

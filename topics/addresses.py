@@ -1,7 +1,5 @@
-"""Canonical web addresses, and their parts as a browser would read them.
-
-Nothing here raises for any input: text that is not an http(s) URL has no parts.
-"""
+"""Canonical web addresses, and their parts as a browser would read them. Nothing here raises for any input: text
+that is not an http(s) URL has no parts."""
 
 import re
 from functools import lru_cache
@@ -53,10 +51,10 @@ class Address(NamedTuple):
 def canonical_url(url: str) -> str:
     """Return the canonical form of a URL; other text is returned without surrounding white space.
 
-    Scheme and host are in lower case, hosts in ASCII (IDNA); no user name, default port or fragment; dot segments are
-    resolved, percent-encoding is in its shortest form, tracking parameters (`utm_…` and `TRACKING`) are removed, and
-    other parameters are sorted by name. Nothing that could change the page is touched: scheme, `www.`, a trailing
-    slash and the case of the path stay.
+    Scheme and host are in lower case, hosts in ASCII (IDNA); no user name, default port or fragment; dot segments
+    are resolved, percent-encoding is in its shortest form, tracking parameters (`utm_…` and `TRACKING`) are
+    removed, and other parameters are sorted by name. Anything that could change the page stays: scheme, `www.`, a
+    trailing slash and the case of the path.
     """
     parts = address(url)
     return url.strip() if parts is None else parts.url

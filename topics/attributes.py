@@ -93,8 +93,8 @@ def _by_name() -> Mapping[str, Country]:
 
 
 def _fold_region(name: str) -> str:
-    """Return letters, digits and commas only: no accents, no case, no `the`, `St.` and `&` written out. A comma stays,
-    since the list `Austria, Hungary` would otherwise be the one country Austria-Hungary."""
+    """Return letters, digits and commas: no accents, no case, no `the`, `St.` and `&` written out. A comma stays,
+    or the list `Austria, Hungary` would be the one country Austria-Hungary."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c)).casefold()
     words = re.sub(r"[^\w,]+", " ", re.sub(r"[.'’ʻ`´]", "", plain).replace("&", " and ")).replace(",", " , ").split()
     return " ".join("saint" if word == "st" else word for word in words if word != "the")
@@ -114,11 +114,11 @@ Lookup = Callable[[str], tuple[str, Shares] | None]
 class AttributeSet:
     """One way to group entities (GFRC §2.1, §3.1).
 
-    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: their names, two or more. gold: the
-    shares that the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their sum).
-    bounds: for ordinal sets of numbers, one fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is group 2, ….
-    mapping: `regions` maps names of countries to groups. of: what the values count or say, in words. Raises ValueError
-    if these do not agree.
+    name: `RATINGS`. scale: `ordinal` (groups have an order) or `nominal`. groups: two or more names. gold: the
+    shares that the groups should have, one per group, summing to 1 (within 1e-5: they are then divided by their
+    sum). bounds: for ordinal sets of numbers, one fewer than groups, rising: x < b₀ is group 1, b₀ ≤ x < b₁ is
+    group 2, …. mapping: `regions` maps names of countries to groups. of: the meaning of the values, in words.
+    Raises ValueError if these do not agree.
     """
 
     name: str
@@ -166,11 +166,9 @@ class AttributeSet:
                 raise ValueError(f"the mapping names groups that do not exist: {', '.join(missing)}")
 
     def membership(self, raw: str) -> tuple[float, ...]:
-        """Return the shares of the groups for a value as written: a number, names, or a vector like `(0,1/2,0,1/2)`.
-
-        Several names are separated by `;` or `,` and share equally. Returns one share in [0, 1] per group, summing to
-        1. Raises ValueError with an explanation if the value is not understood or is ambiguous.
-        """
+        """Return one share in [0, 1] per group, summing to 1, for a value as written: a number, names (separated by
+        `;` or `,`, with equal shares), or a vector like `(0,1/2,0,1/2)`. Raises ValueError with an explanation if
+        the value is not understood or is ambiguous."""
         text = raw.strip()
         if not text:
             raise ValueError("no value")
@@ -255,7 +253,7 @@ def uniform(groups: int) -> tuple[float, ...]:
 
 
 def normalise(counts: Mapping[str, float], groups: tuple[str, ...]) -> tuple[float, ...]:
-    """Return shares from counts or probabilities by group; groups without a count get 0. Raises ValueError for names
+    """Return shares from counts or probabilities by group, 0 for groups without one. Raises ValueError for names
     that are not groups, for negative or infinite numbers, and if all are 0."""
     by_name = {_fold_name(group): group for group in groups}
     found = dict.fromkeys(groups, 0.0)
@@ -276,7 +274,7 @@ def _fold_name(name: str) -> str:
 
 
 def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Shares:
-    """Return equal shares for the names in `text`, each counted once; a name may contain commas (`Korea, Republic
+    """Return equal shares for the names in `text`, each counted once; names may contain commas (`Korea, Republic
     of`)."""
     named: dict[str, Shares] = {}
     for part in text.split(";"):

@@ -1,9 +1,9 @@
 """Clusters of topics: those named in a topic file, and requests that are nearly the same.
 
-Ten topics that ask two questions in five wordings each are really two topics, and an interval for topics like these
-that counts them as ten covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then
-use clusters as their units. Whether two topics are answered alike is not visible from outside; but requests that are
-nearly the same are, and are reported.
+Ten topics that ask two questions in five wordings each are really two topics, and an interval that counts them as
+ten covers only .6 to .8 of a nominal .95. So a topic may name its `cluster`, and intervals then use clusters as
+their units. Whether two topics are answered alike is not visible from outside; but requests that are nearly the
+same are, and are reported.
 """
 
 import re
@@ -29,8 +29,7 @@ _MOST_NAMED = 3  # in a message
 
 
 def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
-    """Return the cluster number of each topic, from 0 in order of first occurrence. A topic that names no cluster is a
-    cluster of its own."""
+    """Return the cluster number of each topic, from 0 in order; a topic without a cluster has one of its own."""
     numbers: dict[tuple[str, str], int] = {}
     return tuple(
         numbers.setdefault(("cluster", topic.cluster) if topic.cluster else ("topic", topic.id), len(numbers))
@@ -39,11 +38,9 @@ def clusters_of(topics: Iterable[Topic]) -> tuple[int, ...]:
 
 
 def joined_clusters(sets: Iterable[TopicSet]) -> dict[str, str]:
-    """Return the cluster of each topic that has one in any of `sets`, by id.
-
-    Topics are in one cluster if any set puts them in one, directly or through other topics. It is named after the
-    first of its names in sorted order, so that the order of the sets does not matter.
-    """
+    """Return the cluster of each topic that has one in any of `sets`, by id. Topics are in one cluster if any set
+    puts them in one, directly or through other topics. It is named after the first of its names in sorted order, so
+    that the order of the sets does not matter."""
     root: dict[tuple[str, str], tuple[str, str]] = {}
     for topics in sets:
         for topic in topics.topics:
@@ -76,7 +73,8 @@ def nearly_same(topics: Sequence[Topic]) -> list[tuple[str, ...]]:
     * without the words that more than half of the type's topics have, which are their common frame ("Please list up
       movies …"), they share at least three words, and at least three in five of the words that either of them has.
 
-    Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of topics.
+    Groups are joined through topics that are nearly the same as both. Time is nearly linear in the number of
+    topics.
     """
     numbers = clusters_of(topics)
     texts = ["\n".join((topic.request, *topic.turns, *topic.fields.values())) for topic in topics]

@@ -1,8 +1,7 @@
 """CSV files with the place of every cell, for error messages.
 
-Cells are separated by commas (or another separator), and quoted if they contain separators, quotation marks (doubled)
-or line ends. `read_table` also accepts the output of spreadsheets and data frames: semicolons or tabs, a line `sep=;`,
-UTF-16, and empty rows.
+Cells are quoted if they contain separators, quotation marks (doubled) or line ends. `read_table` also accepts the
+output of spreadsheets and data frames: semicolons or tabs, a line `sep=;`, UTF-16, and empty rows.
 """
 
 import re
@@ -32,8 +31,7 @@ class Cell:
 
 
 def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of a CSV text, without empty lines. separator: a comma, a semicolon or a tab. Raises InputError
-    for unbalanced quotation marks."""
+    """Yield the rows of a CSV text, without empty lines. Raises InputError for unbalanced quotation marks."""
     unquoted, quotes, opening, ends = _PLAIN[separator], _QUOTED[separator], _OPENING[separator], f"{separator}\r\n"
     position, line, line_start = 0, 1, 0
     row: list[Cell] = []
@@ -75,8 +73,7 @@ def csv_rows(text: str, path: str, separator: str = ",") -> Iterator[tuple[Cell,
 
 
 def csv_line(cells: Iterable[str], separator: str = ",") -> str:
-    """Return one row as a line of text with its line end. (The standard writer leaves a lone carriage return
-    unquoted.)"""
+    """Return one row as a line with its end. (The standard writer leaves a lone carriage return unquoted.)"""
     marks = _NEEDS_QUOTES[separator]
     quoted = ('"' + cell.replace('"', '""') + '"' if marks.search(cell) else cell for cell in cells)
     return separator.join(quoted) + "\n"

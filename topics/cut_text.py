@@ -69,11 +69,9 @@ class Commented(str):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The context of a text in its file.
-
-    before: the position up to which the source was read before it. style: as in YAML (`""` for a plain text). column:
-    of its key or dash, from 0. brackets: `[` or `{` if it is in such, else "".
-    """
+    """The context of a text in its file. before: the position up to which the source was read before it. style: as
+    in YAML (`""` for a plain text). column: of its key or dash, from 0. brackets: `[` or `{` if it is in such, else
+    ""."""
 
     source: str
     before: int
@@ -142,8 +140,7 @@ def refuse_emptied(source: str, path: str, start: Mark, end: Mark) -> None:
 
 
 def comment_after(line: str, column: int) -> str:
-    """Return the comment in the place of a value, from `column` (from 1) on, or "". It may have been meant as the
-    text."""
+    """Return the comment that may have been meant as the text of a value, from `column` (from 1) on, or ""."""
     found = re.match(r"[ \t]+(#.*)", f" {line[column - 1 :]}", re.DOTALL)
     return found[1] if found else ""
 

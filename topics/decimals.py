@@ -1,8 +1,5 @@
-"""Numbers for people: a value that rounds to zero is shown as zero, without a sign.
-
-A difference of -1e-17, or of -0.04 points, is shown as `0.0`; `-0.0` would say that something fell. All numbers that
-may be negative are formatted here, in terminals, pictures, reports, messages and LaTeX.
-"""
+"""Numbers for people, wherever they may be negative: a value that rounds to zero is shown as zero, without a sign.
+A difference of -1e-17, or of -0.04 points, is shown as `0.0`; `-0.0` would say that something fell."""
 
 import math
 import re
@@ -11,8 +8,8 @@ _ZERO = re.compile(r"^([+-]?)0\.")
 
 
 def decimal(value: float, digits: int, *, signed: bool = False, bare: bool = False) -> str:
-    """Return `-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: `-.5`, without the zero
-    before it."""
+    """Return `-0.5`, and `+0.5` if signed; `n/a` for NaN. digits: after the point. bare: without a zero before it,
+    `-.5`."""
     return _write_decimal(value, f".{digits}f", signed=signed, bare=bare)
 
 

@@ -1,7 +1,5 @@
 """Our YAML files, validated against their models: the first fault is reported in one sentence at its place.
-
-`topics.yaml_values` refuses faults in any YAML before that; `topics.yaml_values` defines numbers and truth values.
-"""
+`topics.yaml_values` refuses faults in any YAML before that, and defines numbers and truth values."""
 
 from __future__ import annotations
 
@@ -114,7 +112,7 @@ class Document:
     source: str = ""
 
     def place(self, loc: Loc = (), *, key: bool = False) -> Place:
-        """Return the place of the value at `loc`, or of its key; if it has no mark, that of the nearest enclosing
+        """Return the place of the value at `loc`, or of its key; without a mark, that of the nearest enclosing
         value."""
         marks = self.key_marks if key else self.marks
         while loc and loc not in marks:
@@ -178,11 +176,9 @@ class Document:
         return self.error(("format",), f"this is {_FILES[name]} ({given}), not {here} ({', '.join(allowed)})")
 
     def _intended_errors(self, errors: list[ErrorDetails]) -> list[tuple[ErrorDetails, str]]:
-        """Return the errors worth reporting, each with what would be right.
-
-        For a value of several possible kinds, pydantic reports an error for each: a deeper error belongs to the
-        intended kind, and errors at one place are merged.
-        """
+        """Return the errors worth reporting, each with what would be right. For a value of several possible kinds,
+        pydantic reports an error for each: a deeper error belongs to the intended kind, and errors at one place are
+        merged."""
         inside = ("missing", "unknown_key")  # errors of keys are reported one step above
         ways = [self._known_part(tuple(e["loc"])) + (("key",) if e["type"] in inside else ()) for e in errors]
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}

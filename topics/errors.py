@@ -1,10 +1,10 @@
-"""Errors in what a user gave us.
+"""Errors in a user's files and arguments.
 
     HarvestError            the root of every error this project raises on purpose
     └── InputError          a file or an argument is wrong: say what, where, what is allowed, what to do
 
-`InputError` is for a user's mistake: the command line prints it without a traceback and exits with 2. The errors of
-drivers are defined in `harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
+The command line prints an `InputError` without a traceback and exits with 2. The errors of drivers are defined in
+`harvest.systems.driver`, those of a run folder in `recordings.files.errors`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ class HarvestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in a file, printed as `path:line:column`. line, column: from 1; 0 means unknown and is not
-    printed."""
+    """A position in a file, printed as `path:line:column`. Line and column are from 1; 0 is unknown and not printed."""
 
     path: str
     line: int = 0

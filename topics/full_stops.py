@@ -88,7 +88,7 @@ _OPENS = ".!?…:;,–—-。！？；：、)\"'”’»"
 
 
 def abbreviates(token: str) -> Literal["always", "mostly", "never"]:
-    """Return whether the full stop after a word belongs to it. `mostly`: unless a new sentence clearly begins after
+    """Return whether the full stop after a word belongs to it; `mostly`: unless a new sentence clearly begins after
     it."""
     name = token.lower()
     if name in _INSIDE:
@@ -106,8 +106,8 @@ def inner_stops(text: str) -> Iterator[tuple[int, int]]:
 def list_numbers(text: str, start: int, end: int, inside: Callable[[int], bool]) -> list[tuple[int, int]]:
     """Return the spans of list numbers within [start, end).
 
-    A number belongs to a list if it is 1 after a colon, or one more than the number before it; the first number of a
-    list is at the beginning or after punctuation. inside: whether a position is part of an address, a date or the
+    A number belongs to a list if it is 1 after a colon, or one more than the number before it; the first number of
+    a list is at the beginning or after punctuation. inside: whether a position is part of an address, a date or the
     like.
     """
     headed = _HEADED.search(text[max(0, start - 120) : start])

@@ -42,8 +42,8 @@ class GoldEntry:
     """The judgment of one entity for one topic.
 
     entity: canonical key. grade: 0 is not relevant, 1 relevant, 2 highly relevant. groups: membership vector by
-    attribute set, without unknown ones. raw: the original values of the vectors, for writing. place: that of its
-    grade, or None if it is not from a file.
+    attribute set, without unknown ones; raw: their original values, for writing. place: that of its grade, or None
+    if it is not from a file.
     """
 
     topic: str
@@ -132,7 +132,7 @@ def gold_table(text: str, topics: TopicSet, path: str) -> Table:
 
 def parse_gold(text: str, topics: TopicSet, path: str) -> GoldTable:
     """Read the gold table in a CSV text; `path` names it in messages. Raises InputError. A header alone is a table
-    without judgments, as written by `harvest pool --gold` if nothing waits to be judged."""
+    without judgments, as written by `harvest pool --gold`."""
     found = gold_table(text, topics, path)
     header = found.head
     if not header:

@@ -1,8 +1,5 @@
-"""Identities derived from content: hashes over canonical JSON, and seeds.
-
-Both use blake2b, never `hash()`, so that a value has the same identity in every process, on every machine and in every
-order of work.
-"""
+"""Identities derived from content: hashes over canonical JSON, and seeds. Both use blake2b, never `hash()`, so that
+a value has the same identity in every process, on every machine and in every order of work."""
 
 from __future__ import annotations
 
@@ -20,8 +17,7 @@ def canonical_json(value: object) -> str:
 
 
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:
-    """Return the hex digest (2·size characters) of `value` under a tag, so that values of different kinds never
-    collide."""
+    """Return the hex digest (2·size characters) of `value`; values of different kinds have different tags."""
     digest = hashlib.blake2b(digest_size=size, person=tag.encode()[:16])
     # Names and replies may hold halves of surrogate pairs, which strict UTF-8 refuses.
     digest.update(canonical_json(value).encode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
 """JSON and JSONL files from users, read strictly: every error names file, line and column.
 
-The standard library reads the file, because it is fast. Only to report an error is the text read again, to find the
-place of the value. A key that appears twice in one object is refused, since one of the two would be lost silently.
+The standard library reads the file, because it is fast; the text is read again only to place an error. A key that
+appears twice in one object is refused, since one of the two would be lost silently.
 """
 
 from __future__ import annotations
@@ -208,8 +208,7 @@ def json_lines(
 def _salvage_values(
     source: _Source, fault: InputError, bad: Callable[[InputError], object], mend: Mend | None
 ) -> Iterator[JsonValue]:
-    """Yield the values in a text that is not JSON: records beside bad ones, or values separated by a byte order mark,
-    as in concatenated files."""
+    """Yield the values in a text that is not JSON: records beside bad ones, or joined by a byte order mark."""
     if found := _mend_value(source, bad, mend):
         yield found
         return

@@ -83,8 +83,7 @@ _VARIETY = re.compile(r"(?:[^\W\d_]+ )?([^\W\d_]+)(?: \([^\W\d_]+\))?|([a-z]{2,3
 
 
 def language_code(name: str) -> str | None:
-    """Return the code of a language by its English name, the name of a variety (`Brazilian Portuguese`), or its code;
-    None if it is unknown."""
+    """Return the code of a language by its name or code, or the name of a variety (`Brazilian Portuguese`), or None."""
     found = _VARIETY.fullmatch(name.strip())
     word = (found[1] or found[2]).casefold() if found else ""
     return word if word in _NAMED else _CODES.get(word)

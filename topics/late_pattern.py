@@ -5,8 +5,7 @@ from typing import Any, cast
 
 
 def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern as `re.compile` does, compiled on first use. An error in it shows only then, so use it only for
-    patterns in the code."""
+    """Return a pattern, compiled on first use. An error shows only then, so use it only for patterns in the code."""
     return cast(re.Pattern[str], _Late(pattern, flags))
 
 

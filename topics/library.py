@@ -35,7 +35,7 @@ def shipped_gold() -> tuple[str, ...]:
 
 def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
     """Load a topic set: a shipped one by name (see `shipped_topics`), or your own by path. Raises InputError for an
-    unknown name and, with file, line and column, for a missing or invalid file."""
+    unknown name and for a missing or invalid file."""
     file = _find_shipped(name_or_path, _TOPICS_END, "topic set")
     if file is None:
         return read_topics(read_document(name_or_path))
@@ -44,11 +44,9 @@ def load_topics(name_or_path: str | PathLike[str]) -> TopicSet:
 
 
 def load_gold(name_or_path: str | PathLike[str], topics: TopicSet) -> GoldTable:
-    """Load a gold table: a shipped one by name (see `shipped_gold`), or your own by path.
-
-    topics: the set that it judges; rows for topics that the set leaves out are counted in `skipped`. Raises InputError
-    for an unknown name and, with file, line and column, for a missing or invalid file.
-    """
+    """Load a gold table: a shipped one by name (see `shipped_gold`), or your own by path. topics: the set that it
+    judges; rows for topics that the set leaves out are counted in `skipped`. Raises InputError as `load_topics`
+    does."""
     file = _find_shipped(name_or_path, _GOLD_END, "gold table")
     if file is None:
         return read_gold(name_or_path, topics)

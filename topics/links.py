@@ -1,9 +1,9 @@
 """URLs in replies: their places and their anchors.
 
-Replies are read as people see them: plain text or Markdown, with URLs glued to words, wrapped in brackets and
-quotation marks, or followed by a full stop. Everything here takes time linear in the length of the text, and never
-raises: text that is not a URL is skipped. A reply may be megabytes of links, so no more are returned than a person
-could follow, and the others are counted.
+Replies are plain text or Markdown, with URLs glued to words, wrapped in brackets and quotation marks, or followed
+by a full stop. Everything here takes time linear in the length of the text, and never raises: text that is not a
+URL is skipped. A reply may be megabytes of links, so no more are returned than a person could follow, and the
+others are counted.
 """
 
 import re
@@ -119,19 +119,15 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 
 @lru_cache(maxsize=2**15)
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
-    """Return ends and hrefs of the URLs in a run of characters without space, or None if they depend on the text
-    around it."""
+    """Return ends and hrefs of the URLs in a run without space, or None if they depend on the text around it."""
     if _UNSURE.search(run):
         return None  # the underscore may end an emphasis that began long before
     return tuple((one.end, one.href) for one in find_urls(run))
 
 
 def links_in(text: str, *, www: bool = False) -> tuple[Link, ...]:
-    """Return the links of a reply in order: Markdown links with their anchors, bare URLs with themselves as the text.
-
-    An image is not a link; a link around an image has the image's alternative text as its words. Returns at most the
-    first `MOST_LINKS`.
-    """
+    """Return at most the first `MOST_LINKS` links of a reply in order: Markdown links with their anchors, bare URLs
+    with themselves as the text. An image is not a link; a link around one has its alternative text as words."""
     return find_links(text, www=www).links
 
 

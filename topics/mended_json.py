@@ -21,11 +21,9 @@ _CUT = "the text is truncated: write the file again, or use a copy"
 
 
 def mended(text: str, path: str, line: int, is_record: Callable[[object], bool]) -> tuple[str, list[InputError]] | None:
-    """Return the text as valid JSON without bad records, and the error of each, in order.
-
-    Returns None if the text is not a list of records or an object that contains one. line: the line of the file on
-    which the text begins. is_record: whether a value is a complete record.
-    """
+    """Return the text as valid JSON without bad records, and the error of each, in order; None if it is not a list
+    of records or an object with one. line: the line of the file on which the text begins. is_record: whether a
+    value is a complete record."""
     mending = _Mending(text, path, line, is_record)
     try:
         end = mending.value(0)

@@ -32,8 +32,7 @@ _NAMED = re.compile(r"\(\?P<\w+>")
 
 
 def searchable(pattern: str) -> str:
-    """Return `pattern` if its search takes time linear in the text with a small factor. Raises ValueError
-    otherwise."""
+    """Return `pattern` if its search takes time linear in the text with a small factor, or raise ValueError."""
     ways, longest = _measure_pattern(pattern, _LONGEST_SEARCHABLE, 0)
     if longest == 0:
         raise ValueError("matches only the empty text")
@@ -47,8 +46,7 @@ def searchable(pattern: str) -> str:
 
 
 def matchable(pattern: str) -> str:
-    """Return `pattern` if it matches a whole text of `LONGEST_MATCHED` characters quickly. Raises ValueError
-    otherwise."""
+    """Return `pattern` if it matches a text of `LONGEST_MATCHED` characters quickly, or raise ValueError."""
     ways, _ = _measure_pattern(pattern, _LONGEST_MATCHABLE, LONGEST_MATCHED)
     if ways > _MOST_WAYS_MATCHED:
         raise ValueError(

@@ -37,8 +37,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     """Return all possible readings of `text`; normally one range of one number.
 
     A comma, a space or an apostrophe before three digits groups thousands; a point before a K or an M is decimal.
-    Ambiguous are `1.234` (one and a bit, or more than a thousand), `12,5` and `1,234K`. Raises ValueError if the text
-    is not a quantity.
+    Ambiguous are `1.234`, `12,5` and `1,234K`. Raises ValueError if the text is not a quantity.
     """
     plain = _SPACES.sub(" ", text.strip()).lower()
     if len(plain) > 100:

@@ -1,8 +1,5 @@
-"""Reading of regular files only: a pipe could block for ever, and a device may have no end.
-
-A folder from elsewhere may contain links to any file of this machine. So files that were not named by a person, but
-found in a folder, are read without following links.
-"""
+"""Reading of regular files only: a pipe could block for ever, and a device may have no end. Files that were found
+in a folder are read without following links, as a folder from elsewhere may link to any file of this machine."""
 
 import errno
 import os
@@ -61,11 +58,9 @@ def open_inside(folder: str | PathLike[str], name: str | PathLike[str]) -> Binar
 
 
 def entries(folder: str | PathLike[str], *patterns: str) -> list[Path]:
-    """Return the entries of `folder` that match a path of patterns, one for each level, sorted.
-
-    Works like `Path.glob` but does not follow links below `folder`. A link in the place of a folder is returned
-    itself, so that reading it reports what it is.
-    """
+    """Return the entries of `folder` that match a path of patterns, one for each level, sorted. Unlike `Path.glob`
+    it follows no links below `folder`: a link in the place of a folder is returned itself, so that reading it
+    reports what it is."""
     found = [Path(folder)]
     for level, pattern in enumerate(patterns):
         inside: list[Path] = []
@@ -108,11 +103,9 @@ def _file(descriptor: int, path: str | PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | PathLike[str], kind: str = "", *, largest: int = -1, advice: str | None = None) -> bytes:
-    """Return the bytes of a file that a person named. kind: what it should be (`YAML text`).
-
-    largest: in bytes, -1 for any size. advice: what to do about a larger one. Raises InputError if it is missing, not
-    a regular file, or too large, or if its name is not a path.
-    """
+    """Return the bytes of a file that a person named. kind: what it should be (`YAML text`). largest: in bytes, -1
+    for any size. advice: what to do about a larger one. Raises InputError if it is missing, not a regular file, or
+    too large, or if its name is not a path."""
     place = Place.of(path)
     try:
         data = read_regular(path, largest + 1 if largest >= 0 else -1)

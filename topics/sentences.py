@@ -174,8 +174,7 @@ def _sentence_spans(text: str, start: int, end: int, covered: _Covered) -> Itera
 
 
 def has_word(text: str) -> bool:
-    """Return whether a text says anything that could be judged: a letter, or a figure that is not the number of an
-    item."""
+    """Return whether a text has a letter, or a figure that is not the number of an item, and so could be judged."""
     if any(map(str.isalpha, text)):
         return True
     bare = text.strip(" \t*_|")

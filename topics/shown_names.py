@@ -1,7 +1,4 @@
-"""Names and texts as tables and messages show them.
-
-Names that differ only in blanks or capitals look the same to people who read or filter a table.
-"""
+"""Names and texts as tables and messages show them. Names that differ only in blanks or capitals look alike there."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,4 @@
-"""The address of a page or a server to contact, as written in a file or a command.
-
-A refused value is not repeated, since it may contain a password.
-"""
+"""The address of a page or a server to contact. A refused one is not repeated, since it may contain a password."""
 
 import re
 from urllib.parse import SplitResult, urlsplit

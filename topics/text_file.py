@@ -21,10 +21,8 @@ _BINARY = {
 
 def read_text(path: str | PathLike[str], kind: str, *, largest: int = LARGEST, advice: str | None = None) -> str:
     """Return the text of the file at `path`, without a byte order mark. kind: what it should be (`YAML text`).
-
     largest: in bytes. advice: what to do about a larger one. Raises InputError, with line and column, if it is
-    missing, not a regular file, too large, binary or not UTF-8.
-    """
+    missing, not a regular file, too large, binary or not UTF-8."""
     return decode(read_bytes(path, kind, largest=largest, advice=advice), Place.of(path).path, kind)
 
 

@@ -36,9 +36,9 @@ def check_topic_id(name: str) -> None:
 class TopicType:
     """A kind of topic, for example movies.
 
-    name: `movie`. asks_for: what each line of an answer should contain (`movie title, IMDb URL`). url: the kind of URL
-    that names an entity of this type; None if answers contain none. attributes: names of the attribute sets that group
-    entities of this type.
+    name: `movie`. asks_for: the content of each line of an answer (`movie title, IMDb URL`). url: the kind of URL
+    that names an entity of this type; None if answers contain none. attributes: names of the attribute sets that
+    group entities of this type.
     """
 
     name: str
@@ -51,12 +51,11 @@ class TopicType:
 class Topic:
     """One thing that a user asks a system for.
 
-    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format. subject: the
-    subject of the request, as a short phrase; "" if the file gives none. turns: seed turns, for protocols that say the
-    same fixed turns to every system. fields: further texts by name, for protocol templates (`topic.fields.year`).
-    format: what each line of an answer should contain, if that differs from its type; else "". cluster: the name of
-    the cluster of related topics, such as wordings of one question, or None. Only intervals use it, so it is not part
-    of a topic's identity.
+    id: unique in its set (`M002`). request: what the user wants, in the user's words, without the format. subject:
+    a short phrase; "" if the file gives none. turns: seed turns, for protocols that say the same fixed turns to
+    every system. fields: further texts by name, for protocol templates (`topic.fields.year`). format: what each
+    line of an answer should contain, if that differs from its type; else "". cluster: the name of the cluster of
+    related topics, such as wordings of one question, or None; only intervals use it.
     """
 
     id: str

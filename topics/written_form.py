@@ -10,8 +10,7 @@ MISWRITTEN = "string_pattern_mismatch"
 
 
 def written_form(expression: str, words: str) -> AfterValidator:
-    """Return a validator for text that `expression` matches completely. words: what it allows, for the error
-    message."""
+    """Return a validator for text that `expression` matches completely. words: what it allows, for errors."""
     compiled = re.compile(expression)
 
     def check(text: str) -> str:

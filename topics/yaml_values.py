@@ -1,8 +1,8 @@
 """YAML text, read strictly: every value has its line and column, and nothing is guessed.
 
-Refused, with file:line:column: duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags,
-several documents in one file, lone surrogates, and nesting that exhausts the stack; and what would silently change the
-words of a text: a # in it (`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
+Refused are duplicate keys, anchors and aliases (a short file can expand to gigabytes), tags, several documents in
+one file, lone surrogates, nesting that exhausts the stack, and two things that would silently change the words of a
+text: a # in it (`topics.cut_text`), and invisible characters (`topics.unseen_characters`).
 """
 
 import math
@@ -181,8 +181,7 @@ class _Reader:
                 raise InputError(f"nested deeper than {_DEEPEST} levels", place=self.place(mark))
 
     def value(self, node: yaml.Node, loc: Loc, column: int = -1, brackets: str = "") -> object:
-        """Return the value of a node. column: of the key or the dash before it, from 0. brackets: `[` or `{` around
-        it, or ""."""
+        """Return the value of a node. column: of its key or dash, from 0. brackets: `[` or `{` around it, or ""."""
         mark = node.start_mark
         self.marks[loc] = (mark.line + 1, mark.column + 1)
         if isinstance(node, yaml.MappingNode):

@@ -2,9 +2,9 @@
 
     p(O, T, X) = base + linear part + trees, then at least .01 each, divided by the sum
 
-The linear part adds a weight for every feature, times its value, and the mean weight (over the root of their number)
-of the words and pairs of words that the detector knows. The trees add the value of one leaf of each. All parts are
-added, so the reasons for a breakdown can be listed with their contributions.
+The linear part adds the value of every feature times its weight, and the mean weight (over the root of their
+number) of the known words and pairs. The trees add the value of one leaf of each. All parts are added, so the
+reasons for a breakdown can be listed with their contributions.
 """
 
 import json
@@ -45,11 +45,9 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The prediction for one turn.
-
-    probabilities: of O (no breakdown), T (possible breakdown), X (breakdown). contributions: the strongest first;
-    together with `base`, the value of an average turn, they sum to the probability of X before clipping.
-    """
+    """The prediction for one turn: the probabilities of O (no breakdown), T (possible breakdown) and X (breakdown).
+    contributions: the strongest first; together with `base`, the value of an average turn, they sum to the
+    probability of X before clipping."""
 
     probabilities: tuple[float, float, float]
     base: float
@@ -58,12 +56,9 @@ class Detection:
 
 @dataclass(frozen=True, eq=False)
 class Detector:
-    """A trained detector.
-
-    base: (3,). features: (features, 3) weights per unit of each feature. means: (features,) means in the training
-    data. words: for each known word or pair, its weights for O, T, X. about: the training data and its licence.
-    dialogues: the names of the training dialogues.
-    """
+    """A trained detector. base: (3,). features: (features, 3) weights per unit of each feature. means: (features,)
+    means in the training data. words: for each known word or pair, its weights for O, T, X. about: the training
+    data and its licence. dialogues: the names of the training dialogues."""
 
     base: Floats
     means: Floats
@@ -74,8 +69,7 @@ class Detector:
     dialogues: tuple[str, ...]
 
     def predict(self, turns: Sequence[Utterance], at: Sequence[int]) -> Floats:
-        """Return (len(at), 3) probabilities of O, T and X for the system turns `turns[k]`, k in `at`; rows sum to
-        1."""
+        """Return (len(at), 3) probabilities of O, T and X for the system turns `turns[k]`, k in `at`; rows sum to 1."""
         if not at:
             return np.empty((0, 3))
         rows = np.array([counted(turns, k) for k in at])

@@ -1,8 +1,6 @@
-"""Counted features of a system turn in its context: lengths, overlaps, repetitions, and kinds of words.
-
-No feature depends on the meaning of an answer. At most `WINDOW` turns before a turn are used, and the first `LONGEST`
-characters of each, so the time for a conversation grows linearly with its length.
-"""
+"""Counted features of a system turn in its context: lengths, overlaps, repetitions, and kinds of words. None
+depends on the meaning of an answer. At most `WINDOW` turns before a turn are used, and the first `LONGEST`
+characters of each."""
 
 import math
 import re

@@ -23,12 +23,9 @@ _RATE = 0.05  # of learning
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """features: (trees, 3) column of each question. bounds: (trees, 3). leaves: (trees, 8, 3) values added to O, T and
-    X.
-
-    The leaf of a row is a number of three binary digits, the first question's the highest: 1 if the value is above the
-    bound.
-    """
+    """features: (trees, 3) column of each question. bounds: (trees, 3). leaves: (trees, 8, 3) values added to O, T
+    and X. The leaf of a row is a number of three binary digits, the first question's the highest: 1 if the value is
+    above the bound."""
 
     features: Indices
     bounds: Floats
@@ -50,11 +47,9 @@ class Trees:
 
 
 def fit_trees(rows: Floats, wanted: Floats, units: Indices, trees: int, rng: np.random.Generator) -> Trees:
-    """Fit trees whose sum approximates `wanted` in the least squares.
-
-    rows: (n, features). wanted: (n, 3), rows sum to 0. units: (n,) the index of each row's dialogue: a tree is fitted
-    to whole dialogues. rng: draws the dialogues and features of each tree.
-    """
+    """Fit trees whose sum approximates `wanted` in the least squares. rows: (n, features). wanted: (n, 3), rows sum
+    to 0. units: (n,) the index of each row's dialogue: a tree is fitted to whole dialogues. rng: draws each tree's
+    dialogues and features."""
     cuts = [_choose_bounds(column) for column in rows.T]
     binned = np.stack([np.searchsorted(cut, column) for cut, column in zip(cuts, rows.T, strict=True)], axis=1)
     possible = np.array([feature for feature, cut in enumerate(cuts) if len(cut)], dtype=np.int64)
@@ -94,8 +89,7 @@ def _choose_bounds(column: Floats) -> Floats:
 
 
 def _best_question(binned: Indices, left: Floats, node: Indices, nodes: int) -> tuple[int, int]:
-    """Return the feature, and the index of its bound, that explain most in all nodes at once. binned: (n,
-    features)."""
+    """Return the feature, and its bound's index, that explain most in all nodes. binned: (n, features)."""
     features = binned.shape[1]
     cell = ((node[:, None] * features + np.arange(features)) * _BINS + binned).ravel()
     size = nodes * features * _BINS

@@ -20,12 +20,9 @@ _QUOTED = re.compile("^system says “(.*)”$")
 
 
 class Breakdown(AnswerRule):
-    """Holds if the probability that an annotator calls the answer a breakdown (X) is greater than `above`.
-
-    The probability is the shipped detector's, for the answer after the turns before it. Evidence: the distribution,
-    and the five features or pieces of wording with the largest contributions to that probability, positive or
-    negative.
-    """
+    """Holds if the shipped detector's probability, given the turns before, that an annotator calls the answer a
+    breakdown (X) is greater than `above`. Evidence: the distribution, and the five features or pieces of wording
+    with the largest contributions to that probability, positive or negative."""
 
     version: ClassVar[str] = "breakdown/1"
 

@@ -8,8 +8,8 @@ from protocols.rules.rule import Sight, Verdict, absence, span
 
 
 class ClarifyingQuestion(AnswerRule):
-    """Holds if the answer is a clarifying question (`protocols.questions`). Evidence: the sentence that asks. The rule
-    has no options."""
+    """Holds if the answer is a clarifying question (`protocols.questions`). No options. Evidence: the asking
+    sentence."""
 
     version: ClassVar[str] = "clarifying_question/1"
 

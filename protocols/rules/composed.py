@@ -90,8 +90,7 @@ class Not(_Wrapper):
 
 @dataclass(frozen=True, slots=True)
 class Thoughts(_Wrapper):
-    """Holds if the rule does for the system's thoughts instead of its answer. Evidence: that of the rule, outside the
-    text of the answer."""
+    """Holds if the rule does for the system's thoughts. Evidence: that of the rule, outside the text of the answer."""
 
     def judge(self, sight: Sight) -> Verdict:
         thought = [Exchange(one.said, Answer.of(one.answer.thoughts)) for one in sight.exchanges]

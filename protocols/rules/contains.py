@@ -35,7 +35,7 @@ class Contains(AnswerRule):
 
     phrases: whole words, any white space between them, straight and curly apostrophes alike, case ignored unless
     `case` is true, in the answer as written and as `protocols.rules.plain` reads it. pattern: a bounded regular
-    expression, see `topics.patterns`. Evidence: each place where it was found.
+    expression. Evidence: each place where it was found.
     """
 
     version: ClassVar[str] = "contains/2"

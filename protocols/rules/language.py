@@ -18,8 +18,9 @@ ASKED = "asked"
 class Language(AnswerRule):
     """Holds if the language of the answer is known and is one of `one_of`, or is not one of `none_of`.
 
-    Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's turn.
-    If a language that is needed cannot be determined (`topics.languages`), the rule does not hold. Evidence: both.
+    Exactly one of the two is given: codes of ISO 639-1 such as `de`, or `asked` for the language of the user's
+    turn. If a needed language cannot be determined (`topics.languages`), the rule does not hold. Evidence: both
+    languages.
     """
 
     version: ClassVar[str] = "language/1"

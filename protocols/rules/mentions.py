@@ -1,8 +1,5 @@
-"""The URLs of a kind that an answer names, and their places.
-
-Only the first million characters are searched, and in them the first 10,000 URLs and links: far more than a person
-reads, and few enough that an answer of a million URLs takes some tenths of a second.
-"""
+"""The URLs of a kind that an answer names, and their places. Only the first 10,000 URLs and links in the first
+million characters are searched: far more than a person reads, and few enough to take some tenths of a second."""
 
 import re
 from collections.abc import Container, Iterator
@@ -32,11 +29,9 @@ _MOST_LOOKED_FOR = 200
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One URL of an answer.
-
-    key: canonical identity. start, end: the span of its URL or anchor, or of the text that it is a source of; both -1
-    outside the text. href: the URL. bare: the URL itself is in the text, not only an anchor that leads to it.
-    """
+    """One URL of an answer. key: canonical identity. start, end: the span of its URL or anchor, or of the text that
+    it is a source of; both -1 outside the text. bare: the URL itself is in the text, not only an anchor that leads
+    to it."""
 
     key: str
     start: int

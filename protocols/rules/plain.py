@@ -1,8 +1,6 @@
-"""Text as readers see it: without Markdown's emphasis, and with wide letters as plain ones.
-
-A phrase is found in "**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. Places are those in the answer itself, so
-that every piece of evidence can be looked up there.
-"""
+"""Text as readers see it: without Markdown's emphasis, and with wide letters as plain ones. A phrase is found in
+"**New** _York_" and in "Ｋｙｏｔｏ" as in plain text. Places are those in the answer itself, where evidence can be
+looked up."""
 
 import re
 import unicodedata
@@ -26,8 +24,7 @@ def without_emphasis(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """text: the searchable text. places: for each of its characters, its start and end in the answer; None if they are
-    the same."""
+    """text: the searchable text. places: the start and end of each character in the answer; None if unchanged."""
 
     text: str
     places: tuple[Sequence[int], Sequence[int]] | None = None

@@ -40,8 +40,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A rule's decision on an answer. holds: whether the rule recognised it. evidence: the grounds; if the rule does
-    not hold, what was missing."""
+    """A rule's decision. holds: whether it recognised the answer. evidence: the grounds, or else what was missing."""
 
     holds: bool
     evidence: tuple[Evidence, ...]

@@ -9,11 +9,8 @@ from topics.sentences import sentences
 
 
 class Sentences(CountRule):
-    """Holds if the answer has between `at_least` and `at_most` sentences (`topics.sentences`).
-
-    An item of a list, a heading and a row of a table are sentences; abbreviations, numbers and URLs do not end one.
-    Evidence: the count.
-    """
+    """Holds if the answer has between `at_least` and `at_most` sentences (`topics.sentences`), which include list
+    items, headings and rows of a table; abbreviations, numbers and URLs do not end one. Evidence: the count."""
 
     version: ClassVar[str] = "sentences/1"
     unit: ClassVar[str] = "sentences"

@@ -36,8 +36,7 @@ class CountRule(AnswerRule):
 
 
 class Words(CountRule):
-    """Holds if the answer has between `at_least` and `at_most` words (separated by white space, as in the measures).
-    Evidence: the count."""
+    """Holds if the answer has `at_least` to `at_most` words, separated by white space. Evidence: the count."""
 
     version: ClassVar[str] = "words/1"
     unit: ClassVar[str] = "words"

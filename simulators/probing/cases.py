@@ -55,9 +55,9 @@ _KEPT = {
 class Case:
     """One answer that a figure is computed from.
 
-    measure: as printed in tables. fact: what it is about. asked: the probe's turn that made the case. turn: the turn
-    whose answer settles it. yes: whether what the measure asks is true; None if unknown, and the case is in no share.
-    undecided: the answer said both or neither.
+    measure: as printed in tables. fact: what it is about. asked: the probe's turn that made the case. turn: the
+    turn whose answer settles it. yes: whether what the measure asks is true; None leaves the case out of every
+    share. undecided: the answer said both or neither.
     """
 
     measure: str
@@ -69,8 +69,7 @@ class Case:
 
 
 def cases(found: Iterable[Finding], labels: Mapping[int, str | None] | None = None) -> tuple[Case, ...]:
-    """Return every case of one conversation, in the order of the turns. labels: `o`, `x` or None, by the probe's
-    turn."""
+    """Return every case of one conversation by turn. labels: `o`, `x` or None for each turn of the probe."""
     turns = tuple(found)
     return tuple(case for place in range(len(turns)) for case in _cases_at(turns, place, labels or {}))
 
@@ -151,8 +150,7 @@ def _tried_case(turns: Sequence[Finding], undecided: bool) -> Case:
 
 
 def _climb_cases(climb: Sequence[Finding]) -> Iterator[Case]:
-    """Yield the cases settled by the last turn of a climb so far: its own rung, and the higher ones if the climb
-    ends."""
+    """Yield the cases that a climb's last turn settles: its own rung, and the higher ones if the climb ends."""
     rungs = [one for one in climb if one.act == "climb"]
     here = rungs[-1]
     refused = all(one.verdict == "right" for one in rungs)
@@ -170,11 +168,9 @@ def _has_after(earlier: Sequence[Finding], place: int, acts: Sequence[str]) -> b
 
 
 def _settling_turn(turns: Sequence[Finding]) -> Finding | None:
-    """Return the first turn whose answer settles the challenge at the start; None if no turn does.
-
-    It is the reply to the challenge, or to asking again before the fact is challenged, repaired, told again or read as
-    something else.
-    """
+    """Return the first turn whose answer settles the challenge at the start; None if no turn does. It is the reply
+    to the challenge, or to asking again before the fact is challenged, repaired, told again or read as something
+    else."""
     challenge = turns[0]
     for finding in turns:
         if finding.fact != challenge.fact:

@@ -1,7 +1,7 @@
 """The items of a plan: facts, instructions, questions without an answer, and ladders.
 
-Each names the words or rules by which an answer is judged, so that an auditor can read them. A list of words holds
-alternative wordings, one of which is drawn. All words are templates over the topic.
+Each names the words or rules by which an answer is judged, so that an auditor can read them. One of the alternative
+wordings in a list is drawn. All words are templates over the topic.
 """
 
 from __future__ import annotations
@@ -106,8 +106,7 @@ class Instruction(StrictModel):
 
     @cached_property
     def rules(self) -> tuple[Rule, Rule | None]:
-        """Return the rule for answers that follow it, and the one for those that break it (None: the negation of the
-        first)."""
+        """Return the rule for answers that follow it, and for those that break it (None: the first one's negation)."""
         return _parse_rule(self.rule), None if self.breaks is None else _parse_rule(self.breaks)
 
 

@@ -9,8 +9,8 @@
     climb                       refuses                                 a phrase of `yields`
     harmless                    anything but a refusal                  refuses
 
-A refusal, an error page or an empty answer neither follows nor breaks an instruction. An answer that is both right and
-wrong is `both`, one that is neither `neither`: undecided.
+A refusal, an error page or an empty answer neither follows nor breaks an instruction. An answer that is both right
+and wrong (`both`), or neither (`neither`), is undecided.
 """
 
 from collections.abc import Sequence
@@ -37,10 +37,10 @@ _AROUND = " \t\r\n.!?,;:*_`'\"“”‘’「」()"
 
 
 def verdict(answer: Answer, right: Sequence[str], wrong: Sequence[str], topic: Topic, *, only: bool) -> Verdict:
-    """Judge an answer. right, wrong: phrases, filled in. only: the answer must consist of a phrase alone.
+    """Judge an answer by phrases that are filled in. only: the answer must consist of a phrase alone.
 
-    Matches whole words, ignoring case and emphasis. Nothing is understood: "not Kyoto" contains "Kyoto". Ask for the
-    answer alone.
+    Matches whole words, ignoring case and emphasis, without understanding: "not Kyoto" contains "Kyoto". Ask for
+    the answer alone.
     """
     is_right = bool(said_of(answer, right, topic, only=only))
     is_wrong = bool(said_of(answer, wrong, topic, only=only))
@@ -79,8 +79,7 @@ def fill(templates: Sequence[str], topic: Topic) -> tuple[str, ...]:
 
 
 def judge(plan: Options, topic: Topic, act: str, name: str, answer: Answer, *, changed: bool = False) -> Judged:
-    """Judge the answer to a turn whose act `act` concerned the item `name` of the plan. changed: True if the fact
-    `name` had changed by then."""
+    """Judge the answer to the turn `act` about the item `name`. changed: True if that fact had changed by then."""
     if act == "try":
         return _judge_instruction(plan.instructions[name], topic, answer)
     if act in ("unanswerable", "answerable"):

@@ -62,8 +62,7 @@ _TWINS = {"unanswerable": "answerable", "climb": "harmless"}
 
 
 class Step(StrictModel):
-    """One step of a plan: a key with the name of its item, or `distract` with a number of turns; `how` belongs to a
-    challenge."""
+    """One step: a key with its item's name, or `distract` with a number of turns; `how` belongs to a challenge."""
 
     plant: str | None = Field(default=None, description="tell the fact")
     distract: int | None = Field(default=None, ge=1, le=100, description="this many turns about something else")
@@ -115,10 +114,8 @@ class Step(StrictModel):
 
 
 class Phrases(StrictModel):
-    """Wordings of the turns that belong to no fact. `{{ item }}` is the claim.
-
-    A right and a wrong challenge have the same words, so that they differ only in being right.
-    """
+    """Wordings of the turns that belong to no fact. `{{ item }}` is the claim. Right and wrong challenges have the
+    same words, so that they differ only in being right."""
 
     dissent: Words = Field(
         default=(

@@ -1,10 +1,10 @@
-"""The probe: it plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs; it says
-that a fact changed, gives instructions, asks unanswerable questions, asks for harm, and comes back.
+"""The probe: it plants facts, distracts, asks again, challenges, assumes false things, asks why, and repairs; it
+says that a fact changed, gives instructions, asks unanswerable questions, asks for harm, and comes back.
 
-It follows the steps of its plan in order. It sees only answers; whether a challenge is right or wrong depends on
-whether the last answer contained what the plan calls right. A step that does not fit is skipped: a wrong challenge of
-an answer that was not right, a right challenge or a repair of one that was, a contrary challenge of one that was
-neither. The memory lists skipped steps (`skipped`). A ladder is climbed until an answer yields.
+It follows the steps of its plan in order, and sees only answers: whether a challenge is right or wrong depends on
+whether the last answer contained what the plan calls right. A step that does not fit is skipped (`skipped`): a
+wrong challenge of an answer that was not right, a right challenge or a repair of one that was, a contrary challenge
+of one that was neither. A ladder is climbed until an answer yields.
 
 Only the wording, the distractor and the question of an instruction are drawn, with equal probabilities. `findings`
 reconstructs the outcome of every step from the acts and answers of a recording alone.
@@ -73,8 +73,8 @@ class Walk:
 @dataclass(frozen=True, slots=True)
 class ProbeMemory:
     """step: the next one, or the climb in progress. done: turns of a distraction or climb already taken. told:
-    verdicts by fact, in this session. changed: facts. act, fact: of the turn that waits for its answer. opens: True if
-    it begins a session. distractors, tried, skipped: places already used, skipped steps."""
+    verdicts by fact, in this session. changed: facts. act, fact: of the turn that waits for its answer. opens: True
+    if it begins a session. distractors, tried, skipped: places already used, and of skipped steps."""
 
     topic: Topic
     step: int = 0

@@ -53,9 +53,9 @@ class Probe:
 class Spoken:
     """A turn of a probe.
 
-    act: what it did. said: its words. answer: the system's last answer before the probe continued. turn: the number of
-    its user turn in the conversation. answered: the number of the turn with that answer; equal to `turn` unless others
-    spoke in between. label: of that turn.
+    act: what it did. said: its words. answer: the system's last answer before the probe continued. turn: its number
+    in the conversation. answered, label: the number and label of the turn with that answer, the same turn unless
+    others spoke in between.
     """
 
     turn: int
@@ -97,10 +97,8 @@ def _find_probes(protocol: Protocol) -> Iterator[Probe]:
 
 
 def probe_turns(user: str, turns: Sequence[Turn]) -> tuple[tuple[Spoken, ...], int]:
-    """Return the probe's turns in a conversation, and how many could not be read: those after a wrapper restarted.
-
-    A turn without an answer is left out.
-    """
+    """Return the probe's turns in a conversation, except one without an answer, and how many could not be read:
+    those after a wrapper restarted."""
     from simulators.probing.plan import ACTS
 
     restarted = next((at for at, turn in enumerate(turns) if turn.user == user and turn.act == _RESTART), len(turns))

@@ -12,10 +12,8 @@ from topics.document import StrictModel
 
 
 class Geometric(StrictModel):
-    """The same hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p.
-
-    The default is illustrative. Reason: `patience`.
-    """
+    """The same hazard after every answer: h(t) = p, so lengths are geometric with mean 1/p. The default is
+    illustrative. Reason: `patience`."""
 
     model: Literal["geometric"] = "geometric"
     p: float = Field(default=0.25, ge=0, le=1, description="probability of leaving after each answer")

@@ -56,8 +56,7 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated parameter. value, error (standard error): NaN if the data do not determine it. n: chances to leave
-    it is estimated from."""
+    """An estimated parameter. value, error (standard error): NaN if the data do not determine it. n: chances used."""
 
     value: float
     error: float
@@ -92,10 +91,8 @@ def fit_geometric(stays: Iterable[Stay]) -> Fit:
 
 
 def fit_two_alpha(stays: Sequence[Stay]) -> Fit:
-    """Estimate `useful` and `useless` of `TwoAlpha`: probabilities of continuing. Unjudged answers are left out.
-
-    Each is estimated separately, and NaN if nobody or everybody left after such answers, or there were none.
-    """
+    """Estimate `useful` and `useless` of `TwoAlpha`, the probabilities of continuing, without unjudged answers.
+    Each is NaN if nobody or everybody left after such answers, or there were none."""
     good, bad, unknown = (_count_chances(stays, label) for label in "ox-")
     going = {
         name: _leaving_share(stays, label, going=True) for name, label in (("useful", USEFUL), ("useless", NOT_USEFUL))
@@ -177,9 +174,7 @@ def _group_sums(values: Floats, places: npt.NDArray[np.intp], size: int) -> Floa
 
 def _design_effect(influence: Floats, users: Sequence[str]) -> Floats:
     """(columns,) factor by which correlation between one user's conversations increases a variance; at least 1.
-
-    influence: (conversations, columns).
-    """
+    influence: (conversations, columns)."""
     places: dict[tuple[str, str], int] = {}
     whose = [
         places.setdefault(("user", user) if user else ("stay", str(i)), len(places)) for i, user in enumerate(users)
@@ -197,10 +192,8 @@ def _binomial(k: int, n: int) -> float:
 
 
 def _fit_logistic(x: Floats, y: Floats, wider: Callable[[Floats], Floats]) -> tuple[Floats, Floats, float] | None:
-    """Return coefficients, standard errors and log-likelihood; None if there is no maximum.
-
-    wider: maps the influence of every row on every coefficient to the design effect of each.
-    """
+    """Return coefficients, standard errors and log-likelihood; None if there is no maximum. wider: maps the
+    influence of every row on every coefficient to the design effect of each."""
     if len(y) == 0 or np.linalg.matrix_rank(x) < x.shape[1] or y.min() == y.max():
         return None
     scale = np.abs(x).max(axis=0)

@@ -21,10 +21,8 @@ from topics.suggestions import did_you_mean
 
 
 class Combined(StrictModel):
-    """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i).
-
-    The parts are asked in their order; the reason is that of the first that leaves.
-    """
+    """Leaves as soon as one of its parts does: h = 1 - Π(1 - h_i). The reason is that of the first part, in order,
+    that leaves."""
 
     model: Literal["combined"] = "combined"
     parts: tuple[StopOption, ...] = Field(min_length=1, max_length=20, description="stop models")

@@ -30,8 +30,7 @@ class Experience:
         return len(self.labels)
 
     def useless_in_a_row(self) -> int:
-        """The number of useless answers in a row, up to the last; an unjudged answer ends the row, like a useful
-        one."""
+        """The number of useless answers in a row at the end; an unjudged answer ends the row like a useful one."""
         found = 0
         for label in reversed(self.labels):
             if label != NOT_USEFUL:
@@ -67,10 +66,8 @@ class StopModel(Protocol):
     """How likely a user is to leave after an answer. A pure value without clock, randomness or other state."""
 
     def hazard(self, memory: Experience, observation: Observation) -> float:
-        """Return the probability in [0, 1] of leaving now, given that the user is still there.
-
-        memory: its last entry is this answer. observation: the answer.
-        """
+        """Return the probability in [0, 1] of leaving now, given that the user is still there. memory: its last
+        entry is this answer."""
         ...
 
     def exits(self, memory: Experience, observation: Observation) -> tuple[Exit, ...]:
@@ -87,7 +84,7 @@ def logistic(value: float) -> float:
 
 
 def rising(value: float, width: float) -> float:
-    """Return 0 below 0 and 1 from 0 on if width is 0; else logistic(value / width): a half at 0, softer as width
+    """Return a step from 0 to 1 at 0 if width is 0; else logistic(value / width), a half at 0 and softer as width
     grows."""
     if width == 0:
         return 1.0 if value >= 0 else 0.0

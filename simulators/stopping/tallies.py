@@ -56,10 +56,8 @@ class Satiation(StrictModel):
 
 
 class PatienceBudget(StrictModel):
-    """Leaves when a budget of turns taken or words read is used up, whichever comes first.
-
-    h = 1 from then on, 0 before. Reason: `patience`.
-    """
+    """Leaves (h = 1, before that 0) when a budget of turns taken or words read is used up, whichever comes first.
+    Reason: `patience`."""
 
     model: Literal["patience"] = "patience"
     turns: int | None = Field(default=None, ge=1, le=10_000, description="user turns; default: no limit")

@@ -92,8 +92,7 @@ def _rotate_sentences(parts: Pieces, rate: float, rng: numpy.random.Generator) -
 
 
 def _sentences(parts: Pieces) -> list[list[Piece]]:
-    """Return the sentences without the space between them; [] if they cannot be moved: several lines, or no full
-    stop."""
+    """Return the sentences; [] if they cannot be moved: several lines, or no full stop."""
     if "\n" in join_pieces(parts) or not parts or parts[-1].text not in {".", "!", "?"}:
         return []
     found: list[list[Piece]] = [[]]
@@ -120,8 +119,7 @@ def keyword_form(text: str, guard: Sequence[str] = ()) -> str:
 
 
 def _without_function_words(parts: Pieces) -> Pieces | None:
-    """Return the content words, each once, and guards, separated by spaces; None if nothing, or nearly everything,
-    would be left out."""
+    """Return the content words, each once, and guards; None if nothing or nearly everything would be left out."""
     said: set[str] = set()
     dropped: list[bool] = []
     for at, part in enumerate(parts):
@@ -215,8 +213,8 @@ def _add_typos(parts: Pieces, rate: float, rng: numpy.random.Generator) -> Chang
 
 
 def _make_typo(word: str, slip: int, place: float) -> str:
-    """Make one typo after the first letter, which people seldom mistype. slip: 0 swap, 1 omit, 2 double, 3
-    neighbouring key."""
+    """Make one typo after the first letter, which people seldom mistype: 0 swap, 1 omit, 2 double, 3 neighbouring
+    key."""
     at = 1 + int(place * (len(word) - 2))
     letter, following = word[at], word[at + 1]
     if slip == 0 and letter != following:

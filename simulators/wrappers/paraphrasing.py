@@ -1,15 +1,13 @@
 """The paraphrasing user: it says what the wrapped user would say, in other words.
 
-Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with its
-own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
+Acts and the end are the inner user's; only words change, by the rules of `simulators.wrappers.changes`, each with
+its own rate. Numbers, names, URLs, quotations and the format that the topic asks for stay letter for letter
 (`simulators.wrappers.guards`).
 
 At the start one number is drawn from the stream `paraphrasing` and kept in the memory; it determines the words of
 every turn together with the turn and the inner user's words, with one stream for each kind of change. So trials
-differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner one is.
-
-The memory counts under `realised`, for each kind of change, the units that could have been changed and those that
-were.
+differ, a forked memory words the same turn in the same way, and this user is enumerable if the inner one is. The
+memory counts under `realised`, for each kind of change, the units that could have been changed and those that were.
 """
 
 from __future__ import annotations
@@ -117,11 +115,8 @@ class ParaphrasingMemory:
 
 @dataclass(frozen=True, slots=True)
 class ParaphrasingUser:
-    """A user with changed words. inner: the wrapped user. rates: by kind of change, in [0, 1]. guard: further phrases
-    left alone.
-
-    Acts (`Say.state`), routes, stops and their reasons are the inner user's.
-    """
+    """A user with changed words. rates: by kind of change, in [0, 1]. guard: further phrases left alone. Acts
+    (`Say.state`), routes, stops and their reasons are the inner user's."""
 
     inner: User
     rates: Mapping[str, float]

@@ -1,15 +1,14 @@
 """The persona user: the wrapped user, as a member of a group.
 
-A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the cue
-and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random streams,
-the same acts, stops and words except the cue; so a difference between their answers is due either to the cue or to
-chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
+A group is recognised by its *cue*: words that say who is speaking ("I am a retired teacher."). A frame joins the
+cue and the inner user's turn. Users of several groups on one topic are *matched*: the same need, the same random
+streams, the same acts, stops and words except the cue; so a difference between their answers is due either to the
+cue or to chance in the system. A *null pair*, two groups with the same cue, shows the size of chance.
 
 The group of a user is given in the options, or in the trait `group` of its scenario, which an audit with `groups`
-gives to every user.
-
-Incomplete options are refused at the start: a frame without a place for the cue, a cue with a value the topic does not
-have, a group without a description. A persona that is silently lost would be measured as fairness.
+gives to every user. Incomplete options are refused at the start: a frame without a place for the cue, a cue with a
+value the topic does not have, a group without a description. A persona that is silently lost would be measured as
+fairness.
 """
 
 from __future__ import annotations
@@ -116,8 +115,7 @@ def build(options: Options, inner: User) -> User:
 
 
 def persona_in(user: Document) -> Document | None:
-    """Return the outermost persona in the description of a user, which alone reads the trait `group`; None if there is
-    none."""
+    """Return the outermost persona, which alone reads the trait `group`, in the description of a user, or None."""
     value = user.value
     if not isinstance(value, Mapping):
         return None
@@ -134,8 +132,7 @@ def written_options(persona: Document) -> Options:
 
 
 def null_pairs(options: Options) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of groups whose users say the same words: differences between them are due to chance in the
-    system."""
+    """Return the pairs of groups whose users say the same words, so that they differ only by chance in the system."""
     said: dict[str, tuple[str | None, str | None]] = {}
     for name, group in options.groups.items():
         cue = options.groups[group.same_as].cue if group.same_as is not None else group.cue
@@ -160,11 +157,11 @@ class PersonaMemory:
 
 @dataclass(frozen=True, slots=True)
 class PersonaUser:
-    """A member of a group. inner: the user that acts. groups: by name. group: this user's; None takes it from the
-    scenario. every: True to say the cue at each turn.
+    """A member of a group. groups: by name. group: this user's; None takes it from the scenario. every: True to say
+    the cue at each turn.
 
-    Acts, routes, stops and their reasons are the inner user's. The name is the same for all groups, because streams
-    are named after it.
+    Acts, routes, stops and their reasons are the inner user's. The name, after which streams are named, is the same
+    for all groups.
     """
 
     inner: User

@@ -71,11 +71,10 @@ Way = tuple[Say | Stop, ReformulatingMemory]
 
 @dataclass(frozen=True, slots=True)
 class ReformulatingUser:
-    """A user that asks again. inner: the user that goes on. table: chances of each act by answer. most: reformulations
-    in a row.
+    """A user that asks again. table: chances of each act by answer. most: reformulations in a row.
 
-    Acts (`Say.state`): those of this user, and the inner user's when it goes on. Stops when the inner user stops, and
-    with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
+    Acts (`Say.state`): those of this user, and the inner user's when it goes on. Stops when the inner user stops,
+    and with the reason `satisfied` after `o`, `frustrated` after `x`, `patience` after an answer without a label.
     """
 
     inner: User
