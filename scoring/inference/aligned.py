@@ -1,4 +1,4 @@
-"""The cells of several systems in one measure, set beside each other topic by topic."""
+"""The cells of several systems in one measure, aligned by topic."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -28,16 +28,16 @@ Cell = tuple[float, float]
 class Aligned:
     """Systems over their common topics: T topics, m systems.
 
-    topics: the topics, in the order of the topic set. above, below: (T, m); the figure of a system is the ratio of
-    their sums over topics. noise: (T, m), the variance of a topic's value over other trials; NaN with fewer than two
-    trials. trials: (T, m), the number of conversations with a value. left_out: topics without a value of some system.
-    pooled: whether figures are ratios of sums over all conversations, not means over topics. sessions: (m,), the
-    number of sessions that run through all topics; 0 with a fresh session for each conversation. shared: (m,), the
-    variance of the figure over other sessions; NaN with fresh sessions or a single one. clusters: (T,) numbers, equal
-    for topics in one cluster; None if no two topics share one. in_time: by system, whether trials near each other in
-    time are alike; if they are (p up to .05), `noise` is multiplied by the inflation. Systems whose times are unknown
-    are left out. moments: by system with fresh sessions, (T, trials) each trial's contribution to its topic's figure,
-    and its start; NaN if there is none. Columns are the same trials for all systems.
+    above, below: (T, m); the figure of a system is the ratio of their sums over topics. noise: (T, m), the variance
+    of a topic's value over other trials; NaN with fewer than two trials. trials: (T, m), the number of conversations
+    with a value. left_out: topics without a value for some system. pooled: whether figures are ratios of sums over
+    all conversations, not means over topics. sessions: (m,), the number of sessions that run through all topics; 0
+    with a fresh session for each conversation. shared: (m,), the variance of the figure over other sessions; NaN with
+    fewer than two. clusters: (T,) numbers, equal for topics in one cluster; None if all topics are independent.
+    in_time: by system with known times, whether trials near each other in time are alike; if they are (p up to .05),
+    `noise` is multiplied by the inflation. moments: by system with fresh sessions, (T, trials) each trial's
+    contribution to its topic's figure, and its start; NaN if there is none. Columns are the same trials for all
+    systems.
     """
 
     topics: tuple[str, ...]
@@ -96,12 +96,11 @@ def align(
 ) -> Aligned:
     """Align systems over the topics for which all of them have a value.
 
-    topics: the topics that all systems were asked, in order. cells: by system, the cells of every valid conversation.
     pooled: the figure is the ratio of sums over all conversations, as for %recovery, and topics that contribute
-    nothing are left out. Otherwise each topic's mean over trials has the same weight. continued: systems whose trials
+    nothing are left out; otherwise each topic's mean over trials has the same weight. continued: systems whose trials
     of one number are one session through all topics. clusters: the cluster of each topic; other topics are clusters
-    of their own. times: by system, when each trial began. in_time: whether to test systems with times for dependence
-    in time, and to inflate their noise.
+    of their own. times: by system, when each trial began. in_time: whether to test for dependence in time, and to
+    inflate noise.
     """
     by_topic: dict[str, list[list[Cell]]] = {topic: [[] for _ in systems] for topic in topics}
     numbers: dict[str, list[list[int]]] = {topic: [[] for _ in systems] for topic in topics}
@@ -176,10 +175,7 @@ def align(
 
 
 def cluster_numbers(topics: Sequence[str], clusters: Mapping[str, str]) -> npt.NDArray[np.int64] | None:
-    """Return (T,) numbers, equal for topics in one cluster; None if no two topics share one.
-
-    `clusters` maps topics to their cluster, if they have one.
-    """
+    """Return (T,) numbers, equal for topics that `clusters` maps to one cluster; None if no two topics share one."""
     names = [("cluster", clusters[topic]) if topic in clusters else ("topic", topic) for topic in topics]
     numbers = {name: place for place, name in enumerate(dict.fromkeys(names))}
     return None if len(numbers) == len(topics) else np.array([numbers[name] for name in names], dtype=np.int64)

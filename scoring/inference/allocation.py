@@ -120,7 +120,7 @@ def _prior(hits: Floats, seen: Counts) -> _Prior:
 def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, prior: _Prior) -> tuple[Floats, Floats]:
     """Return (T,) hits and trials that other systems' outcomes on a topic are worth for this system.
 
-    They are worth as many trials of its own as would be equally informative, which depends on how far the
+    They count as the number of its own trials that would be as informative, which depends on how far the
     probabilities of systems differ beyond their means.
     """
     nothing = np.zeros(len(own)), np.zeros(len(own))
@@ -146,10 +146,10 @@ def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, pr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
-    """Variances of any values by topic.
+    """Variances of any values by topic, each (S, T).
 
-    degrees: (S, T) degrees of freedom of the inverse gamma distributions, infinite if topics are alike. squares: (S,
-    T) sums of squares. mean: (S, T) expected variances.
+    degrees: of the inverse gamma distributions, infinite if topics are alike. squares: sums of squares. mean:
+    expected variances.
     """
 
     degrees: Floats
@@ -231,8 +231,8 @@ class Allocation:
 
     trials: (T,) proposed numbers of trials. equal: (T,) equal numbers with the same total. floor: the fewest trials
     of a topic. width, equal_width: mean widths, over simulated studies, of the interval of a difference between two
-    systems for these topics; NaN if there is none. narrower: 1 - width/equal_width. low, high: the range of
-    `narrower` in nine of ten studies.
+    systems for these topics; NaN if there is none. narrower: 1 - width/equal_width. low, high: its range in nine of
+    ten studies.
     """
 
     trials: Counts

@@ -1,21 +1,21 @@
-"""The interval of Krippendorff's alpha, which allows for a unit unlike those that were judged.
+"""The interval of Krippendorff's alpha, with allowance for a unit unlike those that were judged.
 
-    α = 1 - D_o/D_e     D_o: how far judgments of one thing lie apart; D_e: how far any two judgments do
+    α = 1 - D_o/D_e     D_o: disagreement between judgments of one thing; D_e: between any two judgments
 
-Judgments of which few are unlike the others say little of alpha: whether the rare ones agree is seen on those few
-alone. If 3% of 20 things are harmful and two judges are right in 98%, a jackknife of log(1 - α) covers .39, and of the
-45 things of which it prints an interval .70; asking for ten things with the rare value does not help, since where that
-many are seen by chance it covers .6. So units (things, or conversations that hold several) get random weights, and
-three quarters of a unit that was not judged are added, as in `scoring.inference.unseen_topic`:
+If few judgments are unlike the others, the data say little about alpha: whether judges agree on the rare ones is seen
+on those few alone. If 3% of things are harmful and two judges are right in 98% of cases, a jackknife of log(1 - α)
+covers .39 with 20 things and .70 with 45, where it gives an interval. Requiring ten things with the rare value does not
+help: if that many occur by chance, it covers .6. So units (things, or conversations with several) get random weights,
+and three quarters of a unit that was not judged are added, as in `scoring.inference.unseen_topic`:
 
     low     its things are judged as differently as they can be
     high    its judgments agree, on the value that raises alpha most
 
-Scores differ most at the ends of their scale; values without an order, if half of the judges give the most frequent
-value and half the next. In simulated studies it covers .93 to 1.0 with 3% to 50% of things of the rare value, two to
-five judges, missing judgments, scores with two to five levels or none, values without an order, and 6 to 150 things
-(tests/support/rare_worlds.py). Of rare values it is narrower than the jackknife (1.0 against 1.9 at 20 things, 5%
-rare); of scores on a fine scale that lie close together it is wider (1.3 to 4 times).
+Scores differ most at the ends of their scale; values without an order differ most if half of the judges give the most
+frequent value and half the next. In simulated studies the interval covers .93 to 1.0 with 3% to 50% of things of the
+rare value, two to five judges, missing judgments, scores with two to five levels or none, values without an order, and
+6 to 150 things (tests/support/rare_worlds.py). For rare values it is narrower than the jackknife (1.0 against 1.9 at 20
+things, 5% rare); for close scores on a fine scale it is 1.3 to 4 times as wide.
 
 Source of alpha: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011.
 """
@@ -44,12 +44,10 @@ _ASSUMES = "things, or the conversations they are of, are independent draws"
 def alpha_interval(
     alpha: float, rows: Sequence[Floats], units: Sequence[Hashable], *, level: float, values: bool = False
 ) -> Interval:
-    """Return the interval of `alpha`, with ends of at most 1.
+    """Return the interval of `alpha`, with ends of at most 1; none on fewer than six units, or if alpha is NaN.
 
     rows: for each thing its judgments, (people, d), at least two: scores (d = 1), or values without an order as
     corners of a simplex. units: the unit of each row. values: whether judgments are values without an order.
-
-    There is no interval on fewer than six units, and if alpha is undefined (NaN).
     """
     place = {unit: column for column, unit in enumerate(dict.fromkeys(units))}
     if math.isnan(alpha):

@@ -1,15 +1,15 @@
-"""A difference between two audits, split between what may have changed: parts that add up to it.
+"""A difference between two audits, split by cause into parts that add up to it.
 
-Each audit is told in four ways, and a topic's value is the mean over its trials in each:
+A topic's value in an audit is the mean over its trials, computed in four ways:
 
     recorded   as it was recorded
-    decided    labels decided again by its own rules, as today's code has them
+    decided    labels decided again by its own rules, in today's code
     read       then with the answers as today's code reads them on the kept pages
     crossed    then with the other audit's rules
 
 With old and new evidence e and f, and rules r and s, the difference over the topics of both is
 
-    [recorded - decided] + [decided - read]  of the new, less those of the old     rules, reading
+    [recorded - decided] + [decided - read]  of the new, minus those of the old    rules, reading
     v(f, s) - v(e, r), where both are read by today's code                         evidence, rules
 
 and the last is split by the Shapley value of two players, the mean over both orders in which they can have changed:
@@ -17,11 +17,12 @@ and the last is split by the Shapley value of two players, the mean over both or
     evidence  ½[v(f, s) - v(e, s)] + ½[v(f, r) - v(e, r)]
     rules     ½[v(e, s) - v(e, r)] + ½[v(f, s) - v(f, r)]
 
-Evidence is the system's, unless users were others too. Then the part of a topic that is seen where the same words were
-said in both audits is the system's, and the rest is the users'; where no words are the same, all of it. Topics that
-only one audit has, or has in other words, are a part of their own: what they add to the mean of each.
+Evidence is the system's, unless users changed too. Then the part of a topic that is observed for words said in both
+audits is the system's, and the rest is the users'; if no words are the same, all of it is the users'. Topics that only
+one audit has, or words differently, are a part of their own: their contribution to the mean of each audit.
 
-Source: L. S. Shapley, A value for n-person games (1953). For the same words: E. M. Kitagawa, JASA 50 (1955), 1168-1194.
+Sources: L. S. Shapley, A value for n-person games (1953); for the same words, E. M. Kitagawa, JASA 50 (1955),
+1168-1194.
 """
 
 import math
@@ -45,9 +46,9 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One trial under all four ways. NaN if it has no value; `crossed` also if the other rules cannot be applied.
+    """One trial computed in all four ways. `words` are the user's words up to the turn of the value.
 
-    `words` are the user's words up to the turn of the value.
+    NaN if it has no value; `crossed` also if the other rules cannot be applied.
     """
 
     recorded: float
@@ -65,11 +66,11 @@ Side = Mapping[str, Sequence[Told]]
 class Attribution:
     """A difference between two audits, split by source.
 
-    before, after: the figures as recorded, each over all topics of its audit. shares: by source, its contribution to
-    the difference; they add up to it. NaN if no topic is in both audits. intervals: by source, for topics like those
-    in both; `topics` has none, since it is the contribution of other topics. topics: the number of topics in both,
-    with a value in all four ways. alone: the numbers of topics only before, and only after. unmatched: the number of
-    topics in both in which changed users never said the same words.
+    before, after: the figures as recorded, over all topics of each audit. shares: by source, its contribution to the
+    difference; NaN if no topic is in both audits. intervals: by source, for topics like those in both; `topics` has
+    none, since it is the contribution of other topics. topics: the number of topics in both with a value in all four
+    ways. alone: the numbers of topics only before, and only after. unmatched: the number of topics in both in which
+    changed users never said the same words.
     """
 
     before: float
@@ -86,16 +87,15 @@ class Attribution:
 
     @property
     def largest(self) -> str:
-        """The source with the largest share in absolute value; "" if there is none."""
+        """The source with the largest absolute share; "" if there is none."""
         known = {source: abs(share) for source, share in self.shares.items() if share and not math.isnan(share)}
         return max(known, key=lambda source: known[source]) if known else ""
 
 
 def attribute(before: Side, after: Side, *, same_topics: Sequence[str], other_users: bool, level: float) -> Attribution:
-    """Split the difference between two audits by source.
+    """Split the difference between two audits by source. The `level` of the intervals is in (0, 1).
 
-    `same_topics` are unchanged between the audits, `other_users` says whether the simulated user was changed, and
-    `level` of the intervals is in (0, 1).
+    `same_topics` are unchanged between the audits, and `other_users` says whether the simulated user was changed.
     """
     ways = ("recorded", "decided", "read", "crossed")
     old, new = (

@@ -2,16 +2,16 @@
 
 `topics`         topics with all their trials get random weights, and part of a topic that was not asked is added
                  (`scoring.inference.unseen_topic`): the default.
-`topics+trials`  topics, then trials within each topic are drawn, as often as there are; plain percentiles.
+`topics+trials`  topics, then trials within each topic, are drawn with replacement; plain percentiles.
 `bootstrap-t`    topics with all their trials are drawn; the ends are those of the studentised mean, which follow the
                  skew of the topics (B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319).
 
-The last two know only topics that were asked. They cover .44 where one topic in ten is of another kind and the five
-that were asked do not include it. So their ends are used only where they lie further out than those of `topics`:
-docs/calibration.md. The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
+The last two use only the topics that were asked. They cover .44 if one topic in ten is of another kind and five topics
+were asked, none of that kind. So their ends are used only if they lie further out than those of `topics`
+(docs/calibration.md). The "basic" (reflected) bootstrap fails near the bounds of a score and is not offered.
 
-The weights depend on the generator's first draw and on the names of the topics only: systems that were asked the same
-topics are resampled alike, and neither the order of the systems nor what else is scored changes an interval.
+The weights depend only on the generator's first draw and on the names of the topics: systems that were asked the same
+topics are resampled alike, and neither the order of systems nor the other measures change an interval.
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
-        topics: (topics,) names.
-        values: (topics, trials, measures), NaN for missing values; a topic without any is left out of that measure.
-
-        There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
+        `values` is (topics, trials, measures), NaN for missing values; a topic without any is left out of that
+        measure. There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or
+        `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
         seen = ~np.isnan(cells)
@@ -113,10 +112,9 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each ratio of sums over topics and trials, such as recoveries over failures.
 
-        topics: (topics,) names. above, below: (topics, trials, columns), NaN for missing values; below >= 0.
-
-        Only topics with a positive denominator are units of a column: the others say nothing about its ratio. Columns
-        with the same units use the same draws. The design says what else is a unit; a session is a trial.
+        `above` and `below` are (topics, trials, columns), NaN for missing values; below >= 0. Only topics with a
+        positive denominator are units of a column: the others say nothing about its ratio. Columns with the same
+        units use the same draws. The design says what else is a unit; a session is a trial.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         least, most = (np.broadcast_to(np.asarray(end, dtype=np.float64), upper.shape[2]) for end in (bottom, top))
@@ -198,11 +196,10 @@ class Resampler:
     ) -> Interval:
         """Return an interval for a weighted mean of ratios of sums, such as SWAN over pooled nuggets, a mean of WANs.
 
-        topics: (topics,) names. above, below: (topics, trials, columns), NaN for missing trials; below >= 0, with a
-        positive sum in each column. weights: (columns,), not negative.
-
-        All columns use the same draws. With fewer than four topics in a column there is no interval. For these topics,
-        trials are the units without stratification, which includes the variation between topics.
+        `above` and `below` are (topics, trials, columns), NaN for missing trials; below >= 0, with a positive sum in
+        each column. `weights` are (columns,), not negative. All columns use the same draws. With fewer than four
+        topics in a column there is no interval. For these topics, trials are the units without stratification, which
+        includes the variation between topics.
         """
         upper, lower = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
         if unit != "topic" or self._design.independent(topics):
@@ -263,10 +260,7 @@ class Resampler:
     def _ends(
         self, names: Sequence[str], seen: Seen, above: Floats, below: Floats, bottom: Floats, top: Floats
     ) -> tuple[Floats, Floats]:
-        """Return (C,) low and (C,) high ends.
-
-        `above` and `below` are (topics, trials, C), 0 for missing values; `bottom` and `top` are (C,).
-        """
+        """Return (C,) low and (C,) high ends of (topics, trials, C) cells, 0 for missing values."""
         each, size = above.sum(axis=1), below.sum(axis=1)
         values = each / size
         if np.any(values < bottom - _CRUMB) or np.any(values > top + _CRUMB):
@@ -314,8 +308,7 @@ class Resampler:
         """Return (n · most, size) how often each trial of each topic is drawn; a topic drawn twice draws its trials
         twice.
 
-        The array is in row order and of the smallest integer type: transposing takes a while, and so do sums over
-        columns that are not contiguous.
+        Rows are contiguous and of the smallest integer type: transposing and summing over other columns are slow.
         """
         often = rng.multinomial(n, [1 / n] * n, size=size)
         shares = (np.arange(trials.max()) < trials[:, None]) / trials[:, None]
@@ -329,7 +322,7 @@ class Resampler:
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
         """Return (columns, B) products of values (rows, columns) and drawn weights.
 
-        Uses at most `bytes_at_once` bytes of weights at a time, and keeps them for the next call if they fit.
+        At most `bytes_at_once` bytes of weights are used at a time, and kept for the next call if they fit.
         """
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > self.most_bytes:

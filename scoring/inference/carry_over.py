@@ -1,17 +1,16 @@
-"""Does an answer depend on what came before it in the session? In the pilot study of GFRC a system answered R012
-(SIGIR) with researchers of KDD, the subject of R011: "previous conversations do seem to affect the current response in
-some cases" (T. Sakai, EVIA 2023, section 5, fourth observation).
+"""A test of whether an answer depends on what came before it in the session. In the pilot study of GFRC a system
+answered R012 (SIGIR) with researchers of KDD, the subject of R011: "previous conversations do seem to affect the
+current response in some cases" (T. Sakai, EVIA 2023, section 5, fourth observation).
 
-Two figures are tested: the slope of the value over the place in the session and, where the same system was also played
-in fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes
-no difference; which one depends on what was played. The first of these that can give a small enough p is used:
+Two figures are tested: the slope of the value over the place in the session and, if the same system was also played in
+fresh sessions, the loss of continued sessions compared with those. Without carry-over, some exchange of values makes no
+difference. The first of these exchanges that can give a small enough p is used:
 
     sessions   whole sessions are exchanged with whole trials of fresh conversations. Two figures, the loss and the
                slope of the difference, corrected for two (Holm)
     orders     sessions that asked the topics in different orders exchange their orders
-    topics     most sessions had one order: topics of one type exchange their places. Where there are no fresh
-               conversations, how hard a topic is and its place cannot be told apart: this holds where the order says
-               nothing of the first
+    topics     most sessions had one order: topics of one type exchange their places. Without fresh conversations, the
+               difficulty of a topic and its place are confounded: this holds if the order is unrelated to difficulty
 
 All are two-sided. Answers of a session stay together in the first two; the third is about topics, over all sessions.
 """
@@ -31,12 +30,11 @@ from scoring.statistics.exchange import holm
 
 
 def crossed_interval(value: float, influence: npt.ArrayLike, *, level: float) -> Interval:
-    """Return the interval of a figure over sessions and topics.
+    """Return the interval of a figure over sessions and topics, clipped to [-1, 1].
 
-    value: in [-1, 1], to which the interval is clipped. influence: (topics, sessions), each cell's contribution to
-    the value beyond its expected share, summing to 0; 0 for missing cells. No row or column may be empty.
-
-    There is no interval for fewer than four topics or sessions, and if nothing differs.
+    `influence` is (topics, sessions), each cell's contribution to the value beyond its expected share, summing to 0;
+    0 for missing cells. No row or column may be empty. There is no interval for fewer than four topics or sessions,
+    or if nothing differs.
     """
     cells = np.asarray(influence, dtype=np.float64)
     topics, sessions = cells.shape
@@ -80,12 +78,12 @@ class CarryOver:
     """The carry-over in continued sessions.
 
     slope: change of the value from one place to the next; with fresh conversations, of the difference from them.
-    interval: the interval of the slope, clustered by session and by topic. p: the p of the slope, corrected by Holm's
-    method if the loss is tested too. lost: mean over topics of continued minus fresh, with its interval; NaN without
-    fresh conversations. p_lost: the p of the loss; NaN also if fresh conversations are too few. exchanged: what p
-    exchanges. units: the number of units exchanged. sessions, topics, conversations: the numbers of continued ones
-    with a value. fresh: the number of fresh conversations. places: the last place. found: whether a p is at most 1 -
-    level; None if no p can be that small.
+    interval: of the slope, clustered by session and by topic. p: of the slope, corrected by Holm's method if the loss
+    is tested too. lost: mean over topics of continued minus fresh, with its interval; NaN without fresh
+    conversations. p_lost: NaN also if fresh conversations are too few. exchanged, units: the units that are exchanged
+    for p, and their number. sessions, topics, conversations: the numbers of continued ones with a value. fresh: the
+    number of fresh conversations. places: the last place. found: whether a p is at most 1 - level; None if no p can
+    be that small.
     """
 
     slope: float
@@ -115,11 +113,9 @@ def carry_over(
 ) -> CarryOver | None:
     """Test one system for carry-over; None if fewer than two places have a value.
 
-    values: (topics, sessions) in [0, 1], NaN for missing cells. places: (topics, sessions) from 1, NaN for missing
-    cells. types: (topics,); topics exchange places only with others of their type. fresh: (topics, trials) of the
-    same system in fresh sessions; topics without any are left out.
-
-    Raises ValueError for a value without a place.
+    `values` are (topics, sessions) in [0, 1], and `places` (topics, sessions) from 1, NaN for missing cells. Topics
+    exchange places only with others of their type (`types`). `fresh` are (topics, trials) of the same system in fresh
+    sessions; topics without any are left out. Raises ValueError for a value without a place.
     """
     own, place = np.asarray(values, dtype=np.float64), np.asarray(places, dtype=np.float64)
     if (~np.isnan(own) & np.isnan(place)).any():
@@ -196,11 +192,11 @@ def _along(
     played: tuple[Floats, Floats, Floats | None],
     level: float,
 ) -> CarryOver:
-    """Return the test of one figure, the slope.
+    """Return the test of the slope.
 
-    high, far: centred values and places. products: (units, units) of each unit's values with each unit's places; their
-    sum is the numerator of the slope, the test statistic. shuffled: (draws, units) the unit whose places each unit
-    gets. played: values, places and fresh conversations.
+    high, far: centred values and places. products: (units, units) of each unit's values with each unit's places; its
+    trace is the numerator of the slope, the test statistic. shuffled: (draws, units) the unit whose places each unit
+    gets.
     """
     above, place, fresh = played
     slope, units = _slope(high, far), len(products)
@@ -224,7 +220,7 @@ def _along(
 
 
 def _against_fresh(own: Floats, place: Floats, alone: Floats, rng: np.random.Generator, level: float) -> CarryOver:
-    """Return the tests of both figures. Each draw takes sessions and fresh trials at random as the continued ones."""
+    """Return the tests of both figures. Each draw chooses sessions and fresh trials at random as the continued ones."""
     every = np.concatenate([own, alone], axis=1)
     units = every.shape[1]
     orders = np.vstack([np.arange(units), _shuffle_labels(np.zeros(units, dtype=np.int64), rng)])

@@ -1,19 +1,19 @@
-"""How much of the spread of values is between systems, between topics, between both, and between trials of one topic.
+"""Components of variance: between systems, between topics, between both, and between trials of one topic.
 
     one system        y = mean + topic + trial                               trials nested in topics
     several systems   y = mean + system + topic + system×topic + trial       trials nested in both
 
-Components are found by the method of moments on the means of cells, so that each topic weighs alike however many of its
-trials are valid, as it does in every figure of Harvest: what trials add to a mean of n is taken off as s²/n, s² being
-the cell's own variance (the mean of all where a cell has one trial). Of several systems the sums of squares are those
-of Henderson's method III (`scoring.inference.mean_squares`), which takes tables with holes. In a balanced design both
-are the analysis of variance. Nothing is assumed to be normal, and an estimate may lie below 0.
+Components are estimated by the method of moments on the means of cells, so that topics have equal weight however many
+of their trials are valid, as in every figure of Harvest. The contribution of trials to a mean of n, s²/n, is
+subtracted, with s² the cell's own variance (the mean of all for a cell with one trial). For several systems the sums of
+squares are those of Henderson's method III (`scoring.inference.mean_squares`), which allows tables with holes. In a
+balanced design both are the analysis of variance. Nothing is assumed to be normal, and an estimate may be negative.
 
-Intervals (`scoring.inference.spreads`) speak of topics like these, and of these systems.
+Intervals (`scoring.inference.spreads`) are about topics like these, and about these systems.
 
 Sources: R. L. Brennan, Generalizability Theory (2001), for Eρ² and Φ; P. E. Shrout and J. L. Fleiss, Psychol. Bull. 86
-(1979), 420-428, for ICC(1); J. N. Arvesen, Ann. Math. Statist. 40 (1969), 2076-2100, for leaving out groups and for
-the logarithm (`upper_interaction`).
+(1979), 420-428, for ICC(1); J. N. Arvesen, Ann. Math. Statist. 40 (1969), 2076-2100, for leaving out groups and for the
+logarithm (`upper_interaction`).
 """
 
 import math
@@ -40,24 +40,22 @@ _ONE_TOPIC = "one topic: nothing to compare it with"
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A component of variance, or a ratio of components.
+    """A component of variance, or a ratio of components, with its interval over topics.
 
-    value: the estimate, which can be negative by chance; NaN if undefined, with the reason in the interval's note.
-    interval: over topics, clipped to the possible range of the figure.
+    The estimate can be negative by chance; NaN if undefined, with the reason in the interval's note.
     """
 
     value: float
     interval: Interval
 
     def from_0_unless(self, differ: bool) -> "Component":
-        """Return a copy whose interval starts at 0 if a test `found` no difference.
-
-        An interval that excludes 0 would contradict that verdict.
+        """Return a copy whose interval starts at 0 if a test `found` no difference, so that it does not contradict
+        the test.
         """
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
     def without_interval(self, why: str) -> "Component":
-        """Return the estimate without its interval, for the reason `why`, unless it already had a reason."""
+        """Return the estimate without its interval, for the reason `why` unless it already had one."""
         return replace(self, interval=no_interval(why)) if self.interval.printed else self
 
 
@@ -79,8 +77,8 @@ class Nested:
     def narrowing(self, times: float) -> tuple[float, float]:
         """Return how much `times` as many trials would narrow intervals of the mean, as a share.
 
-        The first value is for topics like these, the second for these topics; NaN if nothing varies or the components
-        are unknown.
+        The first value is for topics like these, the second for these; NaN if nothing varies or components are
+        unknown.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -130,8 +128,7 @@ class Crossed:
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
     """Return the components of one system.
 
-    `values` is (topics, trials), NaN for missing trials; `level` is in (0, 1), and `within` is the range of the values.
-    Raises ValueError for values beyond it.
+    `values` is (topics, trials), NaN for missing trials. Raises ValueError for values beyond the range `within`.
     """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
@@ -174,8 +171,7 @@ def _component(value: float, interval: Interval) -> Component:
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
     """Return the components of several systems.
 
-    `values` is (systems, topics, trials), NaN for missing trials; `level` is in (0, 1), and `within` is the range of
-    the values. Raises ValueError for values beyond it.
+    `values` is (systems, topics, trials), NaN for missing trials. Raises ValueError for values beyond `within`.
     """
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
@@ -253,14 +249,12 @@ _FARTHEST = 25.0  # an end e^25 times as far says nothing
 
 
 def upper_interaction(values: npt.ArrayLike, *, level: float) -> float:
-    """Return an upper limit of the variance of system × topic, for planning.
+    """Return an upper limit of the variance of system × topic, for planning. `values` is as for `across_systems`.
 
-    It is the upper end of a two-sided interval of this level, from leaving out one topic at a time (the jackknife) on
-    the scale of the logarithm, with Student's t. NaN if the table cannot be split, with fewer than four topics, and if
-    nothing varies.
-
-    A plan needs a likely value, and reports itself how often it was right. If few topics decide, this limit covers
-    less than its level, so it is never printed as an interval. `values` is as for `across_systems`.
+    It is the upper end of a two-sided interval of this level, by the jackknife over topics on the scale of the
+    logarithm, with Student's t. NaN if the table cannot be split, with fewer than four topics, and if nothing varies.
+    If few topics decide, it covers less than its level, so it is never printed as an interval; a plan reports how
+    often it was right.
     """
     cells, counts = _kept(np.asarray(values, dtype=np.float64))
     topics = counts.shape[1]

@@ -1,21 +1,19 @@
-"""Does a 1 follow a 1 more often than rows and columns explain? The exact test of dependence in the Rasch model.
+"""A test of whether a 1 follows a 1 more often than rows and columns explain: the exact test in the Rasch model.
 
-Each row is a sequence of 0 and 1 (a conversation), each column a place in it (a turn). Conditional shares such as
-P(1 after 1) say little on their own: rows with a higher rate of 1 and columns with a higher rate make them differ
-without any dependence, and within short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo,
-Econometrica 86 (2018), 2019-2047). Under the null hypothesis the cells are independent and their log odds are the sum
-of a row's and a column's (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then
-equally likely, whatever the rows' and columns' parameters (I. Ponocny, Psychometrika 66 (2001), 437-460). So
+Each row is a sequence of 0 and 1 (a conversation), each column a place in it (a turn). Conditional shares such as P(1
+after 1) say little on their own: rows with a higher rate of 1 and columns with a higher rate make them differ without
+any dependence, and within short rows they are biased towards alternation (J. B. Miller and A. Sanjurjo, Econometrica 86
+(2018), 2019-2047). Under the null hypothesis the cells are independent and their log odds are the sum of a row's and a
+column's (G. Rasch 1960). Given the sums of rows and columns, all tables with these sums are then equally likely,
+whatever the parameters (I. Ponocny, Psychometrika 66 (2001), 437-460). So
 
     excess      the difference P(1 | 1 before) - P(1 | 0 before) minus its mean over such tables
     p           the share of such tables whose difference is at least as far from that mean
 
-Rows are only compared within their group. Tables are drawn by trades between two rows (C. J. Carstens, A. Berger and
-G. Strona, MethodsX 5 (2018), 1530-1539), in parallel chains that start where a chain from the data has come to
-(J. Besag and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix, and at most a
-with probability at most a.
-
-What the null hypothesis excludes besides dependence: rows that get worse at a rate of their own.
+Rows are only compared within their group. Tables are drawn by trades between two rows (C. J. Carstens, A. Berger and G.
+Strona, MethodsX 5 (2018), 1530-1539), in parallel chains that start where a chain from the data has arrived (J. Besag
+and P. Clifford, Biometrika 76 (1989), 633-642): p is then exact however well the chains mix. Apart from dependence, the
+null hypothesis also excludes rows that get worse at a rate of their own.
 """
 
 import math
@@ -42,13 +40,12 @@ _SAME = 1e-9  # values that differ only by the order of summation must compare a
 class Dependence:
     """The dependence in a table.
 
-    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0. expected: the mean of their
-    difference over tables with the same sums. chance: the central 95% of these differences. excess: difference -
-    expected. p: two-sided. n: the number of pairs of neighbours. ones: the number of pairs with a 1 on the left.
-    draws: the number of tables drawn.
+    after_one, after_zero: shares of 1 among cells whose left neighbour is 1, or 0. expected, chance: the mean and the
+    central 95% of their difference over tables with the same sums. excess: difference - expected. p: two-sided. n,
+    ones: the numbers of pairs of neighbours, and of those with a 1 on the left. draws: the number of tables drawn.
 
-    All but n, ones and the shares are NaN if every table drawn has the same difference: rows of two cells cannot show
-    dependence, and neither can a group of one row.
+    All but n, ones and the shares are NaN if every table drawn has the same difference, as for rows of two cells or a
+    group of one row.
     """
 
     after_one: float
@@ -71,10 +68,8 @@ def dependence(
 ) -> Dependence:
     """Test a table for dependence, and estimate the excess.
 
-    cells: (rows, columns) of 0, 1 and -1 (no cell). groups: (rows,) whole numbers; rows of different groups have
-    columns of their own. draws: the number of tables; the smallest p is 1 / (1 + draws).
-
-    Raises ValueError for other cells.
+    `cells` is (rows, columns) of 0, 1 and -1 (no cell); ValueError for others. `groups` is (rows,) whole numbers;
+    rows of different groups have columns of their own. The smallest p is 1 / (1 + draws), with `draws` tables.
     """
     table, own = np.asarray(cells), np.asarray(groups)
     if table.ndim != 2 or own.shape != table.shape[:1] or not np.isin(table, (0, 1, MISSING)).all():
@@ -128,8 +123,7 @@ def _trade_cells(tables: Bits, groups: npt.NDArray[np.int64], rng: np.random.Gen
     """Return (tables, rows, columns) `tables` after `steps` rounds of trades, in the same order of rows.
 
     In a round, rows are paired at random within groups. The columns in which one row of a pair has 1 and the other 0
-    are dealt anew between the two, each row keeping its number of ones: every outcome is equally likely, and sums stay
-    the same.
+    are dealt anew between the two, each row keeping its number of ones: every outcome is equally likely.
     """
     found = tables.copy()
     count, rows, _ = found.shape

@@ -31,7 +31,7 @@ Estimand = Literal["like-these", "these"]
 class Design:
     """The design of a figure.
 
-    clusters: the cluster of each topic that has one, by id. continued: whether a session goes through all topics, the
+    clusters: by id, the cluster of each topic that has one. continued: whether a session goes through all topics, the
     i-th trial of each belonging to the i-th session. estimand: topics like these, or these topics. inflation: the
     factor by which dependence in time increases the variance of trials (`scoring.inference.in_time`), at least 1.
     """
@@ -69,10 +69,7 @@ class Design:
         return names, np.array([place[name] for name in own], dtype=np.intp)
 
     def gathered(self, topics: Sequence[str], *cells: Floats) -> tuple[list[str], list[Floats]]:
-        """Return the names of the units, and each (topics, trials, …) array as (units, cells, …).
-
-        All cells of a cluster are in one row, padded with NaN to the largest cluster.
-        """
+        """Return the names of the units, and each (topics, trials, …) array as (units, cells, …), padded with NaN."""
         names, of = self.rows(topics)
         most, found = int(np.bincount(of).max(initial=0)), []
         for values in cells:

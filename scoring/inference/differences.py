@@ -1,25 +1,25 @@
 """The difference between two sides over topics like these, with allowance for a kind of topic that was not asked.
 
-A t interval only knows the topics that were asked. Where one side fails on 5% of topics and 15 were asked, it covers
-.80 of a nominal .95; where one side is steady and the other lognormal (sigma 1.5), .67 to .87, and it always names the
-steady side as better. So topics get random weights, as for a single figure (`scoring.inference.unseen_topic`), and part
-of an unseen topic is added at the far end:
+A t interval uses only the topics that were asked. If one side fails on 5% of topics and 15 were asked, it covers .80 of
+a nominal .95; if one side is steady and the other lognormal (sigma 1.5), it covers .67 to .87, and always calls the
+steady side better. So topics get random weights, as for a single figure (`scoring.inference.unseen_topic`), and part of
+an unseen topic is added at the far end:
 
     low     the lower quantile of   Σ W_k·d_k - W_0·far
     high    the upper quantile of   Σ W_k·d_k + W_0·far        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
 
-If the measure has two ends, `far` is the largest difference that they allow. If it has none that its values come near
-(R, latency, tokens), `far` follows from the tail that the differences show: the distance of the farthest topic from the
+If the measure has two ends, `far` is the largest difference that they allow. If it has no end that its values come near
+(R, latency, tokens), `far` follows from the tail of the differences: the distance of the farthest topic from the
 median, extended as a Pareto tail would be,
 
     far = .8·max|d_k - median| / (1 - ξ),   ξ = Hill's estimate from the 1.5·√K farthest topics, at most .8
 
-so it is short where differences look normal and long where few topics carry them. What is rarer than about 3 topics in
-the number that were asked cannot be seen at all, by this or any other method. The factors .8, .8 and 1.5 are our own:
+so it is short if differences look normal, and long if few topics carry them. Kinds of topics rarer than about 3 in the
+number that were asked cannot be seen at all, by this or any other method. The factors .8, .8 and 1.5 are our own:
 docs/calibration.md shows what they cover.
 
-The p of an interval is the smallest chance of error at which it leaves out 0. A verdict needs it beside the p of
-exchanging sides, which asks whether the sides differ in anything, not only in their means.
+The p of an interval is the smallest chance of error at which it excludes 0. A verdict needs it as well as the p of
+exchanging sides, which tests whether the sides differ in anything, not only in their means.
 
 Sources: N. Gaffke, Mathematical Methods of Statistics 14 (2005), 451-467; B. M. Hill, Annals of Statistics 3 (1975),
 1163-1174.
@@ -51,10 +51,9 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Intervals of C differences.
+    """Intervals of C differences: (C,) ends, and p, the smallest chance of error at which an interval excludes 0.
 
-    low, high: (C,) the ends; NaN if there is no interval.
-    p: (C,) the smallest chance of error at which an interval excludes 0, in (0, 1]; NaN if there is no interval.
+    All are NaN for a difference without an interval.
     """
 
     low: Floats
@@ -68,9 +67,8 @@ def guarded_differences(
     """Return intervals of C differences over U units: topics, or clusters of topics.
 
     above: (U, C) sums of the topics' differences in each unit. below: (U, C) or (U, 1), the number of topics in each
-    unit, above 0. level: in (0, 1). reach: the largest possible difference of a topic; infinite if values never come
-    near the end of the range. many: for studies of a simulation, which draw fewer weights and do not need exact last
-    bits.
+    unit, above 0. reach: the largest possible difference of a topic; infinite if values never come near the end of
+    the range. many: for studies of a simulation, which draw fewer weights and do not need exact last bits.
 
     There is no interval (NaN) for fewer than four units, or fewer than `FEWEST_OPEN` with an infinite reach.
     """
@@ -112,8 +110,8 @@ def guarded_differences(
 def boldest_p(units: int) -> float:
     """Return the smallest possible p over so many units, however large the difference.
 
-    It is the p of differences all at one end of the range, from Clopper and Pearson's interval of a share against one
-    half or from Wilson's, whichever is larger (`boldest`).
+    All differences are then at one end of the range; p is from Clopper and Pearson's or Wilson's interval of a share
+    against one half, whichever is larger (`boldest`).
     """
     return max(2.0 ** (1 - units), 2 * (1 - normal_cdf(math.sqrt(units))))
 
@@ -152,10 +150,10 @@ def as_interval(found: Guarded, column: int, *, reach: float, units: int, unit: 
 def typical_difference(each: npt.ArrayLike, *, level: float) -> tuple[float, Interval]:
     """Return the median of the topics' differences (K,) and its interval from order statistics.
 
-    The median is the typical topic's difference, which few extreme topics do not move: an estimand other than the
-    mean. The interval is that of the sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics,
-    1999, section 3.2): from the l-th smallest to the l-th largest, l the largest number with P(Binomial(K, ½) < l) <=
-    (1 - level)/2. It covers at least `level` for every distribution. At .95 there is none below 6 topics.
+    The median is another estimand than the mean, which few extreme topics do not move. The interval is that of the
+    sign test (P. Savur 1937; W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2): from the l-th
+    smallest to the l-th largest, l the largest number with P(Binomial(K, ½) < l) <= (1 - level)/2. It covers at least
+    `level` for every distribution. At .95 there is none below 6 topics.
     """
     ordered = np.sort(np.asarray(each, dtype=np.float64))
     count = len(ordered)

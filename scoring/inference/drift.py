@@ -1,28 +1,28 @@
-"""Has a figure changed since a baseline was blessed? Evidence that may be looked at again after every audit.
+"""Evidence that a figure has changed since its baseline, which may be examined again after every audit.
 
-A test at every look alarms sooner or later although nothing has changed, and all trials of one audit share a day, a
-load and a region, so that audits differ by more than their trials do. Both are paid for here. Against "the mean over
-these topics is still at least m", where m is the lower limit of the baseline's mean less the smallest drop that
-matters, each audit gives
+A test repeated at every audit eventually raises an alarm although nothing has changed, and all trials of one audit
+share a day, a load and a region, so audits differ by more than their trials do. The method allows for both. The
+hypothesis is that the mean over these topics is still at least m, the lower limit of the baseline's mean minus the
+smallest drop that matters. Each audit gives
 
     e = Π (1 + λ·w·(m - z)),     z = y - (b - mean of b)
 
-with y the value of a trial, b the baseline's mean of its topic, and w = n / (T·n_k), so that topics count alike though
-some have fewer trials. Under the hypothesis the expectation of e is at most 1, however topics differ: the product of
-the factors' means is at most the n-th power of their mean (geometric and arithmetic means), which is
-1 + λ·(m - mean over topics). Taking the baseline's own differences between topics out (b) leaves the mean over topics
-as it is and only the spread within topics as noise. Over audits
+with y the value of a trial, b the baseline's mean of its topic, and w = n / (T·n_k), so that topics have equal weight
+with unequal trials. Under the hypothesis the expectation of e is at most 1, however topics differ: the product of the
+factors' means is at most the n-th power of their mean (geometric and arithmetic means), 1 + λ·(m - mean over topics).
+Subtracting the baseline's differences between topics leaves the mean over topics unchanged, and only the spread within
+topics as noise. Over audits
 
     W ← e·(W + 1)
 
-for each λ of a grid; the alarm is raised when their mean reaches L / share, and the chance of a false alarm in L audits
-is then at most `share` (the Shiryaev-Roberts form of an e-detector), plus the chance that the baseline's true mean lies
-outside its limits. Since every audit can be the first one after a change, a late change is not diluted. The same with
-1 - y watches for a rise.
+for each λ of a grid. The alarm is raised when their mean reaches L / share; the chance of a false alarm in L audits is
+then at most `share` (the Shiryaev-Roberts form of an e-detector), plus the chance that the baseline's true mean lies
+outside its limits. Since every audit can be the first after a change, a late change is not diluted. The same with 1 - y
+detects a rise.
 
-It holds for any measure in [0, 1], for trials that are independent given their audit. That audits themselves differ
-is not in the guarantee: the smallest difference that matters and a confirming audit pay for it, as docs/reaudit.md
-shows by simulation.
+This is valid for any measure in [0, 1], for trials that are independent given their audit. The guarantee does not cover
+differences between audits themselves: the smallest difference that matters and a confirming audit allow for them, as
+docs/reaudit.md shows by simulation.
 
 Sources: J. Shin, A. Ramdas and A. Rinaldo, E-detectors: a nonparametric framework for sequential change detection,
 arXiv 2203.03532; the differences between topics as control variates are ours.
@@ -59,7 +59,7 @@ Side = int
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """One figure in the blessed runs.
+    """One figure in the baseline runs.
 
     means: (T,) mean of each topic over its trials in all runs. variances: (T,) unbiased variances of its trials; NaN
     for one trial. counts: (T,) numbers of trials. runs: (B,) mean over topics of each run.
@@ -100,7 +100,7 @@ class Baseline:
     def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
         """Return (T,) variances of an audit's single trials.
 
-        Topics of one trial show none. They share the variance of their distances from the baseline, which is no less.
+        Topics of one trial share the variance of their distances from the baseline, which is no less.
         """
         within = trial_variances(means, variances, counts)
         alone = counts == 1
@@ -117,8 +117,8 @@ class Baseline:
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
     """Return (T,) variances of single trials; NaN if unknown.
 
-    A topic whose trials were all alike has a small variance all the same: that of its mean shrunk towards 1/2 by half a
-    trial on each side (Jeffreys).
+    If all trials of a topic are equal, its variance is that of its mean shrunk towards 1/2 by half a trial on each
+    side (Jeffreys).
     """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)
@@ -129,9 +129,9 @@ def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
 def limits(baseline: Baseline, *, matters: float, outside: float = OUTSIDE) -> tuple[float, float]:
     """Return the limits below and above which a mean over these topics counts as changed.
 
-    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`.
-    They may lie outside [0, 1]: then no such change is possible. The variance of the mean is that within topics or, if
-    it is larger, that between runs.
+    They are the limits of the baseline's mean, each missed with probability `outside`, moved outwards by `matters`;
+    outside [0, 1], no such change is possible. The variance of the mean is the larger of that within topics and that
+    between runs.
     """
     variance = baseline.sampling_variance()
     if len(baseline.runs) > 1:
@@ -149,10 +149,8 @@ def evidence(
 ) -> Floats:
     """Return (2, λ) logarithms of one audit's evidence against "no drop" and "no rise".
 
-    values: for each topic of the baseline, the values of its trials in [0, 1]; at least one each.
-    against: other limits than those of the baseline.
-
-    Raises ValueError for a topic without a value: lost topics must be removed from the baseline first.
+    `values` are those of each baseline topic's trials, in [0, 1]; ValueError for a topic without any: remove lost
+    topics from the baseline first. `against` are other limits than the baseline's.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     counts = np.array([len(one) for one in cells], dtype=np.float64)
@@ -175,12 +173,11 @@ def evidence(
 
 
 def levels(audits: Sequence[Floats], *, looks: int, share: float = 1.0) -> Floats:
-    """Return (audits, 2) levels of evidence after each audit, as a share of the threshold: 1 or more raises the alarm.
+    """Return (audits, 2) levels of evidence after each audit, as a share of the threshold: 1 or more raises the
+    alarm.
 
-    The scale is logarithmic, so .5 is half the way.
-
-    audits: the results of `evidence`, in order of time. looks: the number of audits that the budget covers. share: the
-    share of the budget for this figure, if several are watched.
+    The scale is logarithmic, so .5 is half the way. `audits` are results of `evidence` in order of time, `looks` is
+    the number of audits in the budget, and `share` this figure's share of it if several are watched.
     """
     found, kept = np.zeros((len(audits), 2)), no_evidence()
     for at, one in enumerate(audits):
@@ -217,10 +214,7 @@ def confirms(
     matters: float,
     against: Limits | None = None,
 ) -> bool:
-    """Return whether an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`.
-
-    `against` are other limits than those of the baseline.
-    """
+    """Return whether an audit by itself lies beyond the limit behind an alarm: one-sided p ≤ `CONFIRMED`."""
     means, _, counts = _moments([np.asarray(one, dtype=np.float64) for one in values])
     low, high = against or limits(baseline, matters=matters)
     beyond = low - means.mean() if side == 0 else means.mean() - high
@@ -241,17 +235,15 @@ SAME_SHARE = 0.7
 class Difference:
     """An audit minus the baseline, for these topics.
 
-    value: in [-1, 1]. low, high: the interval at the given level, clipped to the possible range; NaN, with `note`, if
-    the baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on
-    each side, inside ±`matters` if the two are the same; likewise NaN. error: standard error, from the variances of
-    both sides and of runs. runs: the standard deviation between audits, which is part of it; NaN if unknown. same:
-    whether they are the same within `matters`. p: two-sided, of no difference at all, by itself and for one look;
-    likewise NaN. these_low, these_high: the interval of another estimand, the difference between these very runs at
-    their hours. It considers trials alone, so it covers the difference of the systems only if audits do not differ.
-    own: variance of the audit's mean from its trials. slope: g of the audit (`scoring.inference.run_effects`). left:
-    what remains of `SAME_BUDGET` before this look. tail: how much of it this look may use. spent: the chance of
-    *same* if the true difference is exactly `matters`. note: why there is no interval. assumes: the assumptions of
-    the interval, in a phrase.
+    value: in [-1, 1]. low, high: the interval, clipped to the possible range; NaN, with the reason in `note`, if the
+    baseline has too few runs to show how much audits differ. inner_low, inner_high: the interval with `tail` on each
+    side, inside ±`matters` if the two are the same; likewise NaN. error: standard error, from the variances of both
+    sides and of runs. runs: the standard deviation between audits, which is part of it; NaN if unknown. p: two-sided,
+    of no difference at all, for one look; likewise NaN. these_low, these_high: the interval of another estimand, the
+    difference between these very runs at their hours. It considers trials alone, so it covers the difference of the
+    systems only if audits do not differ. own: variance of the audit's mean from its trials. slope: g of the audit
+    (`scoring.inference.run_effects`). left, tail: the part of `SAME_BUDGET` before this look, and for it. spent: the
+    chance of *same* if the true difference is exactly `matters`. assumes: the assumptions of the interval.
     """
 
     value: float
@@ -308,14 +300,13 @@ def difference(
 ) -> Difference:
     """Return the difference between an audit and the baseline, and whether they are the same.
 
-    The verdict *same* comes from two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and
-    Biopharmaceutics 15 (1987), 657-680). Each side has the variance of its own trials, at its own level: with the
-    baseline's variance for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance
-    between audits comes from the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of
-    it.
+    The verdict *same* is from two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics
+    15 (1987), 657-680). Each side has the variance of its own trials, at its own level: with the baseline's variance
+    for both, the interval after a fall from .95 to .55 covered the truth in 71%. The variance between audits is from
+    the baseline's runs (`scoring.inference.run_effects`); fewer than four show too little of it.
 
-    values: as for `evidence`, of one audit or of `audits` of them together.
-    left: what earlier looks at this run, with fewer trials, left of `SAME_BUDGET`.
+    `values` are as for `evidence`, of one audit or of `audits` of them together. `left` is the part of `SAME_BUDGET`
+    that earlier looks at this run, with fewer trials, left.
     """
     cells = [np.asarray(one, dtype=np.float64) for one in values]
     means, variances, counts = _moments(cells)
@@ -366,8 +357,6 @@ def too_few_runs(runs: int) -> str:
 def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
     """Return the interval of a mean difference over `audits` audits, or for these very runs if the baseline has too
     few.
-
-    `own` is the variance of that mean from trials.
     """
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())

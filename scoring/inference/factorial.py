@@ -1,16 +1,16 @@
 """Main effects and interactions of factors that were played in every combination of their levels.
 
-Of a set of factors S and a level of each, other than its first:
+For a set of factors S and a level of each, other than its first:
 
     effect = Σ_{T ⊆ S} (-1)^(|S| - |T|) · m(T)
 
-m(T): the mean over all levels of the other factors of the figure with the factors in T at these levels and the rest of
-S at their first. With one factor it is the main effect: how far the level lies above the first, on average over the
-other factors. With two it is their interaction: by how much the effect of one is larger at the level of the other.
+m(T) is the mean, over all levels of the other factors, of the figure with the factors in T at these levels and the rest
+of S at their first. One factor gives its main effect: how far the level lies above the first, on average over the other
+factors. Two give their interaction: how much larger the effect of one is at the level of the other.
 
 All combinations ask the same topics, and a trial draws the same numbers in all of them, so effects are differences over
-matched trials, with topics as units (`scoring.inference.matched`). A trial counts if all combinations of the effect
-have a value of it. Source of the contrasts: F. Yates, The Design and Analysis of Factorial Experiments (1937).
+matched trials, with topics as units (`scoring.inference.matched`). A trial counts if it has a value in all combinations
+of the effect. Source of the contrasts: F. Yates, The Design and Analysis of Factorial Experiments (1937).
 """
 
 import math
@@ -59,13 +59,11 @@ def factorial_effects(
     invalid: Mapping[Combination, int] | None = None,
     whole: Mapping[Combination, Gain] | None = None,
 ) -> dict[Effect, Difference]:
-    """Return every effect, without correction.
+    """Return every effect, without correction. Raises ValueError if a combination is missing.
 
-    cells: the cells of each combination, by trial. reach: the largest possible difference; infinite if values never
-    come near the end of the range. invalid: by combination, the number of trials without a valid attempt. whole: cells
-    together with what was lost of them, which then bounds the effects; None if nothing was lost.
-
-    Other arguments are as for `scoring.inference.matched.difference`. Raises ValueError if a combination is missing.
+    cells: by combination, the cells of each trial. invalid: by combination, the number of trials without a valid
+    attempt. whole: cells together with lost ones, which then bound the effects; None if nothing was lost. Other
+    arguments are as for `scoring.inference.matched.difference`.
     """
     if not is_crossed(levels, cells):
         raise ValueError("not every combination of the levels was played")

@@ -4,9 +4,9 @@ Each conversation has a weight: the probability of all its user's decisions unde
 the user that was played. Its mean is 1, and E'[f] = E[w·f] for every figure f of a conversation, if the played user can
 do everything that the other one can.
 
-Weights have heavy tails, and the largest may be missing from the sample: hasty users hardly ever play the long
-conversations of patient ones. Neither the spread of the sample nor an effective number reliably shows what it lacks.
-But f lies in [0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
+Weights have heavy tails, and the largest may be missing from the sample: hasty users hardly ever have the long
+conversations of patient ones. Neither the spread of the sample nor an effective number reliably shows this. But f lies
+in [0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 1, and a lower bound of each is enough:
 
     low     the lower quantile of      Σ W_k·x_k / max(1, Σ W_k·(x_k + y_k))          x_k: the topic's mean of w·f
     high    1 - the lower quantile of  Σ W_k·y_k / max(1, Σ W_k·(x_k + y_k))          y_k: of w·(1 - f)
@@ -14,12 +14,12 @@ But f lies in [0, 1], so w·f and w·(1 - f) are at least 0, their means sum to 
     (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 1),  W_0 the weight of an unseen topic with x = y = 0
 
 The lower bound of the mean of a nonnegative variable is Gaffke's, which assumes nothing about its tail. The missing
-part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sum
-is divided by it, or both ends would be too narrow at once.
+part of the weights' mean, 1 - Σ W·(x + y), counts as 0 below and as 1 above. If the weights' mean exceeds 1, the sum is
+divided by it, or both ends would be too narrow at once.
 
-The interval is withheld for fewer than four topics' worth of weight, or ten conversations': below that, short intervals
-come from samples without the heavy weights, and these cover less. Both effective numbers are Kish's.
-docs/simulators/populations.md says what the intervals cover, and how often they are given.
+The interval is withheld below four topics' worth of weight, or ten conversations': short intervals then come from
+samples without the heavy weights, and cover less. Both effective numbers are Kish's. docs/simulators/populations.md
+reports the coverage of the intervals, and how often they are given.
 
 Sources: D. Precup, R. S. Sutton and S. Singh, ICML 2000, 759-766 (per-decision importance sampling); N. Gaffke,
 Mathematical Methods of Statistics 14 (2005), 451-467; L. Kish, Survey Sampling (1965), section 11.7.
@@ -41,8 +41,8 @@ from scoring.inference.unseen_topic import fixed_weights
 class Weighted:
     """A weighted mean.
 
-    value: NaN without a conversation that has one. n: the number of conversations that count. effective: the number of
-    equally weighted ones that would be as informative; 0 for none. topics: the number of their topics.
+    value: NaN without a value. n, topics: the numbers of conversations that count, and of their topics. effective:
+    the number of equally weighted conversations that would be as informative; 0 for none.
     """
 
     value: float
@@ -71,8 +71,8 @@ def weighted_ratio(
 ) -> Weighted:
     """Return the weighted mean, or ratio, over the conversations of these topics.
 
-    topics: (T,) names. above, below: (T, N) of conversations, NaN for missing ones; below is 1 for a mean. weights:
-    (T, N), not negative. bottom, top: the least and the largest value of a topic; infinite if unknown.
+    `above` and `below` are (T, N) by topic, NaN for missing conversations; below is 1 for a mean. `weights` are (T,
+    N), not negative. bottom, top: the least and the largest value of a topic; infinite if unknown.
     """
     tall, flat, each = (np.asarray(side, dtype=np.float64) for side in (above, below, weights))
     there = ~(np.isnan(tall) | np.isnan(flat) | np.isnan(each)) & (each > 0)
@@ -104,9 +104,9 @@ class Foretold:
     """The estimated mean under the other user.
 
     value: Σ w·f / Σ w, with equal weight for each topic; NaN if withheld, with the reason in the interval's note. n:
-    the number of conversations. effective: the number of equally weighted conversations that would be as informative.
-    effective_units: the same for topics. seen: the mean weight, 1 on average; if it is far below, the sample lacks
-    what the other user would do most.
+    the number of conversations. effective, effective_units: the numbers of equally weighted conversations, and
+    topics, that would be as informative. seen: the mean weight, 1 on average; far below it, the sample lacks the
+    other user's commonest behaviour.
     """
 
     value: float
@@ -122,9 +122,9 @@ def foretold_mean(
 ) -> Foretold:
     """Return the mean of `values` under the other user, for topics like these.
 
-    values: (K, N) in [0, 1], NaN for a conversation without a value, which may then have any.
-    weights: (K, N), not negative, NaN for missing conversations; each topic has one.
-    clusters: (K,) the cluster of each topic; None if all topics are independent.
+    `values` are (K, N) in [0, 1], NaN for a conversation without a value, which may then have any. `weights` are (K,
+    N), not negative, NaN for missing conversations; each topic has one. `clusters` are (K,) the cluster of each
+    topic; None if all topics are independent.
     """
     each, given = np.asarray(weights, dtype=np.float64), np.asarray(values, dtype=np.float64)
     there = ~np.isnan(each)

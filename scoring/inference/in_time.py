@@ -55,10 +55,8 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about it; "" if p is above .002.
-
-        A run has several systems and measures, and each is tested: at .05, one run in ten of independent trials would
-        be reported.
+        """A sentence about it; "" if p is above .002, since a run has several systems and measures, each of them
+        tested.
         """
         said = []
         if self.p <= _TOLD:
@@ -196,10 +194,8 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
-    """Return expected moments of trials with a variance of 1: decaying, and independent.
-
-    The four values are the statistic with decay, the statistic of independent trials, and the sums of squares about the
-    mean of both.
+    """Return expected moments of trials with a variance of 1: the statistic, decaying and independent, and the sums
+    of squares about the mean of both.
     """
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials

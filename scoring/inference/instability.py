@@ -37,10 +37,9 @@ class Instability:
 
 
 def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instability:
-    """Test whether whole trials differ.
+    """Test whether whole trials differ; exact if a topic's trials are exchangeable.
 
-    `values` is (topics, trials), NaN for missing trials; trials of one number belong together. Topics with one trial
-    have no influence. The test is exact if a topic's trials are exchangeable.
+    `values` is (topics, trials), NaN for missing trials; trials of one number belong together.
     """
     cells = np.asarray(values, dtype=np.float64)
     cells = cells[(~np.isnan(cells)).sum(axis=1) > 1]

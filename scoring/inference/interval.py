@@ -18,10 +18,10 @@ EARLIER_METHOD = "Bayesian bootstrap with an unseen"
 class Interval:
     """An interval of one figure, or a refusal.
 
-    low, high: the ends; NaN if there is no interval, and `note` then gives the reason. method: the method, "" without
-    an interval. resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one
-    topic, `trials of topics` for these topics, or `nothing` if a formula replaces resampling. assumes: the assumptions
-    in one phrase, for example "topics are independent draws".
+    low, high: NaN if there is no interval, and `note` then gives the reason. method: "" without an interval.
+    resampled: `topics`, `clusters`, `topics+trials`, `topics+sessions`, `sessions`, `trials` within one topic,
+    `trials of topics` for these topics, or `nothing` for a formula. assumes: the assumptions, for example "topics are
+    independent draws".
     """
 
     low: float

@@ -60,10 +60,7 @@ class Lost:
 
 
 def losses_matter(lost: tuple[int, int], kept: tuple[int, int]) -> bool:
-    """Return whether two systems lost different shares of their attempts, or many of them.
-
-    `lost` and `kept` are the numbers of both systems.
-    """
+    """Return whether two systems lost different shares of their attempts (`lost` and `kept` are numbers), or many."""
     cases = sum(lost) + sum(kept)
     if not sum(lost) or not cases:
         return False
@@ -126,10 +123,7 @@ def why_withheld(sides: Iterable[Lost]) -> str:
 
 
 def need_bounds(sides: Sequence[WithLost]) -> bool:
-    """Return whether a figure of the sides must be reported with bounds for losses.
-
-    It must if losses depend on the answers, if any two sides lost different shares, or if many trials were lost.
-    """
+    """Return whether a figure needs bounds for losses: they depend on answers, differ between sides, or are many."""
     counts = [one.counts for one in sides]
     lost, kept = (sum(count[at] for count in counts) for at in range(2))
     return (

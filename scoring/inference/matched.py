@@ -26,16 +26,15 @@ class Difference:
     """The difference between two groups in one measure, for topics like these or for these topics.
 
     value: NaN without a pair. n, topics: the numbers of pairs and of their topics. sessions: the number of sessions
-    that run through all topics, 0 if each conversation has its own. invalid: pairs left out because a side has no
-    valid attempt (failed or interrupted). unplayed: pairs left out because a side is not recorded. undefined: pairs
-    left out because a value of a side is undefined. interval: the interval of this difference by itself. p, adjusted:
-    the p by itself, and after Holm's correction; `adjusted` is NaN for a null pair, which is not tested. outside: the
-    smallest chance of error at which the interval excludes 0, corrected as p is. least: the smallest p possible with
-    so few units; NaN if any p is possible. null: the largest distance of a null pair in this measure, NaN without
-    one. base, other: the figure of each side over these pairs alone, `value` apart. beyond: whether it exceeds chance
-    and the null pair; None if that cannot be decided. bounds: the differences possible if losses had been as bad, or
-    as good, as can be; None if losses do not matter. withheld: why no verdict may be given, whatever the figures; ""
-    if one may.
+    that run through all topics, 0 if each conversation has its own. invalid, unplayed, undefined: the numbers of
+    pairs left out because a side has no valid attempt (failed or interrupted), is not recorded, or has an undefined
+    value. interval: of this difference by itself. p, adjusted: the p by itself, and after Holm's correction;
+    `adjusted` is NaN for a null pair, which is not tested. outside: the smallest chance of error at which the
+    interval excludes 0, corrected as p is. least: the smallest p possible with so few units; NaN if any p is
+    possible. null: the largest distance of a null pair in this measure, NaN without one. base, other: the figure of
+    each side over these pairs. beyond: whether it exceeds chance and the null pair; None if that cannot be decided.
+    bounds: the differences possible if losses had been as bad, or as good, as can be; None if losses do not matter.
+    withheld: why no verdict may be given, whatever the figures; "" if one may.
     """
 
     value: float
@@ -75,11 +74,10 @@ def difference(
 ) -> Difference:
     """Return other - base over the trials with a value on both sides.
 
-    topics: the topics in the order of the topic set. base, other: the cells of each valid conversation. reach: the
-    largest possible difference of a topic; infinite if values never come near the end of the range, as for R. pooled:
-    whether figures are ratios of sums, as %recovery is. continued: whether the trials of one number are one session
-    through all topics. clusters: the cluster of each topic. invalid, unplayed: the numbers of missing pairs, because
-    one side failed or is not recorded. estimand: topics like these, or these topics.
+    base, other: the cells of each valid conversation. reach: the largest possible difference of a topic; infinite if
+    values never come near the end of the range, as for R. pooled: whether figures are ratios of sums, as %recovery
+    is. continued: whether the trials of one number are one session through all topics. clusters: the cluster of each
+    topic. invalid, unplayed: the numbers of missing pairs, because one side failed or is not recorded.
     """
     both = [trial for trial in base if trial in other]
     known = [trial for trial in both if _is_defined(base[trial], pooled) and _is_defined(other[trial], pooled)]

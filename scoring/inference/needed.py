@@ -24,10 +24,8 @@ _POWER = 0.8  # by convention (Cohen 1988)
 class Needed:
     """What it takes to detect a difference as large as the observed one at 1 - level, in four of five studies.
 
-    topics: the number of topics, with the present number of trials of each.
-    trials: the number of trials of each topic, with the present topics.
-
-    Infinite if no number is enough, NaN if unknown.
+    topics: with the present trials of each. trials: of each topic, with the present topics. Infinite if no number is
+    enough, NaN if unknown.
     """
 
     topics: float
@@ -92,8 +90,7 @@ def needed(
 def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
     """Return the difference that so many topics detect in four of five studies.
 
-    It includes the t interval, the power, and the unseen topic, whose weight is a beta variable that deviates
-    independently of the topics.
+    It includes the t interval, the power, and the unseen topic, whose weight is an independent beta variable.
     """
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)
@@ -106,10 +103,7 @@ def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float
 
 @lru_cache(maxsize=4096)
 def _most_weight(topics: float, alpha: float) -> float:
-    """Return the upper quantile of the unseen topic's weight.
-
-    It is cached: every pair and measure needs the same numbers of topics, and this took a quarter of a comparison.
-    """
+    """Return the upper quantile of the unseen topic's weight; cached, because it took a quarter of a comparison."""
     return float(beta_quantile(1 - alpha / 2, UNSEEN, topics))
 
 

@@ -34,7 +34,7 @@ class Power:
     """The result of a simulation; NaN if studies have no test, or no interval.
 
     found: the share of studies that distinguish the systems in the right direction. width: the mean width of their
-    intervals, from low to high. found_error, width_error: Monte Carlo standard errors.
+    intervals. found_error, width_error: Monte Carlo standard errors.
     """
 
     found: float
@@ -166,8 +166,8 @@ def _these(
 def _quantiles(degrees: Floats, level: float) -> Floats:
     """Return (n,) `student_quantile` for many degrees of freedom at once.
 
-    Large degrees use their series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), which is then
-    accurate to 8 digits; so many exact quantiles would take longer than all the rest of the simulation.
+    Large degrees use the series around the normal quantile (Abramowitz and Stegun 1964, 26.7.5), accurate to 8
+    digits: exact ones would take most of the simulation.
     """
     different, places = np.unique(degrees, return_inverse=True)
     few = different < _MANY

@@ -33,10 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """Return ((U,) sums, (U,) counts) by unit: clusters in the order of their first topic.
-
-    `values` is (K,) by topic, and `clusters` (K,) the cluster of each topic; a single topic has a cluster of its own.
-    """
+    """Return ((U,) sums, (U,) counts) of (K,) topics by cluster, in the order of first topics; others are their own."""
     place = {cluster: row for row, cluster in enumerate(dict.fromkeys(clusters))}
     rows = np.array([place[cluster] for cluster in clusters], dtype=np.int64)
     each = np.asarray(values, dtype=np.float64)
@@ -47,10 +44,9 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
 def ends_of_means(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return ((C,) low, (C,) high) ends of the mean of each column, in [0, 1].
+    """Return ((C,) low, (C,) high) ends of the mean of each column of (K, C) topics, in [0, 1].
 
-    values: (K, C) by topic; they may lie slightly beyond 0 and 1, as corrected values do.
-    clusters: (K,) the cluster of each topic; None if all topics are independent.
+    Corrected values may lie slightly beyond 0 and 1. `clusters` is None if all topics are independent.
     """
     sums = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(sums)
@@ -65,11 +61,9 @@ def ends_of_means(
 def bounded_mean(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None, unit: str = "topic"
 ) -> Interval:
-    """Return the interval, in [0, 1], of the mean of `values`, (K,) by topic.
+    """Return the interval, in [0, 1], of the mean of (K,) topics; none for fewer than four topics, or clusters.
 
-    clusters: (K,) the cluster of each topic; None if all topics are independent. unit: the word for a topic.
-
-    There is no interval for fewer than four topics, or clusters.
+    `clusters` is (K,); None if all topics are independent. `unit` is the word for a topic.
     """
     each = np.asarray(values, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
@@ -92,10 +86,10 @@ def compare_with_half(
     clusters: Sequence[Hashable] | None = None,
     unit: str = "topic",
 ) -> Paired:
-    """Return the mean of `values` with its interval, and the p of its distance from 1/2.
+    """Return the mean with its interval, and the p of its distance from 1/2, by exchanging the sides of topics or
+    clusters.
 
-    The p comes from exchanging the two sides of topics, or of whole clusters. Arguments are as for `bounded_mean`. NaN
-    without a topic; no p on fewer than two units.
+    Arguments are as for `bounded_mean`. NaN without a topic; no p on fewer than two units.
     """
     each = np.asarray(values, dtype=np.float64)
     value = float(each.mean()) if len(each) else math.nan
@@ -125,8 +119,7 @@ _STEPS = 20  # in which λ is lowered
 class Compared:
     """The items of one topic, in any order.
 
-    judge, people: (items,) scores in [0, 1]; NaN without a score.
-    weights: (items,) not negative; items of weight 0 are ignored.
+    `judge` and `people` are (items,) scores in [0, 1], NaN without a score; items with `weights` of 0 are ignored.
     """
 
     judge: Floats
@@ -204,10 +197,7 @@ def _mean(scores: Floats, weights: Floats, counted: npt.NDArray[np.bool_]) -> fl
 
 
 def _slope(topics: Sequence[Compared]) -> float:
-    """Return the slope of people's scores on the judge's within topics.
-
-    It is pooled over topics, since people's items are few, and far more precise than a slope between topics.
-    """
+    """Return the slope of people's scores on the judge's within topics, pooled because people's items are few."""
     above = below = 0.0
     for one in topics:
         seen = ~np.isnan(one.people) & (one.weights > 0)

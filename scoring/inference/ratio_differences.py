@@ -65,10 +65,10 @@ def mover_p(ratios: Floats, ends_at: Ends) -> Floats:
 def ratios_like_these(
     above: npt.ArrayLike, below: npt.ArrayLike, *, level: float, unit: str = "topic"
 ) -> tuple[Interval, float]:
-    """Return the interval and p of the difference for topics like these.
+    """Return the interval and p of the difference for topics like these; NaN as below.
 
-    `above` and `below` are (U, 2) numerators and denominators of both sides in each unit. There is no interval and no p
-    (NaN) if a side has a denominator in fewer than four units: `score` has no interval for it either.
+    `above` and `below` are (U, 2) numerators and denominators of both sides by unit. There is no interval and no p if
+    a side has a denominator in fewer than four units, as in `score`.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     there = (bottoms > 0).sum(axis=0)
@@ -100,9 +100,8 @@ def ratios_like_these(
 
 
 def few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return (...) whether a side's turns are so few, or so one-sided, that only the exact interval is valid.
-
-    `above` and `below` are (..., 2) sums of the sides.
+    """Return (...) whether a side's turns, (..., 2) sums, are so few or one-sided that only the exact interval is
+    valid.
     """
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     few = (bottoms < _FEW_TURNS) | (np.minimum(tops, bottoms - tops) < _FEW_OF_A_KIND)

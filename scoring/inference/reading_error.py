@@ -30,9 +30,8 @@ class Told:
 class ReadingError:
     """A bound on misread answers.
 
-    compared: the number of answers with two witnesses. differ: how many of these differ. silent: the number of answers
-    with one witness. misread: the bound for those with two, at confidence `level`; for all answers it is misread +
-    silent.
+    compared, differ: the numbers of answers with two witnesses, and of those that differ. silent: of those with one.
+    misread: the bound for answers with two, at confidence `level`; for all answers it is misread + silent.
     """
 
     compared: int
@@ -54,10 +53,7 @@ class ReadingError:
 
 
 def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: float = SENSITIVITY) -> ReadingError:
-    """Bound the number of misread answers. `told` has one entry for each conversation.
-
-    `sensitivity` is the assumed sensitivity of the witness, more than 0 and at most 1.
-    """
+    """Bound the number of misread answers, by conversation; the witness has a `sensitivity` in (0, 1]."""
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)

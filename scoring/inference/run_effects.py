@@ -67,10 +67,9 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class RunEffects:
-    """A distribution of the standard deviation τ between runs.
+    """A distribution of the standard deviation τ between `runs` runs: `sizes` (S,) with `weights` (S,), sum 1.
 
-    sizes: (S,) values of τ. weights: (S,) their weights, which sum to 1. slope: g of the baseline. runs: the number of
-    runs B.
+    `slope` is g of the baseline.
     """
 
     sizes: Floats
@@ -79,7 +78,7 @@ class RunEffects:
     runs: int
 
     def apart(self, sampling: float, slope: float, *, audits: int = 1) -> Mixture:
-        """Return the distribution of a mean of `audits` audits minus that of the baseline, if the system is unchanged.
+        """Return the distribution of a mean of `audits` audits minus the baseline's, for an unchanged system.
 
         `sampling` is the variance of the difference from trials, and `slope` is g at the level of the audits.
         """

@@ -71,7 +71,7 @@ def is_settled(found: Difference, matters: float) -> bool:
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
     """Return the fewest further trials of each topic that settle the audit with a probability of at least .82.
 
-    At most `MOST_TIMES` the present number is considered. `each` is the present number of trials of a topic.
+    At most `MOST_TIMES` the present number, `each`, is considered.
     """
     most = math.ceil(MOST_TIMES * each)
     if is_settled(found, matters):
@@ -91,10 +91,7 @@ def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matt
 def _chances(
     baseline: Baseline, found: Difference, each: float, matters: float, more: Floats, *, known: bool
 ) -> Floats:
-    """Return the probability to settle for each number of further trials.
-
-    `known` assumes that the baseline is known exactly, and that audits do not differ.
-    """
+    """Return the probability to settle for each number of trials; `known` means an exact baseline and equal audits."""
     within = found.own * each
     runs = 0.0  # what audits may differ by, as a variance of the mean of one
     if not known:

@@ -112,10 +112,9 @@ def _fresh(
 
 
 def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
-    """Combine two extremes of a difference with unequal losses.
+    """Combine two extremes of a difference with unequal losses, keeping the recorded value.
 
-    The value is the recorded one, the interval goes from the low end of one extreme to the high end of the other, and
-    p is the larger one, or 1 if the extremes point in different directions.
+    The interval spans both, and p is the larger one, or 1 if the extremes point in different directions.
     """
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.printed and high.interval.printed):

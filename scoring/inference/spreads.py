@@ -1,31 +1,31 @@
-"""Intervals of spreads: of what lies between topics, between trials of a topic, and between systems.
+"""Intervals of spreads: between topics, between trials of a topic, and between systems.
 
-A variance is decided by the topics that lie far out, and a few topics need not have one of them. So topics get random
-weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked joins them:
+A variance depends on the topics that lie far out, and a few topics may include none of them. So topics get random
+weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked is added:
 
     low     the lower quantile of the variance of the topics that were asked, under weights (W_1, …, W_K)
     high    the upper quantile of the same with an unseen topic, (W_1, …, W_K, W_0), times K/(K - 1)
 
 (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4). The unseen topic lies at the end of the measure's range that makes the
-variance larger. Where a measure has no top, as R and seconds have none, nobody knows how far out a topic can be. There
-it lies c times as far from the median as the farthest topic does, and
+variance larger. If a measure has no top, such as R or seconds, the data do not show how far out a topic can be. The
+unseen topic then lies c times as far from the median as the farthest topic, with
 
     c = 40^ξ, at least 2 and at most 8,      ξ: Hill's tail index of the fifth of the topics that lie farthest out
 
-which is where a topic of a Pareto tail lies that comes once in 40·K topics. It is about 3 for normal topics and 8 for
-most with a heavier tail than the exponential distribution. Fewer than 45 topics do not show a tail: no interval.
+the place of a topic of a Pareto tail that occurs once in 40·K topics. It is about 3 for normal topics and 8 for most
+tails heavier than the exponential distribution's. Fewer than 45 topics do not show a tail: no interval.
 
-What trials add to the means of topics is taken off inside of each draw. A share of the variance (the ICC) follows from
-the ends of its two parts: low / (low + high of the other), high / (high + low of the other). Where the range has two
-ends, the high one is a quantile of the shares of draws, which is narrower and enough. Without a top each part has its
-own c: trials may have a heavy tail that topics have not (with a c of 2 in both, the share covered .75 of such worlds).
+The contribution of trials to the means of topics is subtracted within each draw. A share of the variance (the ICC)
+follows from the ends of its two parts: low / (low + high of the other), high / (high + low of the other). If the range
+has two ends, the high one is a quantile of the shares of draws, which is narrower and suffices. Without a top each part
+has its own c: trials may have a heavy tail that topics do not have (with c = 2 in both, the share covered .75 in such
+worlds).
 
-Systems are those that were compared, so only the errors of their means count. Effects e of systems have a length, the
-root of the variance between them, and errors make it longer more often than shorter. The interval has the lengths in
-the direction of e that would show what was seen, errors and an unseen topic included, in neither of their two tails. It
-starts at 0 unless systems without any difference would hardly lie so far apart.
-
-docs/variance.md has what all of this covers, and how wide it is.
+Systems are those that were compared, so only the errors of their means count. The effects e of systems have a length,
+the root of the variance between them, which errors increase more often than they reduce. The interval contains the
+lengths in the direction of e for which the observed length, with errors and an unseen topic, is in neither tail. It
+starts at 0 unless systems without any difference would rarely be so far apart. docs/variance.md reports coverage and
+widths.
 
 Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 40, 2 and 8 are our own.
 """
@@ -153,10 +153,7 @@ def _topic_ends(
 
 
 def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[Floats]:
-    """Draw (draws,) variances between the topics that were asked, then with an unseen one at either place.
-
-    mean: (topics,). noise: the variance of each mean. far: the two places.
-    """
+    """Draw (draws,) variances between (topics,) that were asked, then with an unseen one at either place of `far`."""
     topics = len(mean)
     shifted = mean - mean.mean()
     asked, unseen = _weights(topics, 0.0)[:-1], _weights(topics, UNSEEN)
@@ -197,9 +194,7 @@ def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """Return the variance of the trials of an unseen topic.
-
-    Trials often spread as far as their topic lies out, so their tail is assumed to be at least as heavy as that of
+    """Return the variance of the trials of an unseen topic, whose tail is assumed to be at least as heavy as that of
     topics.
     """
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
@@ -394,9 +389,8 @@ class _Table:
         return low**2, min(high**2, most)
 
     def _against(self) -> Floats | None:
-        """Return (systems,) means of an unseen topic on which systems differ unlike on those that were asked.
-
-        One half is at one end of the range and one half at the other; None if nothing shows how far out they can be.
+        """Return (systems,) means of an unseen topic on which systems differ the other way; None if the distance is
+        unknown.
         """
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2

@@ -37,10 +37,9 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailModel:
-    """A distribution of scores.
+    """A distribution of scores by topic of a pilot; `top` is the largest possible one, infinite if unknown.
 
-    scores: of each topic of a pilot, at least one each. own: how often a trial has one of its topic's own scores, in
-    [0, 1]. top: the largest possible score; infinite if unknown.
+    `own` in [0, 1] is how often a trial has one of its topic's own scores.
     """
 
     scores: tuple[Floats, ...]
@@ -71,8 +70,7 @@ class TailModel:
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
     """Return the model of a pilot's `cells`, (topics, trials), NaN for missing scores.
 
-    Raises ValueError if the variance between topics cannot be separated from that between trials: fewer than two topics
-    with two scores.
+    Raises ValueError with fewer than two topics with two scores, which cannot separate topics from trials.
     """
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
@@ -85,10 +83,7 @@ def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
 
 
 def stated_tail_model(components: Components) -> TailModel:
-    """Return the model of one system with stated components, bounded or yes or no.
-
-    Raises ValueError for other components, because mean and spread do not determine their worst scores.
-    """
+    """Return the model of one system with stated components. Raises ValueError unless they are bounded or yes or no."""
     if components.shape == "unbounded":
         raise ValueError(NO_TOP)
     width = components.high - components.low

@@ -1,24 +1,23 @@
 """The worst case of a score: quantile, CVaR, the worst value seen, probability below a threshold.
 
     Q_β         the least x with P(score <= x) >= β
-    CVaR_β      mean of the worst β of the probability mass, exactly: the last score is taken in with just the fraction
-                of its mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
+    CVaR_β      mean of the worst β of the probability mass, exactly: the last score counts with the fraction of its
+                mass that is missing; β = 1 is the mean (Rockafellar and Uryasev 2002, J. Banking & Finance 26)
 
-The worst are the smallest scores or the greatest ones (`worst`): a low R is bad, and so is a high latency. Q_β is
+The worst scores are the smallest or the greatest ones (`worst`): a low R is bad, and so is a high latency. Q_β is
 counted from the smallest either way.
 
-Pooled over topic × trial these come with the interval of `scoring.inference.unseen_topic`: topics with all their
-trials get random weights, and part of a topic that was not asked is added, of which every trial scored the least (for
-the low end) or the most there can be. The share at the end that is asked for must hold four topics: β of them, and for
-a quantile above the middle 1 - β of them. With two, the interval of the quantile .9 of 22 topics covers .91 if one in
-ten is thirty times as slow as the others; with four, none of the worlds that were tried is covered less than .93. The
-percentiles of a two-stage bootstrap (.87 to .93 where topics are of two kinds) and 2·estimate - mean of the bootstrap ±
-t (.79 to .94) cover less.
+Pooled over topic × trial these have the interval of `scoring.inference.unseen_topic`: topics with all their trials get
+random weights, and part of a topic that was not asked is added, in which every trial has the least possible score (for
+the low end) or the greatest. The tail must hold four topics: a share of β, and 1 - β for a quantile above the middle.
+With two, the interval of the quantile .9 of 22 topics covers .91 if one in ten is thirty times as slow as the others;
+with four, coverage was at least .93 in all worlds tried. The percentiles of a two-stage bootstrap (.87 to .93 for two
+kinds of topics) and 2·estimate - mean of the bootstrap ± t (.79 to .94) cover less.
 
-The mean of the greatest scores of a measure without a top, such as latency, depends on its few greatest topics. Of 45
-topics its interval covers .72 if 3% of topics are ten times as slow, and .92 of lognormal ones (σ 1.5), so it needs
-150. The unseen topic then scores up to three times the greatest: with twice that, scores with a Pareto tail of
-exponent 1.7 are covered .90.
+The mean of the greatest scores of a measure without a top, such as latency, depends on a few topics. With 45 topics its
+interval covers .72 if 3% of topics are ten times as slow, and .92 for lognormal ones (σ 1.5), so it needs 150. The
+unseen topic then scores up to three times the greatest: with twice that, scores with a Pareto tail of exponent 1.7 are
+covered .90.
 
 Within a topic, few trials cannot show the tail at all: with 5 of them and β = .25 the estimate is .10 too high and its
 interval never covers the true value. `within_topics` refuses fewer than 10/β trials, or 10/(1 - β) above the middle.
@@ -57,9 +56,8 @@ _BEYOND_TOPLESS = 3.0  # times the greatest score: how far an unseen one may lie
 class Tail:
     """A tail of a score; figures are NaN for n = 0.
 
-    quantile, cvar: at `beta`. extreme: the worst score. quantile_interval, cvar_interval: see `pooled_tail`. n,
-    topics: the numbers of scores and of their topics. undefined: the number of trials without a score (NaN), which are
-    left out.
+    quantile, cvar: at `beta`. extreme: the worst score. n, topics: the numbers of scores and of their topics.
+    undefined: the number of trials without a score (NaN), which are left out.
     """
 
     beta: float
@@ -74,10 +72,7 @@ class Tail:
 
 
 def lower_quantile(values: npt.ArrayLike, beta: float, weights: npt.ArrayLike | None = None) -> float:
-    """Return Q_β of `values`, (n,), without NaN; NaN for n = 0.
-
-    `beta` is in (0, 1], and `weights` are (n,) probabilities; None means equal ones.
-    """
+    """Return Q_β of `values`, (n,), for β in (0, 1] and (n,) probabilities or None for equal ones; NaN for n = 0."""
     ordered, mass = _order_scores(values, weights, beta)
     if not ordered.size:
         return math.nan
@@ -105,10 +100,10 @@ def tail_share(kind: TailKind, beta: float) -> float:
 
 
 def units_needed(kind: TailKind, beta: float, *, worst: Worst = "low", top: float = 1.0) -> float:
-    """Return the number of topics, or trials of a single topic, that an interval needs.
-
-    Infinite if no number is enough, as for the greatest possible score (a quantile with β = 1). Arguments are as for
+    """Return the number of topics, or trials of a single topic, that an interval needs; arguments as for
     `pooled_tail`.
+
+    Infinite if no number is enough, as for the greatest possible score (a quantile with β = 1).
     """
     share = tail_share(kind, beta)
     needed = math.ceil(FEWEST / share - _CRUMB) if share > _CRUMB else math.inf
@@ -129,14 +124,12 @@ def pooled_tail(
 ) -> Tail:
     """Return the tail of all topics and trials together: bad topics count as much as bad luck.
 
-    topics: (topics,) names. values: (topics, trials) of at least 0, NaN for missing scores. rng: one number is drawn
-    from it. top: the largest possible score, infinite if unknown, as for R and latency. worst: whether CVaR is the
-    mean of low or high scores. called: words for the smallest and the greatest scores, such as ("fastest", "slowest");
-    None means `ENDS`.
+    `values` is (topics, trials) of at least 0, NaN for missing scores. rng: one number is drawn from it. top: the
+    largest possible score, infinite if unknown, as for R and latency. worst: whether CVaR is the mean of low or high
+    scores. called: words for the smallest and the greatest scores, such as ("fastest", "slowest"); None means `ENDS`.
 
-    With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if all
-    scores, or both ends, are equal. Each score has the same weight, so a topic with an invalid trial weighs slightly
-    less.
+    With one topic, trials are the units of the intervals. There is no interval on fewer than `units_needed`, or if
+    all scores, or both ends, are equal. A topic with an invalid trial weighs slightly less.
     """
     cells = _cells(topics, values)
     _check(beta, level, replications)
@@ -208,9 +201,8 @@ def _refusal_reason(
 
 
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """Return the number of trials of each topic for `within_topics`: ten in the tail, rounded up.
-
-    Infinite for a quantile with β = 1.
+    """Return the number of trials of each topic for `within_topics`: ten in the tail; infinite for a quantile with β
+    = 1.
     """
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)

@@ -120,9 +120,8 @@ def compare_events(
 def effect_of_events(
     cases: Iterable[TurnCase], rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """Compare the usefulness of turns with and without the event within strata.
-
-    All turns count, as a persistent fault may help or hinder each time.
+    """Compare the usefulness of turns with and without the event within strata; all turns count, since a fault may
+    persist.
     """
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}

@@ -37,10 +37,7 @@ def compare_values(
     *,
     clusters: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
-    """Return the two-sided p of each value that both sides have in a common stratum, corrected over the values.
-
-    `clusters` gives the clusters of topics, whose topics are exchanged together.
-    """
+    """Return the two-sided p of each value that both sides have in a common stratum, corrected over the values."""
     clusters = clusters or {}
     cells: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
     for side, turns in enumerate((first, second)):

@@ -1,36 +1,34 @@
 """Intervals over topics that allow for a kind of topic that was not among those asked.
 
-Five topics that all went well say little about a sixth. The spread between them only shows how the topics that were
-asked differ; an interval made from it alone (a t interval, a percentile of the bootstrap) misses the true value
-whenever a kind of topic is missing from the sample. So the topics get random weights, as in the Bayesian bootstrap, and
-three quarters of a topic that was not asked are added:
+Five topics that all went well say little about a sixth. An interval from the spread of the observed topics alone (a t
+interval, a percentile of the bootstrap) misses the true value whenever a kind of topic is missing from the sample. So
+the topics get random weights, as in the Bayesian bootstrap, and three quarters of a topic that was not asked are added:
 
     low     the lower quantile of   Σ W_k·x_k + W_0·bottom        (W_1, …, W_K, W_0) ~ Dirichlet(1, …, 1, 3/4)
     high    the upper quantile of   Σ W_k·x_k + W_0·top
 
-bottom and top are the least and the largest value that a topic can have. In a ratio of sums each topic contributes its
+bottom and top are the least and the largest possible value of a topic. In a ratio of sums each topic contributes its
 numerator and its denominator, and the unseen topic is as large as the largest that was seen. With the mean, or the
 quadratic mean, of their denominators, %recovery covers .81 with 45 topics of which 3% fail always and never recover:
-the topics that are missing from a sample are not of the size of the others. Shares that are ratios of sums (`pooled`)
-get a whole unseen topic in place of three quarters.
+missing topics are not of the size of the others. Shares that are ratios of sums (`pooled`) get a whole unseen topic.
 
-With a whole topic in place of three quarters this is Gaffke's bound, and Clopper and Pearson's interval where every
-topic has one of two values; with half a topic it is nearly Jeffreys'. If topics are all good or all bad, the lowest
-coverage over all true shares, for 4 to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and
-.95 with a whole. Both ends are weighted means with weights of at least 0, so a better answer never lowers either.
+With a whole topic this is Gaffke's bound, and Clopper and Pearson's interval if every topic has one of two values; with
+half a topic it is nearly Jeffreys'. If topics are all good or all bad, the lowest coverage over all true shares, for 4
+to 200 topics at a level of .95, is .92 with a half, .938 with three quarters and .95 with a whole. Both ends are
+weighted means with weights of at least 0, so a better answer never lowers either.
 
-If the scores of a measure never come near the end of its range, as those of R, it has no usable top. Its unseen topic
-then lies as far beyond the best observed topic as the tail that the topics show. Beyond x, values of a tail with Hill's
-index h are x/(1 - h) on average. Taken are twice that mean with up to 15 topics, 1.5 times with many, of a tail that is
-30% heavier than it looks: 2/(1 - 1.3·h) times the best topic; at least `beyond` times, 1 + 4/sqrt(K), which is 3 for 4
-topics and 1.6 for 45; and at most 8·(1 + 16/K) times, or few lognormal topics would say nothing. h is taken from the
-sqrt(K) best topics. With `beyond` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with
-200 at 2; means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what
-they cover. A kind of topic that is rarer than 4/K and lies further out than that is not allowed for: nothing shows it.
+If scores never come near the end of the range, as for R, it is not a usable top. The unseen topic then lies beyond the
+best observed topic, at a distance that follows from the tail. Beyond x, values of a tail with Hill's index h are x/(1 -
+h) on average. The distance is twice that mean with up to 15 topics, 1.5 times with many, for a tail 30% heavier than it
+looks: 2/(1 - 1.3·h) times the best topic; at least `beyond` times, 1 + 4/sqrt(K), which is 3 for 4 topics and 1.6 for
+45; and at most 8·(1 + 16/K) times, or few lognormal topics would give no usable interval. h is from the sqrt(K) best
+topics. With `beyond` alone, means of lognormal levels cover .82 with 4 topics at a σ of 1.5, and .87 with 200 at 2;
+means of Pareto levels with an index of 1.5 cover .86. The numbers are our own; docs/calibration.md shows what they
+cover. A kind of topic rarer than 4/K that lies further out is not allowed for: no data show it.
 
 Sources: D. B. Rubin, Annals of Statistics 9 (1981), 130-134; N. Gaffke, Three test statistics for a nonparametric
-one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467;
-B. M. Hill, Annals of Statistics 3 (1975), 1163-1174.
+one-sided hypothesis on the mean of a nonnegative variable, Mathematical Methods of Statistics 14 (2005), 451-467; B. M.
+Hill, Annals of Statistics 3 (1975), 1163-1174.
 """
 
 import math
@@ -69,10 +67,8 @@ def drawn_weights(rng: np.random.Generator, units: int, size: int, unseen: float
 def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.ArrayLike) -> Floats:
     """Return (K + 1, 2·C + D) values to be weighted: numerators for the low end, for the high end, and denominators.
 
-    There is one denominator for all columns (D = 1) if all have the same.
-
-    above, below: (K, C) numerators and denominators of the topics.
-    bottom, top: (C,) or one for all, ratios of the unseen topic.
+    `above` and `below` are (K, C), and `bottom` and `top` ratios of the unseen topic. D is 1 if all denominators are
+    equal.
     """
     size = np.sqrt((below**2).sum(axis=0) / np.maximum((below > 0).sum(axis=0), 1))
     largest = below.max(axis=0)
@@ -83,9 +79,8 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
 
 
 def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return (C,) low and (C,) high ends.
-
-    `low` and `high` are (C, B) weighted means with the unseen topic at the bottom, and at the top.
+    """Return (C,) low and (C,) high ends of (C, B) weighted means with the unseen topic at the bottom, and at the
+    top.
     """
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
@@ -98,9 +93,8 @@ def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
 
 
 def _quantile(rows: Floats, share: float) -> Floats:
-    """Return (C,) quantiles of (C, B) numbers, equal to the last bit to those of `np.quantile`.
-
-    That function also sorts the ends and looks for NaN, which takes twice the time.
+    """Return (C,) quantiles of (C, B) numbers, equal to those of `np.quantile`, which takes twice the time to check
+    them.
     """
     place = (rows.shape[1] - 1) * share
     at = int(place)
@@ -112,18 +106,16 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """Return (C, B) weighted sums of `values`, (rows, C), with `weights`, (rows, B).
-
-    BLAS is avoided because its last bits vary with threads and alignment, and files of scores are compared.
+    """Return (C, B) weighted sums of (rows, C) with weights (rows, B). BLAS is avoided: its last bits vary with
+    threads.
     """
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
 
 def boldest(units: int, level: float) -> float:
-    """Return the highest possible low end of a share with so many topics, in (0, 1).
-
-    It is that of topics that all went well, by Clopper and Pearson's interval or by Wilson's, whichever is lower.
+    """Return the highest possible low end of a share, in (0, 1): if all topics went well, the lower of Clopper and
+    Pearson's and Wilson's.
     """
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
@@ -138,8 +130,8 @@ def farthest(values: Floats) -> Floats:
     """Return (C,) how far an unseen topic may lie from 0, for a measure without a top; at least `beyond` times the
     best.
 
-    `values` is (K, C) of the topics, K >= 2. Hill's estimate uses the best sqrt(K) topics, at least two, relative to
-    the next one; if that one scores 0, to the least that is above 0.
+    `values` is (K, C), K >= 2. Hill's estimate uses the best sqrt(K) topics, at least two, relative to the next one;
+    if that one scores 0, to the least that is above 0.
     """
     size = np.abs(values)
     units = len(size)
@@ -178,11 +170,9 @@ def answer_ends(useful: float, answers: float, level: float) -> tuple[float, flo
 def share_ends(above: Floats, below: Floats, level: float, *, pooled: bool = False) -> tuple[Floats, Floats]:
     """Return the interval of each share: (C,) low and (C,) high ends, in [0, 1].
 
-    above, below: (K, C) useful answers and answers of each topic, below > 0; with below = 1, shares of equally
-    weighted topics. pooled: whether shares are ratios of sums, to which topics contribute unequal parts.
-
-    The weights are the same for all systems and depend on K alone, and the order of the topics does not matter. More
-    useful answers never lower an end.
+    `above` and `below` are (K, C) useful answers and answers by topic, below > 0; with below = 1, shares of equally
+    weighted topics. Ratios of sums, to which topics contribute unequal parts, are `pooled`. Weights depend on K
+    alone, and the order of topics does not matter. More useful answers never lower an end.
     """
     units, columns = below.shape
     low, high = np.empty(columns), np.empty(columns)
@@ -205,10 +195,9 @@ def share_weights(units: int) -> Floats:
 def drawn_ratios(
     above: Floats, below: Floats, bottom: float, top: float, level: float, *, unseen: float = 1.0
 ) -> tuple[float, float]:
-    """Return (low, high) of a ratio of sums over units, by weights that depend on their number alone.
+    """Return (low, high) of a ratio of sums over (K,) units, by weights that depend on their number alone; below > 0.
 
-    above, below: (K,), in any order; below > 0. bottom, top: ratios of the unseen unit, finite. unseen: how many times
-    as large it is as the largest one.
+    bottom, top: finite ratios of the unseen unit, which is `unseen` times as large as the largest one.
     """
     order = np.lexsort((above, below))
     sides = with_unseen(above[order][:, None], below[order][:, None], bottom, top)
@@ -222,8 +211,7 @@ def fixed_weights(units: int, unseen: float) -> Floats:
     """Return (units + 1, draws) unnormalised weights that depend on the number of topics alone, the unseen topic's
     last.
 
-    `unseen` is the size of the unseen topic, in topics; with 0 its weight is 0. There are 1,000 to 5,000 draws, fewer
-    with more topics.
+    `unseen` is its size in topics, and its weight is 0 for 0. There are 1,000 to 5,000 draws, fewer with more topics.
     """
     size = max(1000, min(_DRAWS, _AT_ONCE // units)) // 2
     half = drawn_weights(generator(0, "unseen topic", str(units)), units, size, unseen)

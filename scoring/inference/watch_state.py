@@ -131,7 +131,7 @@ class WatchState:
 def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
     """Return the limits against which evidence is collected; None for those of the baseline.
 
-    After a change, it is the limit for a level further away than that since the change; the other side is closed.
+    During a change, it is the limit beyond the level since the change; the other side is closed.
     """
     if not state.is_changed:
         return None
@@ -148,8 +148,8 @@ def advance(
 ) -> WatchState:
     """Return the state after one more audit.
 
-    looks, share: as for `scoring.inference.drift.levels`.
-    apart: seconds after an alarm, or after an audit that is perhaps back, before another audit can confirm it.
+    `looks` and `share` are as for `scoring.inference.drift.levels`; `apart` is the seconds before an audit can
+    confirm.
     """
     kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
     drop, rise = reached(kept, looks=looks, share=share).tolist()

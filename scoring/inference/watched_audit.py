@@ -69,9 +69,8 @@ class Judged:
 def word_of(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """Return the word for an audit of this verdict, given the states before and after.
-
-    `alarm` says whether one waits for confirmation.
+    """Return the word for an audit of this verdict, given the states; `alarm` says whether one waits for
+    confirmation.
     """
     if before.is_changed and not state.is_changed:
         return "back"
@@ -95,9 +94,8 @@ def judge(
     at: float,
     left: float = SAME_BUDGET,
 ) -> Judged:
-    """Judge an audit by its values (see `scoring.inference.drift.evidence`) and the state before it.
-
-    `at` is in seconds; `left` is as for `scoring.inference.drift.difference`.
+    """Judge an audit by its values (see `scoring.inference.drift.evidence`) at a time in seconds, and the state
+    before it.
     """
     found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
     low, high = found.shown
