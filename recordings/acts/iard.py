@@ -81,7 +81,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
         elif turns:
             raise InputError(f"{where}: the recommender speaks twice in a row", place=place)
     if not turns:
-        raise InputError(f"dialogue {name}: the seeker says nothing", place=place)
+        raise InputError(f"dialogue {name}: the seeker has no utterance", place=place)
     accepted = bool(row.get("accepted_recommendation"))
     return Dialogue(id=name, turns=tuple(turns), ended=True, person=person, system="iard", score=float(accepted))
 

@@ -116,7 +116,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
     place, where = Place.of(path), Path(path)
     if where.is_dir():
         if not is_run(where):
-            raise InputError("a folder, but not of a run", place=place, allowed=_KINDS)
+            raise InputError("this is a folder, but not a run folder", place=place, allowed=_KINDS)
         run = read(where)
         # Without a protocol it is an import or a chat: a different person had each conversation.
         found = dialogues_of(run.conversations, None if run.header.protocol is None else run.header.seed)
@@ -132,7 +132,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
             raise InputError("not a file that contains dialogues", place=place, allowed=_KINDS)
     if not found.kept:
         left = "; ".join(f"{count}: {why}" for why, count in found.left_out)
-        raise InputError("no dialogue with a user turn" + (f" ({left})" if left else ""), place=place)
+        raise InputError("no dialogue has a user turn" + (f" ({left})" if left else ""), place=place)
     for one in found.kept:
         for number, turn in enumerate(one.turns, 1):
             if turn.act in _RESERVED:
@@ -189,7 +189,7 @@ def _session(name: str, queries: Json, place: Place) -> Dialogue:
             raise InputError(f"session {name}: query {number} is not text", place=place, allowed='"query"')
         if not _WORD.search(query):
             raise InputError(
-                f"session {name}: query {number} has no word, so it cannot be said what it does",
+                f"session {name}: query {number} has no word, so its kind is unknown",
                 place=place,
                 allowed="text with a letter or digit",
                 advice="leave the query out",

@@ -25,14 +25,14 @@ from recordings.log.run_folder import event_files
 from topics.counting import pluralize
 from topics.regular_file import entries, kind_of, read_inside
 
-_LATER = "recorded before layers were hashed, so nothing shows whether one of judgments or decisions is gone"
+_LATER = "recorded before Harvest kept an inventory, so a missing layer or file of decisions would not be noticed"
 _UNLISTED = (
-    "not in the inventory: put here by hand or by an earlier version of Harvest, or its writer was stopped at that "
-    "moment, or the inventory was cut"
+    "not in the inventory: added by hand or by an earlier version of Harvest, or its writer was stopped at that "
+    "moment, or the end of the inventory was removed"
 )
 _GOLD = "judgments/gold-"
 _NAMED = 3  # files in a sentence
-_AGAIN = "an earlier inventory was gone when this one was begun, so nothing shows what is gone with it"
+_AGAIN = "an earlier inventory was missing when this one was started, so other missing files may go unnoticed"
 
 
 @dataclass(slots=True)
@@ -78,13 +78,13 @@ class Checked:
 
     def check_header(self, run: Path, headers: list[str], *, declared: bool) -> None:
         if not headers and declared:
-            what = "no chain is left that says what it was, so nothing shows whether it is as it was written"
+            what = "no chain with its hash is left, so changes to it cannot be detected"
             self.gaps.append(Fault("run.json", None, what))
         elif not headers:
-            what = "recorded without a chain, so nothing shows whether it is as it was written"
+            what = "recorded without a chain, so changes to it cannot be detected"
             self.notes.append(Fault("run.json", None, what))
         elif content_digest(run / "run.json") != headers[-1]:
-            self.faults.append(Fault("run.json", None, "it is not what it was when the last process began to record"))
+            self.faults.append(Fault("run.json", None, "it was changed after the last process began to record"))
 
     def check_layers(self, run: Path) -> list[str]:
         there = []
@@ -119,13 +119,13 @@ class Checked:
             return
         if len(one.hashes) < lines or not one.closing:
             what = (
-                f"the file was closed with {pluralize(lines, 'line')}, and this has {len(one.hashes)} hashes and "
-                f"{'an' if one.closing else 'no'} end: nothing shows whether the rest is as it was written"
+                f"the file was closed with {pluralize(lines, 'line')}, but this chain has {len(one.hashes)} hashes and "
+                f"{'an' if one.closing else 'no'} end: changes to the other lines cannot be detected"
             )
             if one.opening or not one.gaps:  # otherwise it was reported
                 self.gaps.append(Fault(one.chain, None, what))
         elif not one.faults:
-            self.faults.append(Fault(one.chain, None, "it is not the chain with which the file was closed"))
+            self.faults.append(Fault(one.chain, None, "this is not the chain with which the file was closed"))
 
     def check_inventory(
         self,
@@ -139,16 +139,16 @@ class Checked:
         """Report listed files that are gone, were changed or were not closed, and files that were never listed."""
         if inventory is None:
             if declared or any(says_chained(run / one.name) for one in chained):
-                what = "it is gone: nothing shows whether a layer of judgments, or a file of decisions, is gone with it"
+                what = "it is missing, so missing layers of judgments and files of decisions cannot be detected"
                 self.gaps.append(Fault(INVENTORY, None, what))
             else:
                 self.notes.append(Fault(INVENTORY, None, _LATER))
             return
         if inventory.broken:
-            self.faults.append(Fault(INVENTORY, inventory.broken, "from here on it is not what was written"))
+            self.faults.append(Fault(INVENTORY, inventory.broken, "it was changed from this line on"))
         if inventory.torn:
             self.notes.append(
-                Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was cut")
+                Fault(INVENTORY, None, "its last line is torn: its writer was stopped, or its end was removed")
             )
         if inventory.again:
             self.gaps.append(Fault(INVENTORY, 1, _AGAIN))
@@ -157,10 +157,10 @@ class Checked:
         for name, digest in inventory.held.items():
             if name not in files and name not in layers:
                 if name not in told:
-                    self.gaps.append(Fault(name, None, "it was put into this run, and is gone"))
+                    self.gaps.append(Fault(name, None, "it was added to this run and is now missing"))
                     self.gone.append(name)
             elif digest and name not in self.gone and name not in told and content_digest(run / name) != digest:
-                self.faults.append(Fault(name, None, "it was changed after it was put into this run"))
+                self.faults.append(Fault(name, None, "it was changed after it was added to this run"))
         for name, (lines, head) in inventory.closed.items():
             if name in files:
                 self.check_closed(files[name], lines, head)
@@ -175,13 +175,13 @@ class Checked:
         if written or (unclosed and len({*unlisted, *unclosed}) > 1):
             # A file is listed before its second line, and a stopped writer leaves at most one line unwritten.
             named = " and ".join([*unlisted, *unclosed][:_NAMED])
-            what = f"it does not say what became of {named}: it was cut, or they were"
-            self.gaps.append(Fault(INVENTORY, None, f"{what} put here by hand, and nothing shows what else is gone"))
+            what = f"its entries on {named} are missing: they were removed, or the files were"
+            self.gaps.append(Fault(INVENTORY, None, f"{what} added by hand; other missing files cannot be detected"))
             return
         self.notes += [Fault(name, None, _UNLISTED) for name in unlisted]
         for name in unclosed:
-            what = "its chain is closed, and the inventory does not say so: its writer was stopped at that moment, or"
-            self.notes.append(Fault(name, None, f"{what} the inventory was cut"))
+            what = "its chain is closed, but the inventory does not say so: its writer was stopped at that moment, or"
+            self.notes.append(Fault(name, None, f"{what} the end of the inventory was removed"))
 
 
 def _without_folder(what: str, run: Path) -> str:
@@ -206,7 +206,7 @@ def check_recording(run: Path) -> Checked:
             paths += entries(run, folder, pattern)
     kinds = {path: kind_of(path) if path.exists() or path.is_symlink() else "" for path in paths}
     strange = [
-        Fault(path.relative_to(run).as_posix(), None, f"this is {kind}, not a file, and is not read")
+        Fault(path.relative_to(run).as_posix(), None, f"this is {kind}, not a file, so it was not read")
         for path, kind in kinds.items()
         if kind
     ]
@@ -224,7 +224,9 @@ def check_recording(run: Path) -> Checked:
             found.faults.append(Fault(address, None, fault))
         else:
             found.evidence += 1
-    found.faults += [Fault(address, None, "named by an event, and gone") for address in sorted(named - there)]
+    found.faults += [
+        Fault(address, None, "an event refers to it, but it is missing") for address in sorted(named - there)
+    ]
     for one in read_noted(run):
         (found.gaps if one.open else found.notes).append(Fault("run.json", None, str(one)))
     return found
@@ -264,7 +266,7 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
     audit = header.get("audit")
     wants_gold = isinstance(audit, dict) and bool(audit.get("gold"))  # kept as a layer before anything is asked
     if declared and found.lines > len(files) and not gold and wants_gold:
-        what = "run.json names a gold table, and the layer that kept it is gone"
+        what = "run.json names a gold table, but the layer that contains it is missing"
         found.gaps.append(Fault(f"{_GOLD}*.jsonl", None, what))
         found.gone.append(f"{_GOLD}*.jsonl")
     kept = [
@@ -273,13 +275,15 @@ def _check_journal(run: Path) -> tuple[Checked, set[str]]:
         *(["evidence"] if entries(run, "evidence", "??", "*") else []),
     ]
     if not files and not any(name.startswith("trials-") for name in found.gone):
-        what = "no file of events is here: they are gone, or the first process was stopped before it began one"
+        what = "there is no file of events: all are missing, or the first process was stopped before it created one"
         found.gaps.append(Fault("run.json", None, what))
     elif files and kept and found.lines <= len(files):
-        what = "it is here, and no event that it could come from: the events are gone"
+        what = "it is here, but there is no event that it could come from: the events are missing"
         found.gaps.append(Fault(kept[0], None, what))
     said = {str(name) for one in chained for name in one.closing.get("layers") or ()}
     unlisted = {f"judgments/{name}" for name in said} - set(layers) - set(inventory.held if inventory else ())
-    found.gaps += [Fault(name, None, "it was here when the run was closed, and is gone") for name in sorted(unlisted)]
+    found.gaps += [
+        Fault(name, None, "it was here when the run was closed and is now missing") for name in sorted(unlisted)
+    ]
     found.gone += sorted(unlisted)
     return found, named

@@ -50,7 +50,7 @@ class Contradictions:
         recorded = started.hashes or {"protocol": self._hashes.get("protocol", ""), **planned}
         for kind, hashed in planned.items():
             if recorded.get(kind, "") != hashed:
-                return f"{kind} {getattr(key, kind)!r} is not the one that run.json knows by that name"
+                return f"{kind} {getattr(key, kind)!r} is not the one that run.json defines under that name"
         content = {
             "protocol": recorded.get("protocol", ""),
             "system": recorded.get("system", ""),
@@ -84,20 +84,20 @@ class Contradictions:
         how = f"the attempt ends as {outcome.kind!r}"
         if not outcome.valid:
             if not attempt.failures and not self._reread:
-                yield f"{how}, and nothing says what failed"
+                yield f"{how}, but no failure is recorded"
             return
         cut_short = is_cut_short(outcome) and bool(attempt.failures)
         if attempt.failures and not cut_short:
             yield f"{how} after a failure"
         if last is None:
             if self._by_protocol and outcome.kind != "user-stopped":
-                yield f"{how}, and no turn was asked"
+                yield f"{how}, but no turn was asked"
             return
         if last.reply is None:
-            yield f"{how}, and turn {last.number} has no answer"
+            yield f"{how}, but turn {last.number} has no answer"
         elif last.reply.ended != (outcome.kind == "system-ended"):
             said = "ended" if last.reply.ended else "did not end"
-            yield f"{how}, and the system {said} the conversation with turn {last.number}"
+            yield f"{how}, but the system {said} the conversation with turn {last.number}"
         if not cut_short:  # the rules that route an answer may have failed
             yield from self._check_route(last, how)
         if outcome.kind != "system-ended":
@@ -105,7 +105,7 @@ class Contradictions:
 
     def _check_route(self, last: Turn, then: str) -> Iterator[str]:
         if self._by_protocol and last.route is None:
-            yield f"{then}, and the answer to turn {last.number} has no route"
+            yield f"{then}, but the answer to turn {last.number} has no route"
 
     def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
         """A user who should speak next in a state may leave there instead."""
@@ -114,7 +114,7 @@ class Contradictions:
         target = last.route.target
         left = to == "stop:user-stopped" and not target.startswith("stop:")
         if target != to and not left:
-            yield f"{then}, and the route of turn {last.number} leads to {target!r}"
+            yield f"{then}, but the route of turn {last.number} leads to {target!r}"
 
     def _planned_names(self, kind: str, name: str) -> str:
         return str(self._hashes.get(f"{kind}s", {}).get(name, ""))
@@ -128,7 +128,7 @@ def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
     text = last.reply.answer.text
     for piece in event.route.evidence:
         if piece.start >= 0 and text[piece.start : piece.end] != piece.quote and piece.quote not in text:
-            yield f"the route of turn {last.number} quotes {piece.quote[:60]!r}, which the answer does not say"
+            yield f"the route of turn {last.number} quotes {piece.quote[:60]!r}, which is not in the answer"
 
 
 def _sources(header: Header) -> Iterator[Json]:

@@ -89,7 +89,7 @@ def _join_accounts(first: _Trusted, one: Attempt, second: _Trusted, two: Attempt
     if same == len(both):
         return max(one, two, key=lambda attempt: len(attempt.rows))
     lines = f"cut after {pluralize(same, 'line')}, which both have, and counts as interrupted" if same else "left out"
-    second.blame(f"{_describe_attempt(two)} is recorded otherwise here than in {first.path.name}; {lines}")
+    second.blame(f"{_describe_attempt(two)} is recorded differently here than in {first.path.name}; {lines}")
     cut = Attempt(one.started, one.worker, one.place, one.rows[:same])
     for row in one.rows[1:same]:
         event = decode(row, one.place)
@@ -111,7 +111,7 @@ def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
     for trial_id, attempt in last.items():
         first = next(number for number in count(1) if number not in begun[trial_id])
         if first < attempt.started.attempt:
-            yield f"{folder}: {_describe_attempt(attempt)} is here, but no line of attempt {first} before it"
+            yield f"{folder}: {_describe_attempt(attempt)} is here, but attempt {first} before it has no line"
 
 
 class _Trusted(Attempts):
@@ -148,7 +148,9 @@ class _Trusted(Attempts):
         self._opening = opening
         worker, named = opening.get("worker"), self.path.name
         if isinstance(worker, str) and named != f"trials-{worker}.jsonl":
-            self._faults.append(f"{place}: worker {worker!r} wrote this: the file is a copy of another, or was renamed")
+            self._faults.append(
+                f"{place}: written by worker {worker!r}, so the file is a copy of another or was renamed"
+            )
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
         name = (event.trial_id, event.attempt)
@@ -196,7 +198,7 @@ class _Trusted(Attempts):
         for (trial_id, number), lines in self._strays.items():
             place = Place(str(self.path), lines[0])
             told.append(
-                f"{place}: attempt {number} at trial {trial_id} has no first line here that can be trusted; left out "
+                f"{place}: attempt {number} at trial {trial_id} is left out: no first line here can be trusted "
                 f"({pluralize(len(lines), 'line')}, the last at {lines[-1]})"
             )
         return told

@@ -163,7 +163,7 @@ class Attempt:
 
     def _whole_turns(self) -> list[_OpenTurn]:
         if self._spoken is not None:
-            raise ValueError("only what was said was kept of this attempt")
+            raise ValueError("only the words of this attempt were kept")
         return self._turns
 
     def _turn(self, number: int, what: str, place: Place) -> _OpenTurn:
@@ -251,7 +251,7 @@ class Attempts:
             attempt = self.found[name] = Attempt(event, worker, place)
         elif attempt is None or attempt.worker != worker:
             raise RunError(
-                f"an event of attempt {event.attempt} at trial {event.trial_id}, which was not started in this file",
+                f"attempt {event.attempt} at trial {event.trial_id} has an event, but was not started in this file",
                 place=place,
             )
         else:

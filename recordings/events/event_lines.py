@@ -170,7 +170,7 @@ def decode(row: Mapping[str, Json], place: Place) -> Event | None:
     """Return the event of a line; None if its kind is unknown (a later 1.x). Raises RunError with the place."""
     kind = row.get("event")
     if not isinstance(kind, str):
-        raise RunError("a line without an event", place=place, allowed=", ".join(LINES))
+        raise RunError("the line has no event", place=place, allowed=", ".join(LINES))
     form = LINES.get(kind)
     if form is None:
         return None
@@ -189,7 +189,7 @@ def check_format(found: Json, expected: str, place: Place) -> None:
         raise RunError(f"this is not {name} (format: {found!r})", place=place, allowed=f"format {expected}")
     if version.partition(".")[0] != major:
         raise RunError(
-            f"format version {version!r} is not known to this Harvest",
+            f"this version of Harvest cannot read format version {version!r}",
             place=place,
             allowed=f"{expected} and its minor versions",
             advice="read it with the version of Harvest that wrote it, or a later one",
@@ -232,7 +232,7 @@ def _fields(form: type[Struct]) -> tuple[inspect.Field, ...]:
 
 
 def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: str = "is") -> Any:
-    """verb: "is" for the value of `key`, or "holds something that is" for an item in it."""
+    """verb: "is" for the value of `key`, or "contains something that is" for an item in it."""
     if isinstance(kind, inspect.UnionType):  # with null, each of them
         if value is None:
             return None
@@ -241,7 +241,7 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
         kinds = kind.item_types
         whole = isinstance(value, list) and len(value) == len(kinds)
         if not whole or not all(isinstance(one, _KINDS[type(of)][0]) for one, of in zip(value, kinds)):
-            raise RunError(f"{key!r} holds something that is not {_PAIRS[key]}", place=place)
+            raise RunError(f"{key!r} contains something that is not {_PAIRS[key]}", place=place)
         return tuple(_check_value(one, of, key, place) for one, of in zip(value, kinds))
     allowed, called = _KINDS[type(kind)]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
@@ -261,9 +261,11 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
             # Probabilities, by what they are of; null has always been read as 0.
             return {name: 0.0 if item is None else _check_value(item, of, name, place) for name, item in value.items()}
         case inspect.DictType(value_type=of):
-            return {name: _check_value(item, of, key, place, "holds something that is") for name, item in value.items()}
+            return {
+                name: _check_value(item, of, key, place, "contains something that is") for name, item in value.items()
+            }
         case inspect.VarTupleType(item_type=of):
-            return tuple(_check_value(item, of, key, place, "holds something that is") for item in value)
+            return tuple(_check_value(item, of, key, place, "contains something that is") for item in value)
         case inspect.StructType(cls=form):
             return read_as(form, value, place)
         case inspect.DataclassType():  # the only one is a link

@@ -44,7 +44,9 @@ class StoreError(HarvestError):
         reason, advice = in_words(fault)
         safe = ""
         if playing:
-            safe = "  safe: every turn that was acknowledged before this is on disk; this run takes no further turns\n"
+            safe = (
+                "  safe: every turn that was acknowledged before this is on disk; this run accepts no further turns\n"
+            )
             advice += ": it resumes where it stopped"
         super().__init__(f"cannot {doing} {self.path}: {reason}\n{safe}  do: {advice}")
 

@@ -13,7 +13,7 @@ def inner_folder(run: Path, name: str, holds: str) -> Path:
     folder = run / name
     if folder.is_symlink():
         raise RunError(
-            f"this is a link, and links in a run are not followed: no {holds} can be read there",
+            f"this is a link, and links in a run are not followed, so no {holds} can be read there",
             place=Place(str(folder)),
             allowed="folders of the run itself; the whole run folder may be a link",
             advice="put the folder that it leads to in its place; for another disk, move the whole run folder "

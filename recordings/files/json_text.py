@@ -82,7 +82,7 @@ def parse_value(data: bytes, place: Place) -> Json:
         raise RunError("not valid JSON: nested too deeply", place=place) from None
     except ValueError as fault:
         if "integer string conversion" in str(fault):
-            raise RunError("a number of more than 4300 digits", place=place, advice="remove it") from None
+            raise RunError("a number has more than 4300 digits", place=place, advice="remove it") from None
         raise RunError(f"not valid JSON: {fault}", place=place) from None
 
 
@@ -129,7 +129,7 @@ def row_of(data: bytes, place: Place) -> dict[str, Json]:
     """Return the object in the line `data`. Raises RunError, with the place, if it is not a JSON object."""
     value = parse_value(data, place)
     if not isinstance(value, dict):
-        raise RunError("a line that is not a JSON object", place=place)
+        raise RunError("the line is not a JSON object", place=place)
     return value
 
 

@@ -33,7 +33,7 @@ def utc_now() -> datetime:
 def stamp(time: datetime) -> str:
     """Return `time` as ISO 8601 in UTC with microseconds. Raises ValueError for a time without a zone."""
     if time.tzinfo is None:
-        raise ValueError("a time without a time zone")
+        raise ValueError("the time has no time zone")
     return (time if time.tzinfo is UTC else time.astimezone(UTC)).isoformat(timespec="microseconds")
 
 

@@ -172,13 +172,13 @@ def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> 
         elif found and found[-1].system is None:
             found[-1].system = said
         elif found and said.text:
-            raise place.error("two turns of the system follow each other", advice="leave this dialogue out")
+            raise place.error("the system has two turns in a row", advice="leave this dialogue out")
         elif found or said.counts is not None:  # the user's turn is not in the file, or there was none
             found.append(_Exchange("", said))
         else:
             left_out += 1
     if not found:
-        raise at.error("a dialogue without turns", advice="leave it out")
+        raise at.error("the dialogue has no turns", advice="leave it out")
     return found, left_out
 
 
@@ -211,7 +211,9 @@ def _read_compact(turn: JsonValue, counts: Counts) -> tuple[str, _Said, JsonValu
         at = turn[_KEYS[counts]]
         annotated = tuple(one.index() for one in at.elements())
         if len(annotated) != len(_ANNOTATED) or not sum(annotated):
-            raise at.error("not the numbers of annotators who said O, T and X", allowed="[O, T, X], not all 0")
+            raise at.error(
+                "these are not the numbers of annotators who chose O, T and X", allowed="[O, T, X], not all 0"
+            )
     return speaker, _Said(_check_words(turn, text), annotated), turn
 
 
@@ -225,5 +227,5 @@ def _read_official(turn: JsonValue) -> tuple[str, _Said, JsonValue]:
 
 def _check_words(turn: JsonValue, text: object) -> str:
     if not isinstance(text, str):
-        raise turn.error("what was said is not text")
+        raise turn.error("the utterance is not text")
     return text

@@ -104,7 +104,7 @@ def _dialogues(value: JsonValue) -> Sequence[JsonValue]:
             raise one.error(
                 "not a DialEval dialogue",
                 allowed='{"id": …, "turns": [{"sender": …, "utterances": […]}], "annotations": […]}',
-                advice="counts of annotators without texts are read by: harvest helpdesk eval"
+                advice="to read counts of annotators without texts, use: harvest helpdesk eval"
                 if one.has("dialogues")
                 else None,
             )
@@ -129,9 +129,7 @@ def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]
     for turn in turns.elements():
         sender = turn["sender"].text(tuple(_SPEAKERS))
         if senders and senders[-1] == sender:
-            raise turn.error(
-                f"two turns of the {sender} follow each other", advice="put all that one side says in a row in one turn"
-            )
+            raise turn.error(f"the {sender} has two turns in a row", advice="join them into one turn")
         text = _text(turn["utterances"])
         if sender == "customer":
             exchanges.append(_Exchange(text))
@@ -141,7 +139,7 @@ def _exchanges(turns: JsonValue) -> tuple[list[str], list[_Exchange], list[int]]
         senders.append(sender)
         numbers.append(len(exchanges))
     if not senders:
-        raise turns.error("a dialogue without turns", advice="leave it out")
+        raise turns.error("the dialogue has no turns", advice="leave it out")
     return senders, exchanges, numbers
 
 
@@ -150,7 +148,7 @@ def _text(utterances: JsonValue) -> str:
         return utterances.text()
     said = [one.text() for one in utterances.elements()]
     if not said:
-        raise utterances.error("a turn in which nothing was said", advice="leave it out, with its annotations")
+        raise utterances.error("the turn has no text", advice="leave it out, with its annotations")
     return "\n".join(said)
 
 

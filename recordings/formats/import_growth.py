@@ -123,15 +123,13 @@ class RecordedImports:
     def told(self) -> Iterator[str]:
         if count := self.counts["grown"]:
             what = pluralize(count, "conversation")
-            yield f"{what} that the run holds without an end that counts: now there as a further attempt, which counts"
+            yield f"{what} that the run has without an end that counts: added as another attempt, which counts"
         if count := self.counts["shorter"]:
             verb = "is the beginning of a recorded one" if count == 1 else "are beginnings of recorded ones"
-            yield f"{count} {verb} of the same id or time: those count"
+            yield f"{count} {verb} of the same id or time: the recorded ones count"
         if count := self.counts["other words"]:
             verb = "has" if count == 1 else "have"
-            yield (
-                f"{count} {verb} the id of a recorded conversation and other words: each counts, as a trial of its own"
-            )
+            yield (f"{count} {verb} the id of a recorded conversation but other words: each counts as a separate trial")
 
     def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
         """Return the attempts of the longest recorded conversation with which this one begins."""

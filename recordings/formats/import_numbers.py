@@ -25,9 +25,9 @@ from topics.counting import pluralize
 from topics.errors import InputError
 
 _SAME: dict[Known, str] = {
-    "number": "the trial number of others, and all else",
-    "id": "the id of others, and their words",
-    "time": "the time of others, and their words",
+    "number": "the trial number and all other content of others",
+    "id": "the id and the words of others",
+    "time": "the time and the words of others",
     "file": "the place of others in a file of the same bytes",
 }
 
@@ -73,12 +73,10 @@ def number(
     told = [f"{count} {'has' if count == 1 else 'have'} {_SAME[known]}: once each" for known, count in repeated.items()]
     if double := sum(len(ids) - 1 for ids in named.values()):
         verb = "has" if double == 1 else "have"
-        told.append(
-            f"{double} {verb} the id of another conversation and other words: each counts, as a trial of its own"
-        )
+        told.append(f"{double} {verb} the id of another conversation but other words: each counts as a separate trial")
     if shorter:
         verb = "is the beginning of another" if shorter == 1 else "are beginnings of others"
-        told.append(f"{shorter} {verb} of the same id or time, exported while it went on: the longer one counts")
+        told.append(f"{shorter} {verb} of the same id or time, exported while it was growing: the longer one counts")
     told += [*run.told(), *_report_alike(found, recorded)]
     return Numbered(found, told)
 
@@ -123,8 +121,8 @@ def _report_alike(drafts: Sequence[Draft], recorded: Sequence[Conversation]) -> 
     )
     if not alike:
         return []
-    what = f"{pluralize(alike, 'conversation')} of new files with the words of recorded ones"
-    return [f"{what}: nothing says whether they are the same, so each counts; an id would say it (metadata.id)"]
+    what = f"{pluralize(alike, 'conversation')} of new files with the same words as recorded ones"
+    return [f"{what}: it is unknown whether they are the same, so each counts; ids would tell (metadata.id)"]
 
 
 def _word_key(conversation: Conversation, clean: Callable[[str], str] = str) -> tuple[object, ...]:

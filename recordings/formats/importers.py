@@ -136,7 +136,7 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
             where = f"{last.filename}:{last.lineno}"
             said = f"{what} failed with {type(fault).__name__}: {fault} (at {where})"
             raise InputError(
-                said, advice="it is not part of Harvest: correct it, or report it to its author"
+                said, advice="it is a plug-in, not part of Harvest: correct it, or report the error to its author"
             ) from fault
         if not isinstance(found, Found):
             raise InputError(f"{what} returned {type(found).__name__}", allowed=_FUNCTION)

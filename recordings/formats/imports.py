@@ -92,7 +92,7 @@ def record(
             )
         if first != one:
             raise RunError(
-                f"two conversations are given as {_describe_trial(one)}",
+                f"two different conversations are given as {_describe_trial(one)}",
                 advice="give each its own trial or system: in its file, or with --trial or --system, file by file",
             )
     written = asyncio.run(_record_new(Path(run), given, header, tuple(secrets), clock))
@@ -115,7 +115,7 @@ async def _record_new(
             same = known.worker == (clean.worker or known.worker) and _as_known(known) == _as_known(clean, known)
             if known.trial_id != one.trial_id or not same:
                 raise RunError(
-                    f"another conversation is recorded as {_describe_trial(known)}",
+                    f"a different conversation is already recorded as {_describe_trial(known)}",
                     place=Place(str(run)),
                     advice="import it under another system or trial, or into another folder",
                 )
@@ -251,9 +251,9 @@ def odd_names(systems: Iterable[str]) -> Iterator[str]:
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})
         if shown != name:
-            yield f"the name of a system has characters that nobody sees: {shown[:100]}"
+            yield f"the name of a system contains invisible characters: {shown[:100]}"
         elif name != name.strip():
-            yield f"the name of a system has white space around it: {name!r}"
+            yield f"the name of a system begins or ends with white space: {name!r}"
         seen = name.translate(dict.fromkeys(map(ord, unseen_in(name)), ""))
         alike[" ".join(unicodedata.normalize("NFC", seen).split())].append(name)
     for several in alike.values():

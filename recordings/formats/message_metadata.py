@@ -80,7 +80,7 @@ class Metadata:
                 raise InputError(
                     f"unknown key {key!r} in metadata: did you mean {meant!r}?",
                     allowed=", ".join(sorted(_KINDS)),
-                    advice="rename it; keys that are unlike these may stay, and nothing reads them",
+                    advice="rename it; keys that do not resemble these are ignored",
                 )
         given = {**{key: line[key] for key in further}, **values}
         plain = [(_normalise_key(key), key) for key in given]
@@ -142,7 +142,10 @@ class Metadata:
         """Return a text for each user turn; [] if the line has none."""
         found = self._texts(key)
         if found and len(found) != turns:
-            raise InputError(f"metadata.{key} has {len(found)} for {pluralize(turns, 'turn')}", allowed=_EACH_TURN)
+            raise InputError(
+                f"metadata.{key} has {pluralize(len(found), 'value')} for {pluralize(turns, 'turn')}",
+                allowed=_EACH_TURN,
+            )
         return found
 
     def labels(self, turns: int, answers: int) -> list[str]:
@@ -151,49 +154,54 @@ class Metadata:
         for label in labels:
             if label not in (*LABELS, MISSING, ""):
                 allowed = f"{allowed_labels()}, null (not labelled)"
-                raise InputError(f"label {label!r} in metadata.labels", allowed=allowed)
+                raise InputError(f"metadata.labels contains {label!r}, which is not a label", allowed=allowed)
         further = {*labels[answers:turns]} - {MISSING, ""} or {*labels[turns:]} - {MISSING}
         if labels and (len(labels) < answers or further):
-            what = f"metadata.labels has {len(labels)} for {pluralize(answers, 'answer')}"
-            raise InputError(what, allowed="one for each answer; after these - for each turn that never came")
+            what = f"metadata.labels has {pluralize(len(labels), 'value')} for {pluralize(answers, 'answer')}"
+            raise InputError(what, allowed="one for each answer, then - for each turn that never came")
         return labels
 
     def doubts(self, labels: Sequence[str], answers: int) -> Iterator[str]:
         """Return labels and ends that the messages of the line contradict, as phrases for people."""
         if MISSING in labels[:answers] and not self.text("outcome"):
-            yield f"labels with {MISSING} (no such turn) for answers that are there, which count as not labelled"
+            yield f"labels are {MISSING} (no such turn) for answers that exist, which count as not labelled"
         if self.text("outcome") == "completed" and not answers:
-            yield "the outcome completed, and no answer"
+            yield "the outcome is completed, but there is no answer"
 
     def doubtful_times(self, began: str, ended: str, now: datetime) -> Iterator[str]:
         latest = now.timestamp() + _AHEAD
         if began and ended and moment(ended) < moment(began):
-            yield "the end before the beginning"
+            yield "the end is before the beginning"
         if (began and moment(began) > latest) or (ended and moment(ended) > latest):
-            yield "a time in the future"
+            yield "a time is in the future"
 
     def doubtful_numbers(self) -> Iterator[str]:
         if self.count("place", 1) > 1 and not self.text("session"):
-            yield "a place above 1 without the session that goes on"
+            yield "the place is above 1, but the session has no name"
         if self.count("attempt", 1) > 1 and self.values.get("trial") is None:
-            yield "an attempt above 1 without the number of its trial"
+            yield "the attempt is above 1, but the trial has no number"
 
     def links(self, turns: int, answers: int) -> list[tuple[Link, ...] | None]:
         """Return the links of each answer; None if they are those of its text."""
         found: list[tuple[Link, ...] | None] = []
         for item in self._list("links"):
             if item is not None and not isinstance(item, list):
-                raise InputError("metadata.links holds something that is not a list of links", allowed=_LINKS)
+                raise InputError("metadata.links contains something that is not a list of links", allowed=_LINKS)
             links: list[Link] = []
             for link in item or ():
                 match link:
                     case [str(text), str(href)]:
                         links.append(Link(text, href))
                     case _:
-                        raise InputError("metadata.links holds something that is not a link", allowed="[text, address]")
+                        raise InputError(
+                            "metadata.links contains something that is not a link", allowed="[text, address]"
+                        )
             found.append(None if item is None else tuple(links))
         if found and len(found) not in (answers, turns):
-            raise InputError(f"metadata.links has {len(found)} for {pluralize(answers, 'answer')}", allowed=_LINKS)
+            raise InputError(
+                f"metadata.links has {pluralize(len(found), 'value')} for {pluralize(answers, 'answer')}",
+                allowed=_LINKS,
+            )
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
@@ -226,7 +234,9 @@ class Metadata:
             ended = Outcome(kind, self.text("reason"), self.text("detail"), missing)
             return None if kind == INTERRUPTED else ended
         if missing is not None:
-            raise InputError("metadata.missing without an outcome", advice="give the outcome too, such as breakdown")
+            raise InputError(
+                "metadata.missing is given without an outcome", advice="give the outcome too, such as breakdown"
+            )
         if MISSING in labels[answers:]:
             never = list(labels[turns:]).count(MISSING)
             return marked_breakdown(never, "the file marks a turn that never came")

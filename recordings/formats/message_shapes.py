@@ -125,9 +125,9 @@ def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
         if whole := whole_conversation(found):
             return [Record(whole, value)], None
     raise InputError(
-        "a record that has no 'messages'",
+        "the record has no 'messages'",
         allowed='{"messages": [{"role": "user", "content": …}, {"role": "assistant", "content": …}, …]}',
-        advice="write each conversation so, one a line; docs/recordings.md names the other shapes that are read",
+        advice="write each conversation like this, one per line; for other shapes see docs/recordings.md",
     )
 
 

@@ -87,7 +87,9 @@ class SalvagedText:
         if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
-            raise InputError("it holds a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text")
+            raise InputError(
+                "it contains a byte that is not UTF-8, or a NUL byte", advice="save the file as UTF-8 text"
+            )
 
 
 def _find_faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, InputError]]:
@@ -195,16 +197,16 @@ class _Reading:
     def told(self) -> Iterator[str]:
         for name in dict.fromkeys(name for name, _ in self.unread):
             keys = ", ".join(key for at, key in self.unread if at == name)
-            yield f"{name}: nothing reads these keys, so what they say is not recorded: {keys}"
+            yield f"{name}: these keys are unknown, so their values are not recorded: {keys}"
         if count := self.passed.pop(HIDDEN_KEPT, 0):
             what = f"{pluralize(count, 'message')} that ChatGPT hid in the user's place"
-            yield f"{what}, with an answer after: read as the user's"
+            yield f"{what}, followed by an answer: read as the user's"
         if counted := [f"{what}: {count}" for what, count in sorted(self.passed.items()) if count]:
-            yield f"passed over, because it is no text that anybody said: {', '.join(counted)}"
+            yield f"left out, because it is not text of the conversation: {', '.join(counted)}"
         yield from self.from_zero
         for doubt, records in self.doubts.items():
             first = f"the first at {place_of(records[0].at)}"
-            yield f"odd, and kept as the file has it: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
+            yield f"odd, but kept as in the file: {doubt}: {pluralize(len(records), 'conversation')} ({first})"
 
     def records(self, file: str | PathLike[str], system: str) -> _File:
         data = read_bytes(file)
@@ -267,7 +269,7 @@ class _Reading:
         system = told.text("system") or system
         topic = told.text("topic") or self.topic or record.topic
         if not topic:
-            raise InputError("the topic is not known", advice="give --topic, or metadata.topic")
+            raise InputError("no topic is given", advice="give --topic, or metadata.topic")
         told.checked(check_system_name, system)
         if self.topics is None:
             told.checked(check_topic_id, topic)
@@ -276,7 +278,7 @@ class _Reading:
             raise InputError(what, allowed=topic_names(self.topics))
         sides = sides_of(record.value["messages"])
         if len(sides.turns) > MOST_TURNS_ALLOWED:
-            what = f"a conversation of {len(sides.turns)} user turns"
+            what = f"the conversation has {len(sides.turns)} user turns"
             raise InputError(what, allowed=f"at most {MOST_TURNS_ALLOWED}", advice="split it into conversations")
         given = told.values.get("trial") is not None
         trial = told.count("trial", 1, least=first) + 1 - first if given else 0

@@ -174,7 +174,7 @@ class _Reader:
         self._close()
         name = unquote(name, errors="surrogatepass") if self.exact else name
         if not name:
-            raise self.error("a topic without a name", allowed="##### M002")
+            raise self.error("the topic has no name", allowed="##### M002")
         topic = None if self.topics is None else self._known(name)
         system = self.heading.own.get("system") or self.system
         if not system:
@@ -202,7 +202,7 @@ class _Reader:
 
     def _turn(self, speaker: str, number: int, label: str) -> None:
         if self.draft is None:
-            raise self.error("a turn before the first topic", allowed="##### M002")
+            raise self.error("the turn is before the first topic", allowed="##### M002")
         fault = self.draft.fault(speaker, number)
         if fault:
             raise self.error(fault)
@@ -218,7 +218,7 @@ class _Reader:
         if self.draft is None or self.draft.open is None:
             if line.strip():
                 where = "the first topic" if self.draft is None else "the first turn"
-                raise self.error(f"text before {where}", allowed="##### M002, then ### U1")
+                raise self.error(f"there is text before {where}", allowed="##### M002, then ### U1")
             return
         if self.exact and line.startswith("\\"):
             line = self._unescape_line(line)

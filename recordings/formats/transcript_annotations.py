@@ -133,7 +133,7 @@ class Annotations:
 
     def _about(self) -> _Judged:
         if self._mention is None:
-            raise self._error("an annotation with no URL before it in this turn", advice="put it below the URL's line")
+            raise self._error("the annotation has no URL before it in this turn", advice="put it below the URL's line")
         if self._current is None:
             key = (self._topic_id, entity_key(self._topic, self._mention.href))
             self._current = self._judged.setdefault(key, _Judged(self._mention, Place(self.path, self._line)))

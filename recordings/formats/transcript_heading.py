@@ -74,11 +74,11 @@ def parse_heading(pairs: Iterable[str]) -> Heading:
     for number, links in enumerate(_read_list(own, "links"), 1):
         if links is not None:
             if not isinstance(links, list) or not all(_is_texts(link, 2) for link in links):
-                raise ValueError("links= holds something that is not [text, address]")
+                raise ValueError("links= contains something that is not [text, address]")
             found[number] = tuple(Link(text, href) for text, href in links)
     rows = _read_list(own, "speakers")
     if not all(_is_texts(row, 2, 3, 4) for row in rows):
-        raise ValueError("speakers= holds something that is not [user, act], with worded and session where needed")
+        raise ValueError("speakers= contains something that is not [user, act], with worded and session where needed")
     speakers = {number: tuple(row) for number, row in enumerate(rows, 1)}
     return Heading(own, found, speakers, _gold_entry(own) if "judged" in own else None, _choices(own))
 
@@ -166,7 +166,7 @@ def _choices(own: Mapping[str, str]) -> dict[int, Choice]:
     for number, row in enumerate(_read_list(own, "choices")):
         if row is not None:
             if not isinstance(row, dict):
-                raise ValueError("choices= holds something that is not an object or null")
+                raise ValueError("choices= contains something that is not an object or null")
             try:
                 found[number] = choice_from(row, Place(""))
             except RunError as fault:

@@ -69,7 +69,7 @@ class Draft:
             wanted = ("S", self.open.number) if self.open.speaker == "U" else ("U", self.open.number + 1)
         if (speaker, number) == wanted:
             return ""
-        return f"{speaker}{number} comes where {wanted[0]}{wanted[1]} is next"
+        return f"{speaker}{number} is here, but {wanted[0]}{wanted[1]} is next"
 
     def begin(self, speaker: str, number: int, label: str, line: int) -> None:
         self.turns.append(OpenTurn(speaker, number, label, line))
@@ -141,7 +141,7 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     for turn in replies.values():
         if turn.label == "-" and turn.text(exact=draft.exact).strip():
             warnings.append(
-                f"{path}:{turn.line}: S{turn.number} is marked - (no such turn) and has a text: kept as a turn"
+                f"{path}:{turn.line}: S{turn.number} is marked - (no such turn) but has a text: kept as a turn"
             )
             turn.label = ""
             broke_down = False
@@ -160,7 +160,7 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
     elif silent or not said:
         outcome = Outcome(INVALID, "no-reply", "the transcript holds no answer to the last user turn")
         line = silent[-1].line if silent else draft.line
-        warnings.append(f"{path}:{line}: no answer is recorded: this trial is invalid, neither useful nor not")
+        warnings.append(f"{path}:{line}: no answer is recorded, so this trial is invalid (neither useful nor useless)")
     else:
         outcome = Outcome("completed", IMPORT_RULE, "the transcript does not say how the conversation ended")
     states = draft.own["states"].split(" ") if draft.own.get("states") else []

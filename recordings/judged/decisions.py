@@ -78,7 +78,7 @@ def read_decisions(run: str | PathLike[str]) -> Decisions:
                 continue
             known = str(row.get("id") or "")
             if not known:
-                raise RunError("a decision has an 'id'", place=place)
+                raise RunError("a decision must have an 'id'", place=place)
             if known in ids:
                 continue
             ids.add(known)
@@ -98,7 +98,7 @@ def _decision(known: str, row: Mapping[str, Any], place: Place) -> Decision:
         texts[key] = text
     about = row.get("about")
     if not isinstance(about, list) or not about or not all(map(is_about, about)) or "value" not in row:
-        raise RunError("a decision holds 'about' (a list of objects) and 'value'", place=place)
+        raise RunError("a decision must have 'about' (a list of objects) and 'value'", place=place)
     adjudicates = row.get("adjudicates", False)
     if not isinstance(adjudicates, bool):
         raise RunError(f"'adjudicates' of a decision is {str(adjudicates)[:40]!r}", place=place, allowed="true, false")

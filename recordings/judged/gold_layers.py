@@ -49,7 +49,7 @@ def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tup
                     value={"grade": grade, **rest},
                 ):
                     if isinstance(grade, bool) or grade not in range(10):
-                        raise RunError("the grade of a gold judgment is a whole number from 0 to 9", place=place)
+                        raise RunError("the grade of a gold judgment must be a whole number from 0 to 9", place=place)
                     found[topic, entity] = GoldEntry(
                         topic=topic,
                         entity=entity,
@@ -63,9 +63,7 @@ def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tup
                         place=place,
                     )
                 case Judgment(criterion="gold"):
-                    raise RunError(
-                        "a gold judgment is about a topic and an entity, and its value has a grade", place=place
-                    )
+                    raise RunError("a gold judgment must have a topic, an entity and a grade", place=place)
     return tuple(found.values())
 
 

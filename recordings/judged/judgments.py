@@ -263,9 +263,9 @@ def read_layer(path: Path) -> Layer:
 def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
     about, criterion, note, samples = (row.get(key) for key in ("about", "criterion", "note", "samples"))
     if not isinstance(about, dict) or not isinstance(criterion, str) or not criterion or "value" not in row:
-        raise RunError("a judgment holds 'about' (an object), 'criterion' (text) and 'value'", place=place)
+        raise RunError("a judgment must have 'about' (an object), 'criterion' (text) and 'value'", place=place)
     if not is_about(about):
-        raise RunError("'about' holds something that is neither text nor a whole number", place=place)
+        raise RunError("'about' contains something that is neither text nor a whole number", place=place)
     if not isinstance(note, (str, type(None))):
         raise RunError("'note' is not text", place=place, allowed="text")
     if not isinstance(samples, (list, type(None))):
@@ -276,7 +276,9 @@ def _judgment(row: Mapping[str, Any], place: Place) -> Judgment:
             raise RunError(f"{key!r} in 'about' is {str(about[key])[:40]!r}", place=place, allowed=allowed)
     if ("start" in about) != ("end" in about) or ("start" in about and about["start"] > about["end"]):
         raise RunError(
-            "a span in 'about' is malformed", place=place, allowed="'start' and 'end', the end not before it"
+            "a span in 'about' is malformed",
+            place=place,
+            allowed="'start' and 'end', with the end not before the start",
         )
     return Judgment(about, criterion, row["value"], note or "", tuple(samples or ()))
 

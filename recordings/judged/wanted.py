@@ -79,7 +79,7 @@ def read_wanted(
                 raise record.error(
                     "these nuggets have assignments but no run_id, so their answer in this run is unknown",
                     allowed='"run_id": "SYSTEM/TRIAL", as `harvest export --format answers` writes it',
-                    advice="assign the nuggets to exported answers; those of passages (docid) say nothing of a run",
+                    advice="assign the nuggets to exported answers; nuggets of passages (docid) do not describe a run",
                 )
             failed["nuggets without an importance"] += everything - len(nuggets)
             if not nuggets:
@@ -145,7 +145,7 @@ def _nuggets(record: JsonValue, cleaner: Redactor) -> dict[str, str]:
             found[text] = importance
     if not record["nuggets"].elements():
         raise record["nuggets"].error(
-            "a record without nuggets", advice="leave it out: a topic without nuggets has no record"
+            "the record has no nuggets", advice="leave it out: a topic without nuggets has no record"
         )
     return found
 
@@ -164,12 +164,12 @@ def _refuse_others(
                 f"this nugget does not belong to {topic!r}", advice="assign the nuggets that were created"
             )
         if given[text] != wanted[text]:
-            raise one["importance"].error(f"{given[text]!r} here, and {wanted[text]!r} where it was created")
+            raise one["importance"].error(f"this is {given[text]!r}, but the nugget was created with {wanted[text]!r}")
     missing = next(text for text in wanted if text not in given)
     raise record["nuggets"].error(
-        f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first that is missing is"
+        f"{len(given)} of the {len(wanted)} nuggets of {topic!r} are assigned; the first missing one is"
         f" {missing[:60]!r}",
-        advice="assign each of them: one that is left out would count as neither held nor missing",
+        advice="assign each of them: a missing one would count as neither present nor absent",
     )
 
 

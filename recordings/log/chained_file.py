@@ -56,17 +56,15 @@ class ChainedFile:
         self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool, begun: bool
     ) -> None:
         if begun and chain_file(file).exists():  # without lines, its writer stopped before the first one
-            self.faults.append(Fault(self.chain, 1, "its first line is not that of a chain"))
+            self.faults.append(Fault(self.chain, 1, "its first line is not the first line of a chain"))
             return
         if later:
             _check_whole(file, later, self)
         if declared:
-            gone = (
-                f"its chain is gone: nothing shows whether its {pluralize(self.lines, 'line')} are as they were written"
-            )
+            gone = f"its chain is missing, so changes to its {pluralize(self.lines, 'line')} cannot be detected"
             self.gaps.append(Fault(self.name, None, gone))
         elif not later:
-            what = "recorded without a chain, so nothing shows whether it is as it was written"
+            what = "recorded without a chain, so changes to it cannot be detected"
             self.notes.append(Fault(self.name, None, what))
 
     def check_end(self, file: Path, later: Sequence[Mapping[str, Any]], *, declared: bool) -> None:
@@ -75,9 +73,8 @@ class ChainedFile:
         outside = self.lines - len(self.hashes)
         if outside > FLUSH and declared and not self.closing:
             what = (
-                f"{pluralize(outside, 'line')} from here on lie outside its chain, and a process that is killed leaves "
-                f"{FLUSH} at most: nothing shows whether they are as they were written (its chain was cut, or the "
-                "power failed)"
+                f"{pluralize(outside, 'line')} from here on are outside its chain, but a killed process leaves at most "
+                f"{FLUSH}: changes to them cannot be detected (the end of the chain was removed, or the power failed)"
             )
             self.gaps.append(Fault(self.name, len(self.hashes) + 1, what))
         if later:
@@ -88,7 +85,7 @@ class ChainedFile:
         elif not self.closing:
             tail = f"its last {pluralize(outside, 'line')}" if outside > 0 else "none of its lines"
             what = (
-                "not closed: its writer was stopped, is still at work, or its end was cut off with its chain's; "
+                "not closed: its writer was stopped or is still running, or its end and its chain's end were removed; "
                 f"outside its chain: {tail}"
             )
             self.notes.append(Fault(self.name, None, what))
@@ -106,16 +103,16 @@ class ChainedFile:
             following = hashes[place + 1] if place + 1 < len(hashes) else b""
             after = lines[place + 1] if place + 1 < len(lines) else None
             if after is not None and linked(own, after).hex().encode() == following:
-                yield Fault(self.chain, place + 2, "this hash was changed; the line of events is as it was written")
+                yield Fault(self.chain, place + 2, "this hash was changed; the line of events was not")
                 head = own
             elif not stored:
                 yield Fault(self.chain, place + 2, "this is not a hash; the line of events cannot be checked")
                 head = own
             elif after is None or linked(stored, after).hex().encode() == following:
-                yield Fault(self.name, place + 1, "this line is not what was written")
+                yield Fault(self.name, place + 1, "this line was changed")
                 head = stored
             else:
-                what = "from here on nothing is what was written: lines changed, moved or are gone"
+                what = "from here on, lines were changed, moved or removed"
                 yield Fault(self.name, place + 1, what)
                 return
 
@@ -154,7 +151,9 @@ def check_file(
     declared = says_chained(file) or (declared and bool(lines))
     later = [said for said in accounts if said]
     if opening and not closing and len(later) < len(accounts):
-        what = "it was closed when a later file was begun, and its chain has no end: nothing shows what was cut off"
+        what = (
+            "it was closed when a later file was started, but its chain has no end, so missing lines cannot be detected"
+        )
         found.gaps.append(Fault(found.chain, None, what))
     if not opening:
         found.check_without_chain(file, later, declared=declared, begun=bool(lines))
@@ -164,10 +163,10 @@ def check_file(
     found.covered = min(len(whole), len(hashes))
     if len(hashes) > len(whole):
         lost = len(hashes) - len(whole)
-        lines_were = "line that was written is" if lost == 1 else "lines that were written are"
-        found.faults.append(Fault(found.name, len(whole) + 1, f"{lost} {lines_were} gone from its end"))
+        lines_were = "line is" if lost == 1 else "lines are"
+        found.faults.append(Fault(found.name, len(whole) + 1, f"{lost} {lines_were} missing at its end"))
     if closing and not _is_own(closing, hashes, first):
-        found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line is not what was written"))
+        found.faults.append(Fault(found.chain, len(hashes) + 2, "its last line was changed"))
     if closing and len(whole) < len(lines):
         found.faults.append(Fault(found.name, len(lines), "something was written after the file was closed"))
     found.check_end(file, later, declared=declared)
@@ -177,7 +176,7 @@ def check_file(
 def check_gone(file: Path) -> ChainedFile:
     """Return the findings on a file that is gone but left its chain. Raises OSError."""
     found = ChainedFile(file.relative_to(run_of(file)).as_posix(), *_chain_of(file))
-    what = f"it is gone; its chain is here, and has {pluralize(len(found.hashes), 'line')} of it"
+    what = f"it is missing; its chain is here and covers {pluralize(len(found.hashes), 'line')}"
     found.gaps.append(Fault(found.name, None, what))
     return found
 
@@ -187,7 +186,7 @@ def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedF
     found.covered = found.lines
     digest = content_digest(file)
     if not found.faults and any(said.get("hash") != digest for said in later):
-        what = "it is not what the next process found when it went on with the run"
+        what = "it is not what the next process found when it continued the run"
         found.faults.append(Fault(found.name, None, what))
 
 

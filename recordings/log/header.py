@@ -133,7 +133,7 @@ class Header:
     def from_json(cls, value: Json, place: Place) -> Header:
         """Return the header in `value`. Raises RunError for another format, another major version, or missing keys."""
         if not isinstance(value, dict):
-            raise RunError("run.json does not hold an object", place=place)
+            raise RunError("run.json does not contain an object", place=place)
         check_format(value.get("format"), FORMAT, place)
         known = {entry.name for entry in dataclasses.fields(cls)} - {"extra", "path"}
         for loc, fault in header_faults(value):

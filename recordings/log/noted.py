@@ -29,7 +29,7 @@ class Noted:
     open: bool = True
 
     def __str__(self) -> str:
-        return f"made of the recording {self.recording[:8]}…, of which this was noted: {self.what}"
+        return f"made from the recording {self.recording[:8]}…, about which this was noted: {self.what}"
 
 
 def read_noted(run: Path) -> tuple[Noted, ...]:

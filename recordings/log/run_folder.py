@@ -296,9 +296,9 @@ def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
         if file.suffix == ".chain":
             events = file.with_suffix(".jsonl")
             if events.name not in names and not os.path.lexists(events):
-                yield events, f"this file of events is gone, and its chain ({name}) is still here"
+                yield events, f"this file of events is missing, but its chain ({name}) is still here"
         elif file.suffix == ".jsonl" and _is_empty(file) and _held_lines(file, names) and _is_empty(file):
-            yield file, "this file of events is empty, and a chain shows that it held lines"
+            yield file, "this file of events is empty, but a chain shows that it had lines"
 
 
 def _is_empty(file: Path) -> bool:

@@ -73,7 +73,7 @@ def shard_note(header: Header) -> str:
     shard = shard_of(header.audit)
     if shard is None or shard.of == 1:
         return ""
-    return f"this is {shard} of an audit, with a part of its trials; harvest merge unites the shards"
+    return f"this is {shard} of an audit, with only some of its trials; harvest merge unites the shards"
 
 
 def refuse_shard(header: Header, path: PathLike[str]) -> None:

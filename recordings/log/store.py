@@ -69,7 +69,7 @@ def check_worker(name: str, longest: int = 60) -> None:
     if name and not (_NAME.fullmatch(name) and len(name) <= longest):
         raise RunError(
             f"{name!r} cannot be a worker's name",
-            allowed=f"up to {longest} letters, digits, _ . and -, of which the first is a letter or a digit",
+            allowed=f"up to {longest} letters, digits, _ . and -, beginning with a letter or a digit",
         )
 
 
@@ -345,7 +345,7 @@ def _refuse_filled(run: Path) -> None:
         raise StoreError(run, fault, "read") from fault
     if others:
         raise RunError(
-            f"the folder is not empty and does not contain a run (it holds {others[0]!r})",
+            f"the folder is not empty and does not contain a run (it contains {others[0]!r})",
             place=Place(str(run)),
             advice="choose an empty or new folder",
         )

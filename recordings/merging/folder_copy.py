@@ -39,7 +39,7 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
             judgments.append(replace(judgment, about=_renumber_about(judgment.about, number)))
     told = ""
     if lost:
-        what = f"{pluralize(len(lost), 'judgment')} left out, of attempts that this run does not have, or has twice"
+        what = f"{pluralize(len(lost), 'judgment')} left out, because this run has their attempt twice or not at all"
         told = f"{what}: attempt {lost[0]['attempt']} at trial {lost[0]['trial']}{', …' if len(lost) > 1 else ''}"
     return replace(layer, judgments=tuple(judgments)), told
 
@@ -140,7 +140,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
             _write_copy(building / address, read_inside(run.path, address))
     for address in sorted(named):
         if not os.path.lexists(run.path / address):
-            faults.append(f"{run.path / address}: named by an event, but missing")
+            faults.append(f"{run.path / address}: an event refers to it, but it is missing")
     for layer in read_layers(run.path):
         moved, lost = (layer, "") if numbers is None else renumbered(layer, numbers)
         if lost:
@@ -176,7 +176,7 @@ def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
     if not absent:
         return ""
     more = f"; and {len(absent) - 3} more" if len(absent) > 3 else ""
-    return f"{pluralize(len(absent), 'exhibit')} that events name: {'; '.join(absent[:3])}{more}"
+    return f"{pluralize(len(absent), 'exhibit')} that events refer to: {'; '.join(absent[:3])}{more}"
 
 
 def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:

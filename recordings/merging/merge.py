@@ -156,11 +156,11 @@ def _describe_audits(united: Header, gold: str) -> tuple[str, tuple[str, ...]]:
     names = dict.fromkeys(map(_audit_name, audits))
     sentence = ""
     if len(names) > 1:
-        sentence = f"runs of {len(names)} audits are united: {', '.join(names)}"
-        sentence += f"; the new run goes by the name of the one that began first, {_audit_name(united.audit)}"
+        sentence = f"runs of {len(names)} audits are merged: {', '.join(names)}"
+        sentence += f"; the new run has the name of the one that began first, {_audit_name(united.audit)}"
     apart = [f"{said}; the new run has that of the audit that began first" for said in audits_apart(audits, SCORED_BY)]
     if gold:
-        apart.append(f"{gold}; where both judge an entity, the newer table counts")
+        apart.append(f"{gold}; if both judge an entity, the newer table counts")
     return sentence, tuple(apart)
 
 

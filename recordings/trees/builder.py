@@ -210,13 +210,13 @@ def fold(
     for column in range(width):
         taken = paths[:, column] if rows is None else paths[rows, column]
         if len(taken) and (taken.min() < -1 or taken.max() >= count):
-            raise ValueError(f"paths must hold -1 … {count - 1}; column {column} does not")
+            raise ValueError(f"paths must be -1 … {count - 1}, but column {column} is not")
         going = taken >= 0
         if not going.all():
             rows = np.flatnonzero(going) if rows is None else rows[going]
             at, taken = at[going], taken[going]
         if np.count_nonzero(paths[:, column] >= 0) != len(taken):
-            raise ValueError(f"column {column} has a turn of a conversation that has ended (-1) before it")
+            raise ValueError(f"column {column} has a turn after the end (-1) of its conversation")
         if len(taken) == 0:
             continue
         found, at = _distinct(at * count + taken, (made - start) * count)

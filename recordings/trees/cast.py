@@ -68,14 +68,14 @@ def read_cast(path: str | PathLike[str], *, system: str = SYSTEM) -> Cast:
         name, nodes = _read_topic(row, f"topic {i + 1} of the list", place)
         if name in seen:
             both = f"topics {seen[name]} and {i + 1} of the list"
-            raise InputError(f"topic {_show_name(name)} comes a second time: {both}", place=place)
+            raise InputError(f"topic {_show_name(name)} is repeated: {both}", place=place)
         seen[name] = i + 1
         leaves = _find_leaves(nodes, f"topic {_show_name(name)}", place)
         held += sum(depth for _, depth in leaves)
         if held > _MOST_TURNS:
             raise InputError(
-                f"topic {_show_name(name)}: the paths down to here have {held:,} turns, those they share counted "
-                "for each",
+                f"topic {_show_name(name)}: the paths up to here have {held:,} turns, with shared turns "
+                "counted for each path",
                 place=place,
                 allowed=f"{_MOST_TURNS:,} turns in one file",
                 advice="give the topics in several files, or in smaller trees",
@@ -106,7 +106,7 @@ def _read_topic(value: object, where: str, place: Place) -> tuple[str, dict[str,
         node = _read_node(row, f"topic {_show_name(name)}, turn {i + 1}", place)
         if node.number in nodes:
             turns = f"turns {list(nodes).index(node.number) + 1} and {i + 1}"
-            what = f"node {_show_name(node.number)} comes a second time"
+            what = f"node {_show_name(node.number)} is repeated"
             raise InputError(f"topic {_show_name(name)}: {what}: {turns}", place=place)
         nodes[node.number] = node
     return name, nodes
@@ -124,14 +124,14 @@ def _read_node(value: Any, where: str, place: Place) -> _Node:
         wrong = "parent" if isinstance(number, str) and number.strip() else "number"
         found = f"{wrong!r} is {_kind_of(value.get(wrong))}" if isinstance(value, dict) else f"it is {_kind_of(value)}"
         raise InputError(
-            f"{where}: 'number' and 'parent' of a node are texts, and {found}", place=place, allowed=allowed
+            f"{where}: 'number' and 'parent' of a node must be texts, but {found}", place=place, allowed=allowed
         )
     where = f"{where} ({_show_name(number)})"
     if number == parent:
         raise InputError(f"{where}: node {_show_name(number)} is its own parent", place=place)
     side = value.get("participant")
     if side not in ("User", "System"):
-        raise InputError(f"{where}: participant {_show_name(str(side))}", place=place, allowed="User, System")
+        raise InputError(f"{where}: the participant is {_show_name(str(side))}", place=place, allowed="User, System")
     field = "utterance" if side == "User" else "response"
     text = value.get(field)
     if not isinstance(text, str):
@@ -159,7 +159,7 @@ def _find_leaves(nodes: dict[str, _Node], where: str, place: Place) -> list[tupl
         found = _list_numbers(root.number for root in roots)
         if not roots:
             found = f"none: its {len(nodes)} nodes form a cycle" if nodes else "none: it has no turns"
-        raise InputError(f"{where} must have one node without a parent, and has: {found}", place=place)
+        raise InputError(f"{where} must have one node without a parent, but has: {found}", place=place)
     reached: set[str] = set()
     leaves: list[tuple[_Node, int]] = []
     going = [(roots[0], 1, "system")]

@@ -272,7 +272,7 @@ class ConversationTree:
         if named != sorted(named):
             return "symbols must be sorted by speaker and key"
         if out_of_order(self.parent, self.symbol, self.visits, self.depth):
-            return "nodes must stand in pre-order, branches by visits descending, then speaker, then key"
+            return "nodes must be in pre-order, branches by visits descending, then speaker, then key"
         return ""
 
     def _fault(self) -> str:
@@ -294,9 +294,9 @@ class ConversationTree:
             return "node 0 must be the root, with -1 for its parent and symbol"
         parents, symbols = self.parent[1:], self.symbol[1:]
         if np.any(parents < 0) or np.any(parents >= np.arange(1, nodes)):
-            return "a node's parent must stand before it"
+            return "a node's parent must come before it"
         if np.any(symbols < 0) or np.any(symbols >= len(self.symbols)):
-            return f"a symbol must lie in 0 … {len(self.symbols) - 1}"
+            return f"a symbol must be in 0 … {len(self.symbols) - 1}"
         if len({(one.speaker, one.key) for one in self.symbols}) != len(self.symbols):
             return "two symbols have the same speaker and key"
         if any(one.speaker not in SPEAKERS for one in self.symbols):
@@ -304,19 +304,19 @@ class ConversationTree:
         below = np.zeros(nodes, dtype=np.int64)
         np.add.at(below, parents, self.visits[1:])
         if np.any(self.stops < 0) or np.any(self.visits != self.stops + below):
-            return "visits must be stops and the visits of the branches together"
+            return "visits must be the sum of stops and the visits of the branches"
         if np.any(self.visits[1:] < 1):
-            return "a node that no trial visited"
+            return "each node must be visited by a trial"
         if len(self.ends) and (self.ends.min() < 0 or self.ends.max() >= nodes):
-            return "a trial ends at a node that is not there"
+            return "a trial ends at a node that does not exist"
         if not np.array_equal(np.bincount(self.ends, minlength=nodes), self.stops):
             return "stops must count the trials that end at a node"
         if self.trials and len(self.trials) != len(self.ends):
-            return f"{len(self.trials)} trials, and {len(self.ends)} ends"
+            return f"there are {len(self.trials)} trials but {len(self.ends)} ends"
         if np.any(self.endings < 0) or np.any(self.endings.sum(axis=1) > self.stops):
-            return "endings must not be more than stops"
+            return "endings must not exceed stops"
         if np.any(self.kinds < -1) or np.any(self.kinds >= len(self.outcomes)):
-            return f"a kind of end must lie in -1 … {len(self.outcomes) - 1}"
+            return f"a kind of end must be in -1 … {len(self.outcomes) - 1}"
         known = self.kinds >= 0
         ended = np.zeros_like(self.endings)
         np.add.at(ended, (self.ends[known], self.kinds[known]), 1)

@@ -265,10 +265,10 @@ def test_the_help_has_the_sentence_of_every_format(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (["a\nb"], "has characters that nobody sees: a<U+000A>b"),
-        (["safe\u202egnp"], "has characters that nobody sees: safe<U+202E>gnp"),
-        (["b\u200bot"], "has characters that nobody sees: b<U+200B>ot"),
-        ([" bot"], "has white space around it: ' bot'"),
+        (["a\nb"], "contains invisible characters: a<U+000A>b"),
+        (["safe\u202egnp"], "contains invisible characters: safe<U+202E>gnp"),
+        (["b\u200bot"], "contains invisible characters: b<U+200B>ot"),
+        ([" bot"], "begins or ends with white space: ' bot'"),
         (["caf\u00e9", "cafe\u0301"], "names that look the same count as 2 systems: 'cafe\\u0301', 'caf\\xe9'"),
         (["bot", "bot "], "names that look the same count as 2 systems: 'bot', 'bot '"),
         (["bot", "b\u00adot"], "names that look the same count as 2 systems: 'bot', 'b\\xadot'"),

@@ -460,5 +460,5 @@ def test_a_run_of_another_audit_is_no_look_at_this_one(tmp_path: Path) -> None:
     assert run("reaudit", "renamed.yaml", "--baseline", "audit.baseline.json")[0] == 0, "it asks the same"
 
     code, told = run("merge", "other", "first", "--out", "united")
-    assert (code, "note: runs of 2 audits are united: 'weekly', 'other'" in told) == (0, True), told
+    assert (code, "note: runs of 2 audits are merged: 'weekly', 'other'" in told) == (0, True), told
     assert "united" not in run("merge", "first", "part", "--out", "whole")[1].partition("attempts")[0]

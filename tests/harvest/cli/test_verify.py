@@ -208,7 +208,7 @@ def test_a_recording_that_was_changed_is_not_what_a_report_was_made_from(
     line = data[: data.index(b'"label":"o"')].count(b"\n") + 1
     code, told = verify(capsys, "small", "report.html")
     assert code == 1
-    assert f"{events.name}:{line}: this line is not what was written" in told
+    assert f"{events.name}:{line}: this line was changed" in told
     assert "recorded into, or changed, since the report was made" in told
 
 
@@ -305,9 +305,9 @@ def test_what_is_no_file_is_not_read_and_not_waited_for(
     if place == "run.json" and kind != "link":
         assert (code, "run.json: it is gone" in told) == (3, True), told
     elif (place, kind) == ("judgments", "pipe"):
-        assert (code, "it was put into this run, and is gone" in told) == (3, True), told
+        assert (code, "it was added to this run and is now missing" in told) == (3, True), told
     else:
-        assert (code, f"this is a {kind}, not a file, and is not read" in told) == (3, True), told
+        assert (code, f"this is a {kind}, not a file, so it was not read" in told) == (3, True), told
 
 
 @pytest.mark.parametrize("left", [b"\0" * 600, b"x", b'{"format": "harvest-inventory/1", "held": {', b""])
@@ -317,7 +317,7 @@ def test_an_inventory_of_which_nothing_whole_is_left_is_gone(
     (here / "small" / "inventory.jsonl").write_bytes(left)
     shutil.rmtree(here / "small" / "judgments")
     code, told = verify(capsys, "small")
-    assert (code, "inventory.jsonl: it is gone" in told) == (3, True), told
+    assert (code, "inventory.jsonl: it is missing" in told) == (3, True), told
 
 
 def test_one_writer_that_was_stopped_leaves_one_thing_unsaid(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -334,7 +334,10 @@ def test_one_writer_that_was_stopped_leaves_one_thing_unsaid(here: Path, capsys:
     ]
     for kept in range(1, last):
         code, told = verdicts[kept]
-        assert (code, "it was cut, or they were put here by hand, and nothing shows what else is gone" in told) == (
+        assert (
+            code,
+            "they were removed, or the files were added by hand; other missing files cannot be detected" in told,
+        ) == (
             3,
             True,
         ), told

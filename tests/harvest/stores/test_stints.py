@@ -153,7 +153,7 @@ def test_gold_that_the_header_names_is_missed_also_where_the_chain_has_lost_its_
     for chain in (tmp_path / "copy").glob("*.chain"):
         chain.write_bytes(b"".join(chain.read_bytes().splitlines(keepends=True)[:-1]))
     gaps = [str(gap) for gap in check_recording(tmp_path / "copy").gaps]
-    assert gaps == ["judgments/gold-*.jsonl: run.json names a gold table, and the layer that kept it is gone"]
+    assert gaps == ["judgments/gold-*.jsonl: run.json names a gold table, but the layer that contains it is missing"]
 
 
 def test_gold_is_in_the_store_as_soon_as_a_run_is(stored: StoredRun, tmp_path: Path) -> None:
@@ -553,11 +553,11 @@ def test_what_is_wrong_with_a_run_in_a_store_is_told_by_its_address(tmp_path: Pa
         (
             "stints/000001/trials/*",
             lambda data: data.replace(b'"label":"o"', b'"label":"x"', 1),
-            "not what was written",
+            "this line was changed",
         ),
         ("stints/000001/chain/*", with_another_hash, "this hash was changed"),
-        ("stints/000001/chain/*", lambda data: b"", "its chain is gone"),
-        ("judgments/*", lambda data: b"", "was here when the run was closed, and is gone"),
+        ("stints/000001/chain/*", lambda data: b"", "its chain is missing"),
+        ("judgments/*", lambda data: b"", "was here when the run was closed and is now missing"),
     ],
 )
 def test_what_was_changed_in_a_store_stays_noted_in_what_is_merged(

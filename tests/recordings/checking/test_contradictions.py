@@ -96,17 +96,17 @@ def test_no_line_can_be_lost_from_a_conversation_that_stays_valid(played: Path, 
     ("kind", "field", "value", "words"),
     [
         ("trial-started", "trial", 7, "trial 7 of 'mine' on 'M002' is not the trial"),
-        ("trial-started", "topic", "R001", "topic 'R001' is not the one that run.json knows"),
-        ("trial-started", "system", "other", "system 'other' is not the one that run.json knows"),
+        ("trial-started", "topic", "R001", "topic 'R001' is not the one that run.json defines"),
+        ("trial-started", "system", "other", "system 'other' is not the one that run.json defines"),
         ("trial-started", "hashes", {}, ""),
         ("asked", "state", "insist", "state 'ask' routes turn 1, which state 'insist' asked"),
         ("route", "target", "insist", "the route of turn 1 leads to 'insist'"),
         ("route", "state", "more", "state 'more' routes turn 1, which state 'ask' asked"),
-        ("route", "evidence", [{"start": 0, "end": 3, "quote": "Why", "note": ""}], "quotes 'Why', which the answer"),
+        ("route", "evidence", [{"start": 0, "end": 3, "quote": "Why", "note": ""}], "quotes 'Why', which is not in"),
         ("turn", "ended", True, "asked after the system ended the conversation"),
         ("trial-ended", "outcome", "breakdown", "the route of turn 2 leads to 'stop:completed'"),
         ("trial-ended", "outcome", "system-ended", "the system did not end the conversation with turn 2"),
-        ("trial-ended", "outcome", "invalid", "nothing says what failed"),
+        ("trial-ended", "outcome", "invalid", "no failure is recorded"),
     ],
 )
 def test_a_changed_field_that_others_contradict_is_damage(
@@ -118,7 +118,7 @@ def test_a_changed_field_that_others_contradict_is_damage(
         return [*lines[:i], json.dumps(row).encode() + b"\n", *lines[i + 1 :]]
 
     done = merge([changed(played, tmp_path, edited)], tmp_path / "saved", salvage=True)
-    told = [sentence for sentence in done.damage if not sentence.endswith("is not what was written")]  # by the chain
+    told = [sentence for sentence in done.damage if not sentence.endswith("this line was changed")]  # by the chain
     assert any(words in sentence for sentence in told) == bool(words)
     assert len(valid(tmp_path / "saved")) == len(valid(played)) - bool(words)
     assert valid(tmp_path / "saved").items() <= valid(played).items()
@@ -131,8 +131,8 @@ def test_a_copied_file_of_events_gives_each_attempt_once(played: Path, tmp_path:
     assert read(tmp_path / "saved").conversations == read(played).conversations
     assert done.conflicts == ()
     copied, unlisted = done.damage
-    assert "trials-000007.jsonl:1: worker '000001' wrote this: the file is a copy" in copied
-    assert "inventory.jsonl: it does not say what became of trials-000007.jsonl" in unlisted
+    assert "trials-000007.jsonl:1: written by worker '000001', so the file is a copy" in copied
+    assert "inventory.jsonl: its entries on trials-000007.jsonl are missing" in unlisted
 
 
 @pytest.mark.parametrize("first_line", [b"", b"%%\n"])
@@ -149,7 +149,9 @@ def test_where_a_file_and_its_copy_differ_neither_is_trusted(played: Path, tmp_p
     assert len(read(tmp_path / "saved").conversations) == len(read(played).conversations)
     assert len(valid(tmp_path / "saved")) == len(valid(played)) - 1
     assert valid(tmp_path / "saved").items() <= valid(played).items()
-    assert any("recorded otherwise here than in trials-000001.jsonl; cut after 5 lines" in told for told in done.damage)
+    assert any(
+        "recorded differently here than in trials-000001.jsonl; cut after 5 lines" in told for told in done.damage
+    )
 
 
 def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_path: Path) -> None:
@@ -159,18 +161,18 @@ def test_what_two_machines_recorded_in_one_folder_stays_twice(played: Path, tmp_
     lines[0] = json.dumps({**json.loads(lines[0]), "worker": "east-000001"}).encode() + b"\n"
     (run / "trials-east-000001.jsonl").write_bytes(b"".join(lines))
     done = merge([run], tmp_path / "saved", salvage=True)
-    assert [sentence.partition(": ")[2][:17] for sentence in done.damage] == [
-        "its chain is gone",  # of the other's,
-        "it does not say w",  # and that is in no inventory of this folder
+    assert [sentence.partition(": ")[2][:20] for sentence in done.damage] == [
+        "its chain is missing",  # of the other's,
+        "its entries on trial",  # and that is in no inventory of this folder
     ]
     assert len(read(tmp_path / "saved").conversations) == 2 * len(valid(played))
     about: dict[str, str | int] = {"trial": json.loads(lines[1])["id"], "attempt": 1}
     write_layer(run, Layer("human", "anna", judgments=(Judgment(about, "Fluency", 1),)))
     done = merge([run], tmp_path / "judged", salvage=True)
-    assert [sentence.partition(": ")[2][:19] for sentence in done.damage] == [
-        "its chain is gone: ",
-        "it does not say wha",
-        "1 judgment left out",  # of which of both?
+    assert [sentence.partition(": ")[2][:20] for sentence in done.damage] == [
+        "its chain is missing",
+        "its entries on trial",
+        "1 judgment left out,",  # of which of both?
     ]
     assert read_layers(tmp_path / "judged") == ()
 
@@ -182,7 +184,7 @@ def test_an_attempt_of_which_no_line_is_left_is_missed_where_a_later_one_is_ther
     (lost,) = {json.loads(row)["id"] for row in rows[:-1] if json.loads(row).get("trial") == 2}
     file.write_bytes(b"".join(row for row in rows if lost.encode() not in row))
     run, _ = salvage_run(tmp_path / "run")
-    assert any("trial 2, attempt 2 is here, but no line of attempt 1 before it" in sentence for sentence in run.damage)
+    assert any("trial 2, attempt 2 is here, but attempt 1 before it has no line" in sentence for sentence in run.damage)
 
 
 @pytest.mark.parametrize("protocol", ["fairweb-two-round", "robustness", "recovery", "sincerity", "helpdesk"])

@@ -255,12 +255,12 @@ def test_lines_outside_a_chain_are_counted_and_are_few(run: Path) -> None:
     found = check_recording(run)
     assert (found.faults, found.gaps) == ([], [])
     assert [str(note) for note in found.notes] == [
-        "trials-000002.jsonl: not closed: its writer was stopped, is still at work, or its end was cut off with its "
-        "chain's; outside its chain: its last 2 lines"
+        "trials-000002.jsonl: not closed: its writer was stopped or is still running, or its end and its chain's end "
+        "were removed; outside its chain: its last 2 lines"
     ]
     cut(run / "trials-000002.chain", 3)
     (gap,) = check_recording(run).gaps
-    assert str(gap).startswith("trials-000002.jsonl:3: 23 lines from here on lie outside its chain")
+    assert str(gap).startswith("trials-000002.jsonl:3: 23 lines from here on are outside its chain")
 
 
 async def test_however_many_lines_wait_a_killed_process_leaves_few_outside(
@@ -293,12 +293,12 @@ async def test_however_many_lines_wait_a_killed_process_leaves_few_outside(
 def test_a_run_of_before_is_told_what_nothing_shows_and_is_no_fault(tmp_path: Path) -> None:
     found = check_recording(SAMPLES / "run-1")
     assert (found.faults, found.gaps) == ([], [])
-    assert any("recorded before layers were hashed" in str(note) for note in found.notes)
+    assert any("recorded before Harvest kept an inventory" in str(note) for note in found.notes)
     run = Path(shutil.copytree(SAMPLES / "run-1", tmp_path / "run"))
     layer = write_layer(run, Layer("human", "ben", judgments=(Judgment({"trial": "x"}, "Fluency", 1),)))
     found = check_recording(run)
     assert (found.faults, found.gaps) == ([], [])
-    assert not any("before layers were hashed" in str(note) for note in found.notes)
+    assert not any("before Harvest kept an inventory" in str(note) for note in found.notes)
     layer.unlink()
     assert [gap.file for gap in check_recording(run).gaps] == [f"judgments/{layer.name}"]
     listed = read_inventory(run)
@@ -315,7 +315,7 @@ def test_what_is_merged_and_gone_on_with_keeps_what_was_noted(run: Path, tmp_pat
     found = check_recording(tmp_path / "merged")
     assert found.faults == []
     assert [gap.file for gap in found.gaps] == ["run.json"]
-    assert "trials-000001.jsonl: its chain is gone" in str(found.gaps[0])
+    assert "trials-000001.jsonl: its chain is missing" in str(found.gaps[0])
     assert len(read(tmp_path / "merged").finished) == 13
 
 
@@ -372,7 +372,7 @@ def test_a_run_of_which_only_the_header_is_left_is_not_verified(
     assert rank(found) == 2, [*found.faults, *found.notes]
     if declared:
         assert not any(
-            "without a chain" in str(note) or "before layers were hashed" in str(note) for note in found.notes
+            "without a chain" in str(note) or "before Harvest kept an inventory" in str(note) for note in found.notes
         )
 
 
@@ -390,7 +390,7 @@ def test_what_no_event_can_have_led_to_is_not_verified(tmp_path: Path, kept: str
     if kept == "decisions":
         asyncio.run(decide(run, "a"))
     (run / INVENTORY).unlink(missing_ok=True)
-    assert any("no event that it could come from" in str(gap) for gap in check_recording(run).gaps)
+    assert any("there is no event that it could come from" in str(gap) for gap in check_recording(run).gaps)
 
 
 def test_a_file_without_a_chain_in_a_run_whose_files_have_one_is_not_verified(run: Path) -> None:
@@ -411,7 +411,7 @@ def test_a_cut_end_shows_by_a_later_file_where_the_inventory_was_cut_too(run: Pa
     cut(run / INVENTORY, 1)
     found = check_recording(run)
     assert rank(found) >= 2
-    assert any("it was closed when a later file was begun" in str(gap) for gap in found.gaps)
+    assert any("it was closed when a later file was started" in str(gap) for gap in found.gaps)
 
 
 def test_what_became_of_a_lost_shard_stays_with_what_is_merged_of_it(run: Path, other: Path, tmp_path: Path) -> None:
@@ -420,4 +420,4 @@ def test_what_became_of_a_lost_shard_stays_with_what_is_merged_of_it(run: Path, 
     assert done.unproven
     again = merge([tmp_path / "both"], tmp_path / "again").path
     for merged in (tmp_path / "both", again):
-        assert any("no file of events is here" in str(gap) for gap in check_recording(merged).gaps)
+        assert any("there is no file of events" in str(gap) for gap in check_recording(merged).gaps)

@@ -171,7 +171,7 @@ def test_an_event_of_a_later_version_is_not_an_error() -> None:
         ({"turn": True}, "'turn' is not a whole number"),
         ({"turn": 0}, "'turn' is 0, less than 1"),
         ({"attempt": 1.5}, "'attempt' is not a whole number"),
-        ({"event": 7}, "without an event"),
+        ({"event": 7}, "the line has no event"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], message: str) -> None:
@@ -186,8 +186,8 @@ def test_a_wrong_field_is_named_with_its_place(change: dict[str, object], messag
         ({"probability": 1.5}, "'probability' is 1.5, not a probability"),
         ({"probability": "likely"}, "'probability' is not a number or null"),
         ({"leaving": {"left": -0.1}}, "'left' is -0.1, not a probability"),
-        ({"noise": {"typos": 3}}, r"'noise' holds something that is not \[units, units changed\]"),
-        ({"refused": {"assistant": 0.5}}, "'refused' holds something that is not a whole number"),
+        ({"noise": {"typos": 3}}, r"'noise' contains something that is not \[units, units changed\]"),
+        ({"refused": {"assistant": 0.5}}, "'refused' contains something that is not a whole number"),
         (["left"], "'choice' is not an object"),
     ],
 )

@@ -17,7 +17,7 @@ PACKAGES = ("topics", "protocols", "simulators", "recordings", "scoring", "harve
 def test_an_instant_is_written_in_utc_to_the_microsecond_wherever_it_was_taken() -> None:
     there = datetime(2024, 5, 1, 14, 0, 0, 5, tzinfo=timezone(timedelta(hours=2)))
     assert stamp(there) == "2024-05-01T12:00:00.000005+00:00"
-    with pytest.raises(ValueError, match="without a time zone"):
+    with pytest.raises(ValueError, match="no time zone"):
         stamp(datetime(2024, 5, 1))
 
 

@@ -111,14 +111,14 @@ def test_systems_and_dialogues_are_those_of_the_files() -> None:
     ("text", "said"),
     [
         ("[]", "not a DBDC file"),
-        ('{"dialogue-id": "d", "turns": []}', "a dialogue without turns"),
-        (log("d", ("U", "Hi", ""), ("S", "A", "O"), ("S", "B", "O")), "two turns of the system follow each other"),
+        ('{"dialogue-id": "d", "turns": []}', "the dialogue has no turns"),
+        (log("d", ("U", "Hi", ""), ("S", "A", "O"), ("S", "B", "O")), "the system has two turns in a row"),
         (log("d", ("U", "Hi", ""), ("S", "A", "Q")), "'Q' is not known here"),
         (
             '{"dialogues": [{"id": "d", "turns": [{"i": 1, "s": "S", "c": [0, 0, 0]}]}]}',
             "not the numbers of annotators",
         ),
-        ('{"dialogues": [{"id": "d", "turns": [{"i": 1, "s": "S", "u": 3}]}]}', "what was said is not text"),
+        ('{"dialogues": [{"id": "d", "turns": [{"i": 1, "s": "S", "u": 3}]}]}', "the utterance is not text"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:

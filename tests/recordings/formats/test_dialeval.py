@@ -85,9 +85,9 @@ def test_a_question_that_dialeval_does_not_have_is_left_out_and_said(tmp_path: P
 @pytest.mark.parametrize(
     ("wrong", "what"),
     [
-        (dialogue([*DEAD, (C, "Thanks.")], []), "two turns of the customer follow each other"),
+        (dialogue([*DEAD, (C, "Thanks.")], []), "the customer has two turns in a row"),
         (dialogue([("agent", "Hi.")], []), "'agent' is not known here"),
-        (dialogue([], []), "a dialogue without turns"),
+        (dialogue([], []), "the dialogue has no turns"),
         (dialogue(annotations=[{"nugget": ["CNUG0", "HNUG"]}]), "2 types, but the dialogue has 3 turns"),
         (dialogue(annotations=[{"nugget": ["CNUG0", "CNUG", "CNaN"]}]), "'CNUG' is not known here"),
         (dialogue(annotations=[{"quality": {"A": 3}}]), "3 is not a level"),

@@ -94,7 +94,7 @@ def test_the_same_words_without_an_id_are_trials_of_their_own(tmp_path: Path) ->
 def test_an_id_with_other_words_is_said_and_both_count(tmp_path: Path) -> None:
     found = read_messages(write(tmp_path / "x.jsonl", row("At 7.", id="q1"), row("At 8.", id="q1")))
     assert [one.key.trial for one in found.conversations] == [1, 2]
-    assert any("1 has the id of another conversation and other words" in told for told in found.warnings)
+    assert any("1 has the id of another conversation but other words" in told for told in found.warnings)
 
 
 def test_an_id_of_several_systems_is_one_of_each(tmp_path: Path) -> None:
@@ -146,7 +146,9 @@ def test_two_records_that_contradict_each_other_are_named(
 
 def test_a_number_that_the_run_gave_to_another_conversation_is_refused(tmp_path: Path) -> None:
     imported(tmp_path / "run", write(tmp_path / "x.jsonl", row("At 7.")))
-    with pytest.raises(RunError, match="another conversation is recorded as desk, hours, trial 1, attempt 1"):
+    with pytest.raises(
+        RunError, match="a different conversation is already recorded as desk, hours, trial 1, attempt 1"
+    ):
         imported(tmp_path / "run", write(tmp_path / "y.jsonl", row("At 8.", trial=1)))
 
 
@@ -155,7 +157,7 @@ def test_words_of_a_new_file_that_are_recorded_already_are_said(tmp_path: Path) 
     file = write(tmp_path / "y.jsonl", row("At 8."), row("At 9."))
     found = read_messages(file, recorded=read(tmp_path / "run").conversations)
     assert any(
-        told.startswith("1 conversation of new files with the words of recorded ones") for told in found.warnings
+        told.startswith("1 conversation of new files with the same words as recorded ones") for told in found.warnings
     )
     assert [one.key.trial for one in found.conversations] == [3, 4]
 
@@ -193,7 +195,7 @@ def test_of_one_conversation_that_was_exported_as_it_went_on_the_longest_counts(
     found = read_messages(*given)
     assert sorted(len(one.turns) for one in found.conversations) == [2, 3]
     assert any("2 are beginnings of others of the same id or time" in warning for warning in found.warnings)
-    assert any("the id of another conversation and other words" in one for one in found.warnings) == (key == "id")
+    assert any("the id of another conversation but other words" in one for one in found.warnings) == (key == "id")
 
 
 def test_questions_of_one_id_that_got_no_answer_stay(tmp_path: Path) -> None:
@@ -221,7 +223,9 @@ def test_a_shorter_export_that_comes_later_adds_nothing(tmp_path: Path) -> None:
     assert imported(tmp_path / "run", longer) == [(1, "a"), (1, "b")]
     assert imported(tmp_path / "run", shorter) == [(1, "a"), (1, "b")]
     found = read_messages(shorter, recorded=read(tmp_path / "run").conversations)
-    assert list(found.warnings) == ["1 is the beginning of a recorded one of the same id or time: those count"]
+    assert list(found.warnings) == [
+        "1 is the beginning of a recorded one of the same id or time: the recorded ones count"
+    ]
 
 
 def test_what_goes_on_from_an_interrupted_conversation_is_a_further_attempt(tmp_path: Path) -> None:
@@ -239,7 +243,7 @@ def test_the_id_of_a_recorded_conversation_with_other_words_is_said(tmp_path: Pa
     found = read_messages(write(tmp_path / "2.jsonl", talk("x", id="c"), talk("y", id="d")), recorded=recorded)
     assert len(found.conversations) == 2
     assert list(found.warnings) == [
-        "1 has the id of a recorded conversation and other words: each counts, as a trial of its own"
+        "1 has the id of a recorded conversation but other words: each counts as a separate trial"
     ]
 
 

@@ -69,7 +69,7 @@ def test_another_conversation_under_the_same_name_is_refused(tmp_path: Path) -> 
     (conversation,) = other.conversations
     known = figure_5("B").conversations[0]
     renamed = replace(other, conversations=(replace(conversation, key=known.key, trial_id=known.trial_id),))
-    with pytest.raises(RunError, match="another conversation is recorded as B, M002, trial 1, attempt 1"):
+    with pytest.raises(RunError, match="a different conversation is already recorded as B, M002, trial 1, attempt 1"):
         put(tmp_path / "run", renamed)
 
 
@@ -79,7 +79,7 @@ def test_what_is_given_twice_is_written_once_and_two_under_one_name_not_at_all(t
     assert record(tmp_path / "run", [one, one], header, clock=clock) == Imported(1, 1)
     assert len(read(tmp_path / "run").conversations) == 1
     renamed = replace(other, key=one.key, trial_id=one.trial_id)
-    with pytest.raises(RunError, match="two conversations are given as B, M002, trial 1, attempt 1"):
+    with pytest.raises(RunError, match="two different conversations are given as B, M002, trial 1, attempt 1"):
         record(tmp_path / "new", [one, renamed], header, clock=clock)
     assert not (tmp_path / "new").exists()
 
@@ -90,7 +90,7 @@ def test_a_refused_import_writes_none_of_its_conversations(tmp_path: Path) -> No
     renamed = replace(other, key=one.key, trial_id=one.trial_id)
     header = import_header([one, other], TOPICS, source={"file": "x"}, clock=clock)
     before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
-    with pytest.raises(RunError, match="another conversation is recorded"):
+    with pytest.raises(RunError, match="a different conversation is already recorded"):
         record(tmp_path / "run", [other, renamed], header, clock=clock)
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
 

@@ -83,9 +83,9 @@ def test_no_json_breaks_the_reader(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "what"),
     [
-        ('[\n {"messages": []},\n {"turns": []}\n]\n', "x.json:3:2", "a record that has no 'messages'"),
-        ('[\n {"messages": []},\n 3\n]\n', "x.json:3:2", "a record that has no 'messages'"),
-        ('{"messages": []}\n{"turns": []}\n', "x.json:2", "a record that has no 'messages'"),
+        ('[\n {"messages": []},\n {"turns": []}\n]\n', "x.json:3:2", "the record has no 'messages'"),
+        ('[\n {"messages": []},\n 3\n]\n', "x.json:3:2", "the record has no 'messages'"),
+        ('{"messages": []}\n{"turns": []}\n', "x.json:2", "the record has no 'messages'"),
         ('[{"messages": [{"role": "narrator", "content": ""}]}]', "x.json:1:2", "message 1 has the role 'narrator'"),
     ],
 )
@@ -178,7 +178,7 @@ def test_what_nobody_saw_is_no_turn_of_chatgpts_tree(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps(tree))
     found = read_messages(tmp_path / "x.json")
     assert said(found) == [[("This?", "A red bridge.")]]
-    (passed,) = [warning for warning in found.warnings if warning.startswith("passed over")]
+    (passed,) = [warning for warning in found.warnings if warning.startswith("left out, because")]
     for kind in ("parts image_asset_pointer: 1", "parts tool_call: 1", "parts thoughts: 1", "tool messages: 1"):
         assert kind in passed
 
@@ -268,7 +268,7 @@ def test_a_conversation_of_more_turns_than_any_protocol_has_is_left_out(tmp_path
     (tmp_path / "x.jsonl").write_text(f"{long}\n{json.dumps(SHAPES['messages'])}\n")
     found = read_messages(tmp_path / "x.jsonl", topic="t", strict=False)
     assert len(found.conversations) == 1
-    assert "x.jsonl:1: a conversation of 10001 user turns" in str(found.left_out[0])
+    assert "x.jsonl:1: the conversation has 10001 user turns" in str(found.left_out[0])
 
 
 def test_the_places_of_many_faulty_elements_take_no_time(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_all_conversations_of_an_object_are_read_and_what_else_it_holds_is_named
     (tmp_path / "x.json").write_text(json.dumps(made(value)))
     found = read_messages(tmp_path / "x.json", topic="t", strict=False)
     assert len(found.conversations) == count
-    assert [warning.rpartition(": ")[2] for warning in found.warnings if "nothing reads" in warning] == (
+    assert [warning.rpartition(": ")[2] for warning in found.warnings if "keys are unknown" in warning] == (
         [unread] if unread else []
     )
     assert len(found.left_out) == ("no conversation" in how)

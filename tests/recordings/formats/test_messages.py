@@ -136,7 +136,10 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         (f'{{"messages": [], "metadata": {{"trial": {10**30}}}}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"attempt": 1000000000}}', "is not a number from 1 to 999999999"),
         ('{"messages": [], "metadata": {"labels": "ox"}}', "metadata.labels is not a list of texts"),
-        ('{"messages": [], "metadata": {"labels": ["useful"]}}', "label 'useful' in metadata.labels"),
+        (
+            '{"messages": [], "metadata": {"labels": ["useful"]}}',
+            "metadata.labels contains 'useful', which is not a label",
+        ),
         ('{"messages": [], "metadata": {"system": 7.5}}', "metadata.system is not text"),
         (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
         (of(system="a\ud800"), "cannot be the name of a system: it holds half a character"),
@@ -146,16 +149,16 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         (of(started_at="yesterday"), "'yesterday' is not a time"),
         (of(lables=["o", "x"]), "unknown key 'lables' in metadata: did you mean 'labels'?"),
         (json.dumps({**TALK, "Metadata": {"trial": 2}}), "unknown key 'Metadata': did you mean 'metadata'?"),
-        (of(labels=["o"]), "metadata.labels has 1 for 2 answers"),
-        (of(labels=["o", "x", "x"]), "metadata.labels has 3 for 2 answers"),
-        (of(labels=["o", "x", None]), "metadata.labels has 3 for 2 answers"),
-        (of(acts=["a", "b", "c"]), "metadata.acts has 3 for 2 turns"),
-        (of(states=["a"]), "metadata.states has 1 for 2 turns"),
-        (of(links=[None]), "metadata.links has 1 for 2 answers"),
-        (of(links=[3, None]), "metadata.links holds something that is not a list of links"),
+        (of(labels=["o"]), "metadata.labels has 1 value for 2 answers"),
+        (of(labels=["o", "x", "x"]), "metadata.labels has 3 values for 2 answers"),
+        (of(labels=["o", "x", None]), "metadata.labels has 3 values for 2 answers"),
+        (of(acts=["a", "b", "c"]), "metadata.acts has 3 values for 2 turns"),
+        (of(states=["a"]), "metadata.states has 1 value for 2 turns"),
+        (of(links=[None]), "metadata.links has 1 value for 2 answers"),
+        (of(links=[3, None]), "metadata.links contains something that is not a list of links"),
         (of(outcome="breakdown", missing=999999), "metadata.missing is not a number from 0 to 10000"),
         (of(most_turns=10**9 - 1), "metadata.most_turns is not a number from 0 to 10000"),
-        (of(missing=2), "metadata.missing without an outcome"),
+        (of(missing=2), "metadata.missing is given without an outcome"),
     ],
 )
 def test_faults_are_named_with_the_line(tmp_path: Path, row: str, message: str) -> None:
@@ -176,7 +179,7 @@ def test_labels_may_say_more_of_turns_that_have_no_answer_and_of_those_that_neve
     ):
         (one,) = read(tmp_path / "x.jsonl", {**row, "metadata": {"labels": labels}})
         assert [turn.label for turn in one.turns] == found
-    with pytest.raises(InputError, match="3 for 2 answers"):
+    with pytest.raises(InputError, match="3 values for 2 answers"):
         read(tmp_path / "x.jsonl", {**unanswered, "metadata": {"labels": ["o", "x", "x"]}})
 
 
@@ -186,7 +189,7 @@ def test_keys_of_others_may_stay_and_are_named(tmp_path: Path) -> None:
     )
     found = read_messages(tmp_path / "x.jsonl", system="B", topic="M001")
     (said,) = found.warnings
-    assert said.endswith("is not recorded: metadata.session_id, metadata.status, metadata.model, tools")
+    assert said.endswith("are not recorded: metadata.session_id, metadata.status, metadata.model, tools")
     for told in ({}, {"id": "c7", "created_at": "2026-01-01", "metadata": {"trial": 3}}):  # a number is enough
         (tmp_path / "x.jsonl").write_text(json.dumps({**TALK, **told}) + "\n")
         assert read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings == ()
@@ -217,7 +220,7 @@ def test_a_topic_that_no_run_could_be_read_with_is_refused_with_its_line(tmp_pat
 def test_what_nobody_says_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"messages": []}')
     assert read_messages(tmp_path / "x.jsonl", topic="M001").conversations[0].key.system == "x"
-    with pytest.raises(InputError, match="the topic is not known"):
+    with pytest.raises(InputError, match="no topic is given"):
         read_messages(tmp_path / "x.jsonl", system="B")
     with pytest.raises(InputError, match="topic 'M999' is not in the topic set"):
         read_messages(tmp_path / "x.jsonl", system="B", topic="M999", topics=TOPICS)
@@ -257,16 +260,16 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("metadata", "told"),
     [
-        ({"labels": ["o", "-"]}, "labels with - (no such turn) for answers that are there"),
-        ({"labels": ["-", "o"]}, "labels with - (no such turn) for answers that are there"),
-        ({"started_at": "2026-01-02", "ended_at": "2026-01-01"}, "the end before the beginning"),
+        ({"labels": ["o", "-"]}, "labels are - (no such turn) for answers that exist"),
+        ({"labels": ["-", "o"]}, "labels are - (no such turn) for answers that exist"),
+        ({"started_at": "2026-01-02", "ended_at": "2026-01-01"}, "the end is before the beginning"),
         ({"started_at": "2026-01-01T12:00:00+02:00", "ended_at": "2026-01-01T10:30:00Z"}, ""),
-        ({"started_at": "2999-01-01T00:00:00Z"}, "a time in the future"),
-        ({"started_at": "2026-01-31", "ended_at": "2026-03-01"}, "a time in the future"),
+        ({"started_at": "2999-01-01T00:00:00Z"}, "a time is in the future"),
+        ({"started_at": "2026-01-31", "ended_at": "2026-03-01"}, "a time is in the future"),
         ({"started_at": "2026-02-01T10:00:00Z", "ended_at": "2026-02-01T11:00:00Z"}, ""),
-        ({"place": 3}, "a place above 1 without the session"),
+        ({"place": 3}, "the place is above 1, but the session has no name"),
         ({"place": 3, "session": "s"}, ""),
-        ({"attempt": 3}, "an attempt above 1 without the number of its trial"),
+        ({"attempt": 3}, "the attempt is above 1, but the trial has no number"),
         ({"attempt": 3, "trial": 1}, ""),
         ({"detail": 5}, "metadata.detail (without an outcome)"),
         ({"reason": "stop", "detail": None}, "metadata.reason (without an outcome)"),
@@ -288,4 +291,4 @@ def test_completed_without_an_answer_is_said(tmp_path: Path) -> None:
     rows = [{"messages": messages, "metadata": {"outcome": "completed"}} for messages in ([message("user", "a")], [])]
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (said,) = read_messages(tmp_path / "x.jsonl", system="B", topic="M001").warnings
-    assert "the outcome completed, and no answer: 2 conversations" in said
+    assert "the outcome is completed, but there is no answer: 2 conversations" in said

@@ -177,7 +177,7 @@ def test_a_missing_reply_makes_the_trial_invalid_and_says_so() -> None:
     assert read.conversations[0].outcome is not None
     assert read.conversations[0].outcome.kind == "invalid"
     assert read.conversations[0].turns[1].reply is None
-    assert read.warnings == ("x.txt:7: no answer is recorded: this trial is invalid, neither useful nor not",)
+    assert read.warnings == ("x.txt:7: no answer is recorded, so this trial is invalid (neither useful nor useless)",)
 
 
 @pytest.mark.parametrize("ending", ["### U2\n### S2 -\n", "### U2\n\n### S2 -\n\n"])
@@ -193,17 +193,17 @@ def test_a_turn_that_never_came_is_a_breakdown(ending: str) -> None:
 @pytest.mark.parametrize(
     ("change", "place", "message"),
     [
-        (("##### M002\n", ""), "1:1", "a turn before the first topic"),
+        (("##### M002\n", ""), "1:1", "the turn is before the first topic"),
         (("##### M002", "hello\n##### M002"), "1:1", "text before the first topic"),
         (("### U1\nList films", "hello\n### U1\nList films"), "2:1", "text before the first turn"),
         (("##### M002", "##### M999"), "1:7", "topic 'M999' is not in the topic set"),
-        (("##### M002", "#####"), "1:1", "a topic without a name"),
+        (("##### M002", "#####"), "1:1", "the topic has no name"),
         (("##### M003", "##### M002"), "11:1", "topic M002 is repeated (first in line 1)"),
-        (("### U2", "### U3"), "7:1", "U3 comes where U2 is next"),
-        (("### U1\nList films.\n", ""), "2:1", "S1 comes where U1 is next"),
+        (("### U2", "### U3"), "7:1", "U3 is here, but U2 is next"),
+        (("### U1\nList films.\n", ""), "2:1", "S1 is here, but U1 is next"),
         (("### S2 x", "### S2 y"), "9:1", "'y' is not a label"),
         (("### U2", "### U2 o"), "7:1", "a user turn has no label"),
-        (("No.", "#L1"), "10:1", "an annotation with no URL before it in this turn"),
+        (("No.", "#L1"), "10:1", "the annotation has no URL before it in this turn"),
         (("#L2", "#Lx"), "6:2", "'#Lx' is not a grade\n  allowed: #L0 to #L9"),
         (("#L2", "#L"), "6:2", "'#L' is not a grade"),
         (("#L2", "#l2 good"), "6:2", "'#l2 good' is not a grade"),
@@ -431,8 +431,8 @@ def test_markdown_headings_of_a_foreign_reply_are_text() -> None:
         ("missing=-1", "missing=-1 is not a number from 0"),
         ("most_turns=x", "most_turns=x is not a number from 0"),
         ("links={}", "links= is not a list in JSON"),
-        ("links=[[1]]", "links= holds something that is not [text, address]"),
-        ("speakers=[1]", "speakers= holds something that is not [user, act]"),
+        ("links=[[1]]", "links= contains something that is not [text, address]"),
+        ("speakers=[1]", "speakers= contains something that is not [user, act]"),
         ("judged=M002", "a judged entity needs entity=URL and grade=0 to 9"),
         ("judged=M002 entity=u grade=2 group:RATINGS=(1,1,0,0)", "(1,1,0,0) is not a vector of shares"),
         ("judged=M002 entity=u grade=2 group:RATINGS=(1,0)", "RATINGS has 4 groups, but 2 shares are given here"),

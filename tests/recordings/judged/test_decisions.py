@@ -180,11 +180,11 @@ async def test_a_merge_brings_decisions_along_as_a_layer(run: Path, book: Decisi
 @pytest.mark.parametrize(
     ("row", "what"),
     [
-        ({"by": "anna"}, "a decision has an 'id'"),
+        ({"by": "anna"}, "a decision must have an 'id'"),
         ({"id": "x" * 16, "by": "", "criterion": "C", "about": [ABOUT], "value": 1}, "'by' of a decision is ''"),
-        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [], "value": 1}, "holds 'about'"),
-        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [ABOUT]}, "holds 'about'"),
-        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [{"turn": True}], "value": 1}, "holds 'about'"),
+        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [], "value": 1}, "must have 'about'"),
+        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [ABOUT]}, "must have 'about'"),
+        ({"id": "x" * 16, "by": "anna", "criterion": "C", "about": [{"turn": True}], "value": 1}, "must have 'about'"),
     ],
 )
 def test_what_is_no_decision_is_named_with_its_line(run: Path, row: dict[str, object], what: str) -> None:

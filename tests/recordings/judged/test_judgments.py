@@ -111,9 +111,9 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
     ("data", "line", "message"),
     [
         (b"", 1, "the file is empty"),
-        (b'{"format": "harvest-judgments/2"}\n', 1, "version '2' is not known"),
+        (b'{"format": "harvest-judgments/2"}\n', 1, "cannot read format version '2'"),
         (b'{"format": "harvest-judgments/1", "layer": "guess"}\n', 1, "'guess' is not a kind of layer"),
-        (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"value": 1}\n', 2, "a judgment holds"),
+        (b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"value": 1}\n', 2, "a judgment must have"),
         (
             b'{"format": "harvest-judgments/1", "layer": "rule"}\n{"about": {"x": []}, "criterion": "c", "value": 1}\n',
             2,
@@ -123,7 +123,7 @@ HEAD = b'{"format": "harvest-judgments/1", "layer": "human", "author": "anna"}\n
         (b'{"format": "harvest-judgments/1", "layer": "rule", "author": ["x"]}\n', 1, "'author' is not text"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": 1} x\n', 2, "not valid JSON: Extra data"),
         (HEAD + b'{"about": {}, "criterion": "c", "value": NaN}\n', 2, "NaN is not a number in JSON"),
-        (HEAD + b'{"about": {"trial": "a"}, "criterion": "", "value": 1}\n', 2, "a judgment holds"),
+        (HEAD + b'{"about": {"trial": "a"}, "criterion": "", "value": 1}\n', 2, "a judgment must have"),
         (HEAD + b'{"about": {"trial": 7}, "criterion": "c", "value": 1}\n', 2, "'trial' in 'about' is '7'"),
         (HEAD + b'{"about": {"turn": "1"}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '1'"),
         (HEAD + b'{"about": {"turn": 0}, "criterion": "c", "value": 1}\n', 2, "'turn' in 'about' is '0'"),

@@ -147,11 +147,11 @@ def test_lines_moved_taken_out_or_added_are_found(run: Path) -> None:
 def test_what_is_gone_is_missed(run: Path) -> None:
     exhibit = next(run.glob("evidence/*/*"))
     exhibit.unlink()
-    assert any("named by an event, and gone" in fault for fault in faults(run))
+    assert any("an event refers to it, but it is missing" in fault for fault in faults(run))
     next(run.glob("judgments/*")).unlink()
-    assert any("it was put into this run, and is gone" in str(gap) for gap in check_recording(run).gaps)
+    assert any("it was added to this run and is now missing" in str(gap) for gap in check_recording(run).gaps)
     (run / "trials-000002.jsonl").unlink()
-    assert any("trials-000002.jsonl: it is gone; its chain" in str(gap) for gap in check_recording(run).gaps)
+    assert any("trials-000002.jsonl: it is missing; its chain" in str(gap) for gap in check_recording(run).gaps)
 
 
 def test_a_killed_process_leaves_no_fault_and_the_next_one_covers_its_end(run: Path) -> None:
@@ -185,7 +185,7 @@ def test_wherever_a_process_was_stopped_while_it_wrote_its_chain_there_is_no_fau
         assert faults(run) == [], kept[:stopped]
     events.write_bytes(lines)
     chain.write_bytes(b"")
-    assert faults(run) == ["trials-000002.chain:1: its first line is not that of a chain"]
+    assert faults(run) == ["trials-000002.chain:1: its first line is not the first line of a chain"]
 
 
 def test_a_run_of_before_says_that_nothing_shows_it_until_a_process_goes_on_with_it(tmp_path: Path, run: Path) -> None:

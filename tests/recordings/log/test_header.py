@@ -73,7 +73,7 @@ def test_times_are_utc_and_versions_are_named() -> None:
     assert made.created_at == "2024-05-01T12:00:00.000000+00:00"
     assert {"python", "platform", "conversation-harvest", "numpy"} <= set(made.software)
     assert software()["python"].count(".") == 2
-    with pytest.raises(ValueError, match="without a time zone"):
+    with pytest.raises(ValueError, match="no time zone"):
         stamp(datetime(2024, 1, 1))
 
 

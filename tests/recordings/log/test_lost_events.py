@@ -55,7 +55,7 @@ def lose(run: Path, how: str) -> Path:
 
 
 WHAT = {
-    "removed": ": this file of events is gone",
+    "removed": ": this file of events is missing",
     "emptied": ": this file of events is empty",
     "cut": ":6: its end is lost: it was closed with 6 lines, as its chain says; missing: 1 line",
     "torn": ":6: its end is lost: it was closed with 6 lines, as its chain says; missing: 1 line",
@@ -137,7 +137,7 @@ def test_a_file_that_a_later_process_saw_filled_is_missed_though_its_chain_was_n
     asyncio.run(record(run, 3))
     assert len(read(run).finished) == 3
     lose(run, "emptied")
-    with pytest.raises(RunError, match="a chain shows that it held lines"):
+    with pytest.raises(RunError, match="a chain shows that it had lines"):
         read(run)
 
 

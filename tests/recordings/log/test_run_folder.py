@@ -125,7 +125,7 @@ def route(number: int) -> bytes:
         (lambda r: [*r[:3], b"\n", *r[3:]], 4, "not valid JSON"),
         (lambda r: [*r[:3], r[3][:30] + b"\n", *r[4:]], 4, "not valid JSON"),
         (lambda r: r[1:], 1, "does not begin with an opened line"),
-        (lambda r: [r[0].replace(b"events/1", b"events/2"), *r[1:]], 1, "version '2' is not known"),
+        (lambda r: [r[0].replace(b"events/1", b"events/2"), *r[1:]], 1, "cannot read format version '2'"),
         (lambda r: [r[0], *r[2:]], 2, "was not started in this file"),
         (lambda r: [*r, r[1]], 10, "begins again"),
         (lambda r: [*r, asked(2)], 10, "an event after its trial-ended"),
@@ -170,11 +170,11 @@ async def test_events_of_a_later_minor_version_are_left_out_and_reported(tmp_pat
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"format": "harvest-run/2"}', "format version '2' is not known to this Harvest"),
+        (b'{"format": "harvest-run/2"}', "this version of Harvest cannot read format version '2'"),
         (b'{"format": "something"}', "this is not harvest-run"),
         (b'{"format": "harvest-run/1"}', "there is no 'seed'"),
         (b"{", r"not valid JSON[^\n]*\n  do: restore this file from a copy of the run"),
-        (b"[]", "does not hold an object"),
+        (b"[]", "does not contain an object"),
     ],
 )
 def test_a_header_that_cannot_be_read_is_named(tmp_path: Path, data: bytes, message: str) -> None:
@@ -215,9 +215,9 @@ async def test_where_only_what_was_spoken_is_kept_it_is_the_same_and_nothing_els
     assert [tuple(one.spoken) for one in spoken] == [tuple(one.spoken) for one in whole]
     assert [(one.started, one.outcome) for one in spoken] == [(one.started, one.outcome) for one in whole]
     for one in spoken[:2]:
-        with pytest.raises(ValueError, match="only what was said was kept"):
+        with pytest.raises(ValueError, match="only the words of this attempt were kept"):
             one.conversation()
-        with pytest.raises(ValueError, match="only what was said was kept"):
+        with pytest.raises(ValueError, match="only the words of this attempt were kept"):
             _ = one.last_turn
     assert spoken[2].conversation() == whole[2].conversation()
 

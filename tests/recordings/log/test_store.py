@@ -238,7 +238,7 @@ def test_two_writers_are_kept_apart_and_the_other_is_named(tmp_path: Path) -> No
 
 async def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(RunError, match=r"not empty and does not contain a run \(it holds 'thesis.tex'\)"):
+    with pytest.raises(RunError, match=r"not empty and does not contain a run \(it contains 'thesis.tex'\)"):
         RunWriter.create(tmp_path, header())
     with pytest.raises(RunError, match=r"has no run\.json"):
         RunWriter.resume(tmp_path)

@@ -185,7 +185,7 @@ def test_a_changed_exhibit_is_reported(tmp_path: Path) -> None:
     (one / page(1)).write_bytes(b"page 7")
     done = merge([one], tmp_path / "both")
     assert done.damage == (f"{one / page(1)}: its content does not match its name; it was left out",)
-    assert done.missing == (f"1 exhibit that events name: {page(1)}",)
+    assert done.missing == (f"1 exhibit that events refer to: {page(1)}",)
 
 
 def test_evidence_behind_a_link_is_missing_unless_another_run_has_it(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_evidence_behind_a_link_is_missing_unless_another_run_has_it(tmp_path: P
     (one / "evidence").symlink_to(tmp_path / "disk")
     lost = merge([one], tmp_path / "lost")
     assert "this is a link" in lost.damage[0]
-    assert lost.missing == (f"2 exhibits that events name: {'; '.join(sorted(map(page, (1, 2))))}",)
+    assert lost.missing == (f"2 exhibits that events refer to: {'; '.join(sorted(map(page, (1, 2))))}",)
     assert merge([one, two], tmp_path / "both").missing == ()
 
 
@@ -215,9 +215,9 @@ def test_what_chains_show_to_be_changed_is_reported(tmp_path: Path) -> None:
     layer.unlink()
     (two / "run.json").write_bytes((two / "run.json").read_bytes().replace(b'"day": 1', b'"day":  1'))
     assert merge([one, two], tmp_path / "both").damage == (
-        f"{file}:4: this line is not what was written",
-        f"{two}/run.json: it is not what it was when the last process began to record",
-        f"{layer}: it was put into this run, and is gone",
+        f"{file}:4: this line was changed",
+        f"{two}/run.json: it was changed after the last process began to record",
+        f"{layer}: it was added to this run and is now missing",
     )
 
 
@@ -226,7 +226,7 @@ def test_of_many_changed_lines_the_first_are_named_and_the_others_counted(tmp_pa
     file = one / "trials-000001.jsonl"
     file.write_bytes(file.read_bytes().replace(b'"reply ', b'"Reply '))
     *named, others = merge([one], tmp_path / "both").damage
-    assert [said.rpartition(": ")[2] for said in named] == ["this line is not what was written"] * 3
+    assert [said.rpartition(": ")[2] for said in named] == ["this line was changed"] * 3
     assert others == f"{one}: its chains show 2 more faults"
 
 
@@ -368,7 +368,7 @@ def test_judgments_of_an_attempt_that_is_not_in_its_run_are_not_given_to_another
     layer = write_layer(east, Layer("human", "anna", judgments=judgments))
     write_layer(west, Layer("human", "bert", judgments=(Judgment(_about(2), "Fluency", 2),)))
     done = merge([east, west], tmp_path / "both")
-    told = "1 judgment left out, of attempts that this run does not have, or has twice: attempt 2 at trial trial-1"
+    told = "1 judgment left out, because this run has their attempt twice or not at all: attempt 2 at trial trial-1"
     assert done.damage[0] == f"{layer}: {told}"
     assert _whose(tmp_path / "both") == [("anna", "1", "east-000001")]
 

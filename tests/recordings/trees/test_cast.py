@@ -93,10 +93,10 @@ ROOT = _node("1", None)
         ([], "not a list of topics"),
         ([{"number": 1}], "topic 1 of the list has no list 'turn'"),
         ([{"turn": []}], "topic 1 of the list has no 'number'"),
-        ([{"number": 7, "turn": []}], "topic 7 must have one node without a parent, and has: none"),
-        ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 comes a second time: topics 1 and 2 of the list"),
-        ([{"number": 7, "turn": [ROOT, ROOT]}], "topic 7: node 1 comes a second time: turns 1 and 2"),
-        ([{"number": 7, "turn": [ROOT, _node("2", None)]}], "one node without a parent, and has: 1, 2"),
+        ([{"number": 7, "turn": []}], "topic 7 must have one node without a parent, but has: none"),
+        ([{"number": 7, "turn": [ROOT]}] * 2, "topic 7 is repeated: topics 1 and 2 of the list"),
+        ([{"number": 7, "turn": [ROOT, ROOT]}], "topic 7: node 1 is repeated: turns 1 and 2"),
+        ([{"number": 7, "turn": [ROOT, _node("2", None)]}], "one node without a parent, but has: 1, 2"),
         ([{"number": 7, "turn": [ROOT, _node("2", "9", "System")]}], "node 2 has the parent 9, which does not exist"),
         ([{"number": 7, "turn": [ROOT, _node("2", "1")]}], "node 2 is a second user turn in a row"),
         ([{"number": 7, "turn": [_node("1", None, "System")]}], "node 1 is a second system turn in a row"),
@@ -113,9 +113,9 @@ ROOT = _node("1", None)
         ([{"number": True, "turn": []}], "topic 1 of the list has no 'number'"),
         ([{"number": 7.5, "turn": []}], "topic 1 of the list has no 'number'"),
         ([{"number": " ", "turn": []}], "topic 1 of the list has no 'number'"),
-        ([{"number": 7, "turn": [ROOT]}, {"number": "7", "turn": [ROOT]}], "topic 7 comes a second time"),
+        ([{"number": 7, "turn": [ROOT]}, {"number": "7", "turn": [ROOT]}], "topic 7 is repeated"),
         ([{"number": 7, "turn": [{**ROOT, "number": ""}]}], "'number' is an empty text"),
-        ([{"number": 7, "turn": [ROOT, {**ROOT, "number": 2}]}], "topic 7, turn 2: .* and 'number' is a number"),
+        ([{"number": 7, "turn": [ROOT, {**ROOT, "number": 2}]}], "topic 7, turn 2: .* but 'number' is a number"),
         ([{"number": 7, "turn": [{**ROOT, "parent": ["1"]}]}], "'parent' is a list"),
         ([{"number": 7, "turn": [{**ROOT, "parent": {}}]}], "'parent' is an object"),
         ([{"number": 7, "turn": [{**ROOT, "utterance": None}]}], r"turn 1 \(1\) has no text 'utterance'"),
@@ -125,7 +125,7 @@ ROOT = _node("1", None)
             "has: none: its 2 nodes form a cycle",
         ),
         ([{"number": 7, "turn": [_node(str(i), None) for i in range(900)]}], r"has: 0, 1, 2, 3, 4, 5, 6, 7, … \(900\)"),
-        ([{"number": 7, "turn": [_node("\x1b[31m\n", None)] * 2}], r"node ␛\[31m comes a second time"),
+        ([{"number": 7, "turn": [_node("\x1b[31m\n", None)] * 2}], r"node ␛\[31m is repeated"),
         ([{"number": "M" * 9000, "turn": []}], "topic M{39}… must have one node"),
     ],
 )
@@ -138,7 +138,7 @@ def test_what_is_no_tree_is_refused_with_topic_and_node(tmp_path: Path, value: A
 
 
 def test_the_flattened_file_is_refused_and_the_message_names_the_right_one() -> None:
-    with pytest.raises(InputError, match="participant None"):
+    with pytest.raises(InputError, match="the participant is None"):
         read_cast(FLATTENED)
 
 
@@ -176,7 +176,7 @@ def _spine(length: int) -> str:
 
 def test_a_small_file_with_millions_of_turns_on_its_paths_is_refused_before_they_are_made(tmp_path: Path) -> None:
     (tmp_path / "trees.json").write_text(_spine(4_000))
-    with pytest.raises(InputError, match=r"topic 1: the paths down to here have 8,005,999 turns") as refused:
+    with pytest.raises(InputError, match=r"topic 1: the paths up to here have 8,005,999 turns") as refused:
         read_cast(tmp_path / "trees.json")
     assert refused.value.allowed == "200,000 turns in one file"
 
