@@ -26,14 +26,14 @@ class ChangedAnswers:
     most: float
 
     def counts(self, taken: Taken, later: Later) -> bool:
-        """True if the change shows that the recorded answer was incomplete or wrong. It does not on a page where
-        answers change however long they are given, for example when each next turn is sent."""
+        """True if the change shows that the recorded answer was incomplete or wrong. It does not if the page changes
+        its answers however long it waits, for example when each next turn is sent."""
         if not (later.grown or later.replaced) or self.experience.in_vain >= _IN_VAIN:
             return False
         return not self.experience.is_habit(taken.turn.text, later, taken.quiet)
 
     def note(self, taken: Taken, later: Later) -> tuple[str, ...]:
-        """Keep the changed answer among the events. Returns the note on it."""
+        """Keep the changed answer among the events, and return the note on it."""
         self.window.note(f"the answer to {taken.said[:60]!r} has since become {later.text[:1000]!r}")
         if self.experience.is_habit(taken.turn.text, later, taken.quiet):
             return (MARKED,)
@@ -42,8 +42,8 @@ class ChangedAnswers:
         return (LATER,)
 
     def fault(self, taken: Taken, later: Later) -> Unanswered:
-        """The error for an answer that went on, or was replaced, after it was recorded. The next answers on this site
-        are given longer."""
+        """Return the error for an answer that went on, or was replaced, after it was recorded. The next answers on this
+        site get more time."""
         since = self.window.clock.monotonic() - taken.at
         pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
         pause = max(taken.quiet, pause)

@@ -55,8 +55,8 @@ class Manners:
     """How to treat a page.
 
     evidence: what to keep of each turn: `screenshot`, `reply` (the answer's HTML), `page` (the whole page's), `watch`
-    (how its end was recognised). afresh: begin a new chat on the page once it is open. login: the file with the log-in
-    that the window was given. open_seconds, answer_seconds: the longest waits.
+    (how its end was recognised). afresh: begin a new chat once the page is open. login: the file with the log-in that
+    the window was given. open_seconds, answer_seconds: the longest waits.
     """
 
     patience: Patience = field(default_factory=Patience)
@@ -71,9 +71,9 @@ class Manners:
 class Said:
     """An answer.
 
-    asked_at: UTC, ISO 8601. first, last: seconds from the sending to the first and last word. finish: how its end was
-    recognised, or `truncated` if the page holds back the rest of it. sent_as: the user's words as the page sent them;
-    "" if unchanged. notes: remarks for readers of the figures on how the answer was read, as in `SystemTurn`.
+    asked_at: UTC, ISO 8601. first, last: seconds from the send to the first and last word. finish: how its end was
+    recognised, or `truncated` if the page does not show the rest of it. sent_as: the user's words as the page sent
+    them; "" if unchanged. notes: remarks for readers of the figures on how the answer was read, as in `SystemTurn`.
     """
 
     answer: Answer
@@ -88,7 +88,7 @@ class Said:
 
 
 class Chat:
-    """One conversation in one window. experience, met: knowledge of the site and of its wire, shared by its
+    """One conversation in one window. experience, met: knowledge of the site and of its messages, shared by its
     conversations."""
 
     def __init__(
@@ -121,12 +121,11 @@ class Chat:
 
     @property
     def opening(self) -> Opening:
-        """How the page was opened."""
         return self._opening
 
     async def say(self, text: str) -> Said:
-        """Say `text` and return the answer. Raises DriverError, with any part of an answer in `partial` and the
-        evidence in its exhibits."""
+        """Say `text` and return the answer. Raises DriverError with any part of an answer in `partial`, and the
+        evidence."""
         before = self._taken
         told = await self._check_again()
         place = await self._await_place()
@@ -202,7 +201,7 @@ class Chat:
         """End the conversation. Raises Unanswered if its last answer has gone on (`went-on`), or its last turn is now
         shown twice (`sent-twice`).
 
-        An answer whose end was judged by quiet alone is given as long once more. So is any other in the first
+        An answer whose end was recognised by quiet alone gets the same time again. So does any other in the first
         conversations with a site: links or another bubble may come seconds after its end.
         """
         taken, patience, known = self._taken, self._manners.patience, self._experience
@@ -222,8 +221,7 @@ class Chat:
                 raise
 
     async def _check_again(self) -> tuple[str, ...]:
-        """Read the last answer once more, if anything has changed on the page since it was read. Returns the notes to
-        record."""
+        """Read the last answer again if anything has changed on the page since. Returns the notes to record."""
         taken, self._taken = self._taken, None
         if taken is None or self._place is None:
             return ()
@@ -244,7 +242,7 @@ class Chat:
         return await self._evidence.of_failure(self._place.frame if self._place is not None else None)
 
     async def _await_place(self) -> Place:
-        """Return where to type the next turn, with nothing over it. Raises NotSent if the page accepts none."""
+        """Return where to type the next turn, with nothing over it. Raises NotSent if the page accepts no turn."""
         assert self._place is not None, "open first"
         begun = self._clock.monotonic()
         self._opening.clear()
@@ -274,7 +272,6 @@ class Chat:
             await self._clock.sleep(_STEP)
 
     def _check_last(self, page: Page) -> None:
-        """Raise Unanswered if the page now shows the last turn twice."""
         if self._last is not None:
             said, before, turn = self._last
             if is_repeated(before, page, said, turn):
@@ -283,15 +280,14 @@ class Chat:
                 )
 
     def _find_wall(self, page: Page, turn: ReadTurn) -> Blocker | None:
-        """Find the sign that this turn has failed."""
         traffic = self._window.traffic
         begun = traffic.begun if not traffic.frames else None  # a web socket may have carried the answer
         found = find_refusal(page, turn, site=self._site, faults=traffic.faults, begun=begun)
         return None if found is not None and self._came_after(found, turn) else found
 
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
-        """True if a wall that asks for a person came after the complete answer: the request that brought it was over
-        and nothing was being written. Then it blocks the next turn, and is no part of this one."""
+        """True if a wall that asks for a person came after the complete answer: the request for it was over and nothing
+        was being written. Then it blocks only the next turn."""
         traffic, over = self._window.traffic, self._window.traffic.last_ended
         dates = [one.get("h-born") for one in wall.node.walk()] if wall.node is not None else []
         came = min((float(date) / 1000 for date in dates if date), default=-math.inf)  # seconds after the last send
@@ -300,8 +296,7 @@ class Chat:
         return not traffic.pending and came >= _BREATH + max(turn.ended, over)
 
     async def _refuse(self, awaited: Awaited, said: str, sent: Sent, before: PageText) -> None:
-        """Raise Unanswered if the page shows anything but one complete answer to one turn; Denied if it asks for a
-        person."""
+        """Raise Unanswered unless the page shows one complete answer to one turn; Denied if it asks for a person."""
         turn, sample, why = awaited.turn, awaited.sample, awaited.why
 
         again = sent.presses > 1 or times_sent(self._window.outbox.messages, said) > 1
@@ -347,7 +342,7 @@ class Chat:
         return part is not None and still_holds(await part.value(), sent.typed.held)
 
     def _words_left(self, said: str) -> str | None:
-        """The user's words as they left the page; None if unknown."""
+        """Return the user's words as they left the page; None if unknown."""
         return words_sent(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:
@@ -357,8 +352,8 @@ class Chat:
         return trail(turn.echo) == self._habits.user and share_kept(said, turn.echo.lines) < _DIFFERENT
 
     def _sent_as(self, awaited: Awaited, sent: Sent, said: str) -> str:
-        """The user's words as they left the page; if unknown, as the page shows them, or as they were in the box. "" if
-        they are the words that were said, or are only masked on the page."""
+        """Return the user's words as they left the page; if unknown, as the page shows them, or as they were in the
+        box. "" if they are unchanged, or are only masked on the page."""
         words, turn = self._words_left(said), awaited.turn
         if words is None:
             words = sent.typed.text if sent.typed.differences else said

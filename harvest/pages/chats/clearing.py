@@ -1,4 +1,4 @@
-"""Clearing the way to a chat: closing banners and windows and pressing launchers, without pressing anything twice.
+"""Clearing the way to a chat: closing banners and windows and pressing launchers, but nothing twice.
 
 A button may take a while to show that it was pressed: a frame loads, a window fades. Pressing it again would close what
 it has opened. A window that stays, or comes back at once, is answered with the next stronger button.
@@ -33,8 +33,8 @@ Shape = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press, in a person's words. kind: the kind of a Blocker, or `launcher`. selector: of the element, if it was
-    searched for."""
+    """A press, described for people. kind: the kind of a Blocker, or `launcher`. selector: of the element, if it was
+    found by search."""
 
     kind: str
     name: str
@@ -55,7 +55,7 @@ class Clearing:
     _loaded: float = float("-inf")  # when the page was last seen loading after a launcher
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Answer what covers the page. Returns True if something was pressed or is about to go."""
+        """Close what covers the page. Returns True if something was pressed or is about to go."""
         for frame, page in looks:
             over = not frame.main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:
@@ -80,8 +80,8 @@ class Clearing:
     async def launch(self, looks: Sequence[tuple[Frame, Page]], known: Collection[str] | None = None) -> bool:
         """Press the button that opens a chat, unless an earlier press is still having its effect.
 
-        known: press only these launchers, possibly so early that the page does not listen yet; a launcher after which
-        nothing changed is then pressed once more.
+        known: press only these launchers, possibly so early that the page has no listeners yet; a launcher without any
+        effect is then pressed once more.
         """
         for frame, page in looks:
             launcher = find_launcher(page)
@@ -122,7 +122,6 @@ class Clearing:
         return False
 
     async def _press(self, frame: Frame, page: Page, node: Node, kind: str) -> bool:
-        """Press the element. Returns False if that was not possible."""
         if (frame, node.id) in self._done or self._presses >= _MOST:
             return False
         part = await frame.node(node.id)

@@ -1,21 +1,21 @@
-"""When an answer is finished: a judgement over samples, with no browser in it.
+"""When an answer is finished: a judgement over samples, without a browser.
 
 No single sign is good enough. A stop button disappears before the page has painted the last words; a request may only
 have delivered the turn, while the answer comes over a socket; text is quiet whenever a model thinks. So a reply is
 finished when
 
-    1. nothing says that it is still being written, and
+    1. no sign shows that it is still being written, and
     2. its text has been quiet for as long as this very reply asks for: a short while if a sign was there right up to
        the end of the text (it would still be there if more were to come), else longer than any pause seen so far;
-       and while the page keeps putting the same text there anew, as if no sign went with it.
+       and while the page keeps writing the same text again, as if there had been no sign.
 
-A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as long as the turn may take. All others
-are known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
-answered): they are waited for until the text has been quiet for `stuck` seconds, or for `alone` seconds where they have
-outlasted a whole answer before and a firm sign went with this one to its end. A page far away may still send one
-request after the other then: as long as some of them end, it is at work, and gets three times as long. Some pages keep
-their books then (they store the conversation, say, in several round trips): once this has brought no word after several
-answers, it is not waited for after the end of a trusted sign.
+A stop button, `aria-busy` or the site's own sign (`TRUSTED`) is waited for as long as the turn may take. All others are
+known to stay for ever on some pages (an endless animation, a box that stays disabled, a request that is never
+answered): they are waited for until the text has been quiet for `stuck` seconds, or for `alone` seconds if they have
+outlasted a whole answer before and a firm sign accompanied this one to its end. A page far away may still send one
+request after the other then: as long as some of them end, it is at work, and gets three times as long. Some pages then
+save the conversation in several round trips: once this has brought no word after several answers, it is not waited for
+after the end of a trusted sign.
 """
 
 import math
@@ -38,8 +38,8 @@ class Patience:
 
     covered: after signs that lasted to the end of the text. brief: the same, if such a sign was there to the end of
     every answer here, and of several. loose: if all these signs were loose ones. alone: if no sign accompanied the
-    text. slack: how far apart text and the end of a sign may be and still belong together. stuck: a sign that stays is
-    no longer believed after so long without text or the end of a firm sign. silent: how long a page without signs may
+    text. slack: the largest distance between the text and the end of a sign that belongs to it. stuck: a sign that
+    stays is ignored after so long without text or the end of a firm sign. silent: how long a page without signs may
     leave a turn without a word. failed: the same, if something shows that the turn failed; some pages try again by
     themselves. most: an upper limit, however long the pauses.
     """
@@ -57,14 +57,14 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What is known at one moment, in seconds since the turn was sent.
+    """The state at one moment, in seconds since the turn was sent.
 
-    quiet: since the text last changed (since the sending, if it never did). began: when the first word of the answer
+    quiet: since the text last changed (since the send, if it never did). began: when the first word of the answer
     appeared; None before that. pauses: (length, start) of the longest gaps between changes. now: signs that are there.
-    ended: signs that were there and have gone, with the time they were last there (`network` may be in both: one
-    request has ended, another goes on). rewritten: how long ago the same text was written anew; None if it never was.
-    came: signs that were or are there, with the time they first appeared. stalls: (length, start) of times in which the
-    page could not run.
+    ended: signs that have gone, with the time they were last there (`network` may be in both: one request has ended,
+    another goes on). rewritten: how long ago the same text was written again; None if it never was. came: signs that
+    were or are there, with the time they first appeared. stalls: (length, start) of times in which the page could not
+    run.
     """
 
     at: float
@@ -120,17 +120,15 @@ class Completion:
         return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
     def quiet_left(self, sample: Sample) -> float | None:
-        """Seconds of quiet after which the text as it is now will be complete; None while a sign is there, or without
-        text."""
+        """Seconds of quiet after which the text as it is will be complete; None without text or while a sign
+        is there."""
         if sample.began is None or self._awaited_signs(sample):
             return None
         return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
 
     def is_silent(self, sample: Sample, failed: bool = False) -> bool:
-        """True if a turn without any word of an answer will get none: there was no sign of life for `silent` seconds.
-
-        failed: something shows that the turn failed.
-        """
+        """True if a turn without any word of an answer will get none: there was no sign of life for `silent` seconds,
+        or `failed` seconds if something shows that the turn failed."""
         patience = min(self.patience.failed, self.patience.silent) if failed else self.patience.silent
         now = sample.now - self.known.mistrusted
         alive = max((sample.last_change, *sample.ended.values()), default=0.0)
@@ -181,14 +179,13 @@ class Completion:
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
     def has_trail(self, sample: Sample) -> bool:
-        """True if requests or loose signs outlasted, by more than `alone` seconds, a trusted sign that was there to the
-        end of the text."""
+        """True if requests or loose signs lasted over `alone` seconds longer than a trusted sign at the end of the
+        text."""
         told = self._trusted_end(sample)
         after = max((end for sign, end in sample.ended.items() if sign not in TRUSTED), default=0.0)
         return told is not None and not sample.now and after - told > self.patience.alone
 
     def _awaited_signs(self, sample: Sample) -> frozenset[str]:
-        """The signs that must end before the text counts as complete."""
         now = sample.now - self.known.mistrusted
         told = self._trusted_end(sample)
         if now & TRUSTED or told is None or sample.at - told < self.patience.covered:
@@ -197,8 +194,7 @@ class Completion:
         return frozenset() if any(map(self.known.ignores_trail_of, trusted)) else now
 
     def _trusted_end(self, sample: Sample) -> float | None:
-        """Seconds since the send at which the last trusted sign that was there to the end of the text ended; None if
-        there was none."""
+        """Return the seconds from the send to the end of the last trusted sign at the end of the text, or None."""
         return max((at for sign, at in self.lasting_signs(sample).items() if sign in TRUSTED), default=None)
 
     def _quiet_needed(self, sample: Sample) -> tuple[str, float]:
@@ -216,8 +212,8 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
-        """The same on a page that writes its text anew, or that could not run in the meantime: it may not have painted
-        all that it received."""
+        """Return the same for a page that writes its text again, or that could not run in the meantime: it may not have
+        painted all that it received."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:
@@ -226,7 +222,6 @@ class Completion:
         return max(needed, patience.alone) if painting else needed
 
     def _quiet_after(self, sample: Sample, sign: str, end: float) -> float:
-        """Seconds of quiet after a sign that accompanied the text to its end."""
         patience, known = self.patience, self.known
         brief = min(patience.brief, patience.covered)
         if sign in FIRM:
@@ -243,7 +238,6 @@ class Completion:
         )
 
     def _quiet_alone(self, sample: Sample) -> float:
-        """Seconds of quiet if no sign accompanied the text."""
         patience, began = self.patience, sample.began or 0.0
         # The wait for the first word says how long the system thinks, not how long it pauses between words.
         pause = 1.5 * self.longest_pause(sample)
@@ -285,7 +279,7 @@ class Completion:
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
     """Yield the gaps between changes of the text after `end`, without the time in which the page could not run and
-    without the gap that still lasts."""
+    without the current gap."""
     for length, since in sample.pauses:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:
@@ -294,5 +288,4 @@ def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
 
 
 def _stalled_seconds(sample: Sample, begin: float, until: float) -> float:
-    """Seconds of that time in which the page could not run."""
     return sum(max(0.0, min(until, at + stall) - max(begin, at)) for stall, at in sample.stalls)

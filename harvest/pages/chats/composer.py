@@ -1,9 +1,7 @@
-"""Putting a user turn into the box of a page, in whichever way keeps the text as it was meant.
-
-Editors change text as it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, open menus of
-names. Inserting text at once avoids most of that. The content of the box is compared with the text, line breaks
-included: a purely typographic difference that no way avoids is reported to the caller, and anything else is never sent.
-"""
+"""Putting a user turn into the box of a page, in whichever way keeps the text as it was meant. Editors change text as
+it is typed: they curl quotes, turn hyphens into dashes or lists, pair brackets, open menus of names. Inserting text all
+at once avoids most of that. The content of the box is compared with the text, line breaks included: a purely
+typographic difference that cannot be avoided is reported to the caller, and anything else is never sent."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -40,11 +38,8 @@ async def composer_of(place: Place) -> Part:
 
 
 async def type_text(place: Place, text: str) -> Typed:
-    """Put `text` into the composer, and nothing else.
-
-    Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or because nobody can type into the composer now),
-    Unanswered (`sent-in-parts`).
-    """
+    """Put `text` into the composer, and nothing else. Raises Denied (`too-long-for-composer`), NotSent (`not-typed`, or
+    because nobody can type into the composer now), Unanswered (`sent-in-parts`)."""
     best: tuple[Way, Typed] | None = None
     held = cut = ""
     for way in await _ways(place, text):
@@ -94,7 +89,7 @@ async def _try_way(place: Place, way: Way, text: str) -> Typed | None:
 
 
 async def _ways(place: Place, text: str) -> list[Way]:
-    """The ways to type, the most likely first. Keys come last: editors act on them, and Shift+Enter may send."""
+    """Return the ways to type, the most likely first. Keys come last: editors act on them, and Shift+Enter may send."""
     lines = "\n" in text.strip()
     type_keys = partial(_put_lines, typed=True)
     match await (await composer_of(place)).make():
@@ -128,7 +123,7 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
     """Type or insert the text line by line, with a key between the lines. A letter is added to each inserted line and
-    deleted again, so that it does not end in something that an editor's rule would change."""
+    deleted again, so that the line does not end in something that an editor's rule would change."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:

@@ -36,14 +36,14 @@ class Finding:
 
 
 def comment_out(findings: Sequence[Finding], fields: Sequence[str], why: str) -> tuple[Finding, ...]:
-    """The findings, with those of the given fields turned into comments for the reason `why`."""
+    """Return the findings, with those of the given fields turned into comments for the reason `why`."""
     return tuple(
         replace(one, used=False, why=(why, *one.why)) if one.field in fields and one.used else one for one in findings
     )
 
 
 def site_text(name: str, url: str, findings: Sequence[Finding], remarks: Sequence[str] = ()) -> str:
-    """The text of a site file. Fields that accept a list get all their findings, in order."""
+    """Return the text of a site file. Fields that accept a list get all their findings, in order."""
     lines = [f"format: {FORMAT}", f"name: {_quote(name)}"]
     lines += [f"url: {_quote(url)}"]
     for remark in remarks:

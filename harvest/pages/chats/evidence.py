@@ -1,4 +1,4 @@
-"""Evidence kept of a turn on a live page besides its answer: for people, and for `harvest reread`."""
+"""Evidence of a turn on a live page in addition to its answer: for people, and for `harvest reread`."""
 
 import contextlib
 import json
@@ -21,11 +21,8 @@ _XHTML = "application/xhtml+xml"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence of one conversation.
-
-    wanted: what to keep of each turn, as in `Manners`. experience: what is known of the site. opening: how its page was
-    opened.
-    """
+    """The evidence of one conversation. wanted: what to keep of each turn, as in `Manners`. experience: what is known
+    of the site. opening: how its page was opened."""
 
     window: Window
     site: Site
@@ -34,7 +31,7 @@ class Evidence:
     opening: Opening
 
     async def picture(self) -> bytes | None:
-        """A screenshot, if screenshots are kept."""
+        """Take a screenshot if screenshots are kept."""
         return await self.window.screenshot() if "screenshot" in self.wanted else None
 
     async def of_turn(
@@ -55,8 +52,7 @@ class Evidence:
         return tuple(kept)
 
     async def of_failure(self, frame: Frame | None) -> tuple[Exhibit, ...]:
-        """Collect what can still be kept of a page after a failure. frame: the chat's frame, if it was found. Never
-        raises."""
+        """Collect what can still be kept of a page after a failure, with the chat's frame if known. Never raises."""
         kept: list[Exhibit] = []
         with contextlib.suppress(DriverError):
             if "screenshot" in self.wanted:
@@ -72,8 +68,7 @@ class Evidence:
         return tuple(kept)
 
     def _record(self, awaited: Awaited, said: str, sent: Sent, sent_as: str, habits: Habits) -> bytes:
-        """The record of how the turn went, with all that reading needs besides the page: for `harvest reread`, and for
-        people."""
+        """Return the record of the turn, with everything but the page that `harvest reread` needs."""
         sample, verdict, window = awaited.sample, awaited.verdict, self.window
         shown = awaited.turn.echo.lines if awaited.turn.echo is not None else ""
         plain = [line for line in map(collapse_spaces, said.split("\n")) if line]

@@ -1,6 +1,6 @@
 """What the answers so far taught about a site: which of its signs end, how soon they come, how long its text pauses.
 
-It is shared by the conversations with one site, so that the next one knows what an earlier one learnt.
+It is shared by the conversations with one site, so that later ones know what earlier ones learnt.
 """
 
 from collections import Counter, deque
@@ -36,17 +36,15 @@ class _Seen:
 
 @dataclass(slots=True)
 class Experience:
-    """ended: signs that came and went with a complete answer. stayed: signs that once remained after an answer that
-    everything else on the page showed to be complete; mistrusted: signs that did so twice and never ended. unsteady:
-    signs that were missing, or gone, while text still came. alone: seconds of quiet that an answer without signs needs
-    here; after: the same with signs, because something was added after it; 0 if nothing was learnt. launchers:
-    selectors of what must be pressed before the chat is there.
-
-    untried: how many answers are still given longer, because the site is new. unsettled: how many conversations are
-    checked some seconds after their end, for the same reason. in_vain: how often an answer grew although it had been
-    given longer than the last one that did: then waiting does not help. asks_on: a page went on polling for as long as
-    anything is awaited after an answer. trails: answers after which requests went on for long and brought no word.
-    """
+    """What is known of a site. ended: signs that came and went with a complete answer. stayed: signs that once remained
+    after an answer that everything else on the page showed to be complete; mistrusted: signs that did so twice and
+    never ended. unsteady: signs that were missing, or gone, while text still came. alone: seconds of quiet that an
+    answer without signs needs here; after: the same with signs, because something was added after it; 0 if nothing was
+    learnt. launchers: selectors of what must be pressed before the chat is there. untried: how many answers still get
+    longer because the site is new. unsettled: how many conversations are checked some seconds after their end, for the
+    same reason. in_vain: how often an answer grew although it had been given longer than the last one that did: then
+    waiting does not help. asks_on: a page went on polling for as long as anything is awaited after an answer. trails:
+    answers after which requests went on for long and brought no word."""
 
     ended: set[str] = field(default_factory=set)
     stayed: set[str] = field(default_factory=set)
@@ -77,12 +75,11 @@ class Experience:
         *,
         unclear: Collection[str] = (),
     ) -> None:
-        """Learn from a complete answer.
+        """Learn from a complete answer; times are in seconds after the send.
 
         ended: the signs that had gone. came: when each sign first appeared. lasted: those that were there to the end of
         the text. began, last: when its first and last word came; time before the last word in which the page could not
-        run is not counted, as it could show nothing then. All in seconds after the sending. unclear: signs that ended
-        with the first word, which was also the last: they teach nothing.
+        run is not counted. unclear: signs that ended with the first word, which was also the last: they teach nothing.
         """
         self.ended |= set(ended)
         self.mistrusted -= set(ended)
@@ -101,8 +98,8 @@ class Experience:
         return len(self._onsets.get(sign, ())) >= _ENOUGH and sign not in self.unsteady
 
     def is_proven(self, sign: str, *, alone: bool = False) -> bool:
-        """The same for any kind of sign, after more answers, and for every one of them. alone: no other sign says
-        so."""
+        """True for a sign of any kind that lasted to the end of every answer, of more of them than for `is_steadfast`.
+        alone: no other sign says so."""
         enough = _PROVEN_ALONE if alone else _PROVEN
         return self._stood[sign] >= enough and sign not in self.unsteady | self._passed
 
@@ -111,7 +108,7 @@ class Experience:
         return self.trails >= _TRAILS and not self.after and sign not in self.unsteady | self._passed
 
     def try_out(self) -> bool:
-        """True if the next answer should be given longer because the site is new. Other windows are not delayed."""
+        """True if the next answer should get longer because the site is new. Other windows are not delayed."""
         first = self.untried > 0
         self.untried -= first
         return first
@@ -145,8 +142,8 @@ class Experience:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that the answer `said` went on, or was replaced, after it had been considered complete; the other
-        arguments are those of `learn_continuation`."""
+        """Learn that the answer `said` went on or was replaced after it had been considered complete; for the other
+        arguments see `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
@@ -155,8 +152,8 @@ class Experience:
             self._stand_ins[key] = max(pause, self._stand_ins.get(key, 0.0))
 
     def is_habit(self, said: str, later: Later, quiet: float) -> bool:
-        """True if the page does to all its answers what happened to this one, `said`, however long they are given: for
-        example a mark such as "edited" that the next turn brings.
+        """True if the page changes all its answers as it changed this one, `said`, however long it waits: for example
+        by a mark such as "edited" that the next turn brings.
 
         It has done so before, in the same words, and this answer had been given `quiet` seconds, longer than it took
         then. A text longer than a mark must come to two different answers: it may be the rest of one. What the first of
@@ -175,14 +172,14 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Seconds for which a text is not believed to be the answer, because another with its words was replaced here;
-        None if none was."""
+        """Return for how many seconds a text is not accepted as the answer, because another with its words was replaced
+        here; None if none was."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
-        """Learn that an answer without signs paused so many seconds between two words. usual: the quiet given to such
-        an answer by default."""
+        """Learn that an answer without signs paused so many seconds between two words. usual: the default quiet for
+        such an answer."""
         if _LONGER * pause > usual:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
@@ -192,16 +189,16 @@ class Experience:
         self.after = min(most, max(self.after, _LONGER * pause))
 
     def missing_from(self, came: Collection[str], began: float) -> float | None:
-        """Seconds after the sending at which a sign would be there if more of the answer were to come; None if no sign
-        is known that well. came: the signs that appeared in this turn, which need no such estimate."""
+        """Return the seconds after the send at which a sign would be there if more of the answer were to come; None if
+        no sign is known that well. came: the signs that appeared in this turn, which need no such estimate."""
         dues = (self.due_at(sign, began) for sign in self._onsets.keys() - self.unsteady - self.mistrusted - set(came))
         return min((due for due in dues if due is not None), default=None)
 
     def due_at(self, sign: str, began: float) -> float | None:
-        """Seconds after the sending by which the sign appears, if it does at all; None if unknown. began: time of the
-        first word.
+        """Return the seconds after the send by which the sign appears, if it does at all; None if unknown. began: time
+        of the first word.
 
-        Pages show a sign some time after the sending, or some time after the first word: whichever clearly varied less.
+        Pages show a sign some time after the send or after the first word: whichever clearly varied less.
         """
         onsets = self._onsets.get(sign, ())
         if len(onsets) < _ENOUGH:

@@ -1,4 +1,4 @@
-"""What a page revealed about itself during one exchange, as fields of a site file with reasons."""
+"""Findings about a page during one exchange, as fields of a site file with reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Exchange:
 
 
 def opening_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Findings about what had to be pressed before anybody could talk."""
+    """Return findings about what had to be pressed before anybody could talk."""
     found = []
     for (kind, selector), said in zip(opening.found, opening.did):
         field = "open" if kind == "launcher" else "dismiss"
@@ -45,7 +45,7 @@ def opening_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def door_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Findings about what would answer a form before the chat."""
+    """Return findings about entries for a form before the chat."""
     door = opening.door
     if door is None:
         return ()
@@ -55,7 +55,7 @@ def door_findings(opening: Opening) -> tuple[Finding, ...]:
 
 
 def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
-    """Findings about the frame and the composer, before anything was said."""
+    """Return findings about the frame and the composer, before anything was said."""
     found: list[Finding] = []
     if not place.frame.main:
         # The part of a frame's URL that is likely to be the same tomorrow.
@@ -74,7 +74,7 @@ def found_place(place: Place, page: Page) -> tuple[Finding, ...]:
 
 
 def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchange:
-    """The recorded exchange, read again from the page that was kept as evidence."""
+    """Return the recorded exchange, read again from the page that was kept as evidence."""
     kept = {exhibit.name: exhibit.data for exhibit in said.exhibits}
     after = parse_page(kept["page"].decode())
     turn = read_turn(after, message, before=PageText(before))
@@ -82,7 +82,7 @@ def exchange_of(place: Place, before: Page, message: str, said: Said) -> Exchang
 
 
 async def speaking_findings(talk: Exchange, message: str) -> tuple[Finding, ...]:
-    """Findings from the exchange: how the turn was sent, and the elements that contain the words of both sides."""
+    """Return findings from the exchange: how the turn was sent, and the elements with the words of both sides."""
     found = [_send_finding(talk)]
     turn = talk.turn
     bubbles = [node for node in turn.bubbles if node.id]
@@ -122,8 +122,7 @@ def _send_finding(talk: Exchange) -> Finding:
 async def _repeating(
     talk: Exchange, message: str, field: str, nodes: Sequence[Node], never: Sequence[Node]
 ) -> Finding | None:
-    """A selector for elements that come again with every turn, with a test whether the page is read the same with
-    it."""
+    """Return a selector for elements that come with every turn, after a test that the page is read the same with it."""
     if not nodes:
         return None
     found = []
@@ -149,8 +148,7 @@ async def _repeating(
 
 
 def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[Node]:
-    """The ancestors at this level above the nodes; [] if one of them contains a node of `never` or is the whole
-    page."""
+    """Return the ancestors at this level above the nodes; [] if one is the whole page or contains a node of `never`."""
     found: list[Node] = []
     for node in nodes:
         ways = [node, *node.ancestors()]
@@ -164,7 +162,6 @@ def _around(nodes: Sequence[Node], level: int, never: Sequence[Node]) -> list[No
 
 
 async def _reads_the_same(talk: Exchange, message: str, field: str, selector: str) -> bool:
-    """True if the live page gives the same answer when this selector is used."""
     selectors = {field: selector}
     try:
         page = await talk.place.frame.look(selectors)
@@ -184,7 +181,6 @@ def raise_certainty(score: float) -> float:
 
 
 def _in_words(reasons: Sequence[str]) -> tuple[str, ...]:
-    """The weightiest reasons of a candidate, in a person's words."""
     return tuple(reason[2:] if reason.startswith("+ ") else f"but {reason[2:]}" for reason in reasons[:_MOST_SIGNS])
 
 

@@ -1,7 +1,7 @@
 """Checks that a site's selectors match the bubbles of a turn.
 
-A site's selectors are used instead of searching. A selector that misses the bubbles of a turn is a mistake in the site
-file, and an answer found another way would hide it.
+A site's selectors are used instead of a search. A selector that misses the bubbles of a turn is a mistake in the site
+file, and an answer found in another way would hide it.
 """
 
 from harvest.pages.reading.echo import find_echoes
@@ -23,7 +23,7 @@ def find_mismatch(
 ) -> str:
     """Return a sentence that names the site's selector that misses this turn; "" if none does, or if that is unknown.
 
-    page: with the site's matches marked; source: the same as written by the eye. turn: read from it with `habits`,
+    page: with the site's matches marked; source: the same as the eye wrote it. turn: read from it with `habits`,
     `before` and `heard`.
     """
     if site.reply is not None and not (turn.how == "site" and turn.text):

@@ -46,7 +46,7 @@ _MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames a
 class Opening:
     """One page being opened. login: the file with the log-in that its window was given.
 
-    did: what was pressed for it, in a person's words. found: the pressed elements that the site file does not name, in
+    did: what was pressed for it, described for people. found: the pressed elements that the site file does not name, in
     order, each as its kind (of a Blocker, or `launcher`) and its selector. launchers: selectors of the launchers that
     opened this site's chat before; this opening adds what it learns. door: the form before the chat, if that stopped
     the opening.
@@ -114,7 +114,7 @@ class Opening:
     def raise_walls(
         self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
     ) -> None:
-        """Raise the error in WALLS for the first wall, if there is one. for_people: only for walls that only a person
+        """Raise the error in WALLS for the first wall, if any. for_people: only for walls that only a person
         can pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
@@ -145,8 +145,8 @@ class Opening:
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation, with the site's `new_chat` or what looks like it. Returns True if something was
-        pressed."""
+        """Begin another conversation, with the site's `new_chat` or a likely button. Returns True if one
+        was pressed."""
         for frame, page in await self.looks():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]
@@ -158,7 +158,6 @@ class Opening:
         return False
 
     async def looks(self) -> list[tuple[Frame, Page]]:
-        """Every visible frame, with its content."""
         looks = []
         for frame in self._window.frames()[:_MOST_FRAMES]:
             try:
@@ -171,7 +170,7 @@ class Opening:
         return looks
 
     def clear(self) -> None:
-        """Begin to clear the way once more: what was answered for an earlier turn may be answered again."""
+        """Begin to clear the way again: buttons that were pressed for an earlier turn may be pressed again."""
         self._clearing = Clearing(self._window, self._site, self._note_press)
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
@@ -183,8 +182,7 @@ class Opening:
         return [selector for kind, selector in self.found if kind == "launcher" and selector is not None]
 
     def _learn(self) -> None:
-        """Remember the last launcher, which opened the chat, unless it was pressed twice: then it was pressed too
-        early."""
+        """Remember the last launcher, which opened the chat, unless it was pressed twice, and so too early at first."""
         pressed = self._launchers_pressed
         self._launchers.difference_update(pressed)
         if pressed and pressed.count(pressed[-1]) == 1:
@@ -195,7 +193,6 @@ class Opening:
         self.found.append((press.kind, press.selector))
 
     async def _press_in_order(self, until: float) -> None:
-        """Press what the site file lists in `open`."""
         for place, selector in enumerate(self._site.open, 1):
             while True:
                 self._window.expect(True)
@@ -213,7 +210,6 @@ class Opening:
                 await self._clock.sleep(_STEP)
 
     async def _fill(self, looks: Sequence[tuple[Frame, Page]]) -> None:
-        """Fill in the fields of the site file's `fill` that are on the page, each once."""
         for number, text in enumerate(self._site.fill.values(), 1):
             for frame, page in looks:
                 for node in page.marked(f"fill-{number}"):
@@ -233,7 +229,6 @@ class Opening:
                         self.did.append(f"fill: {'ticked a box' if text is True else f'wrote {text!r}'}")
 
     async def _press(self, frame: Frame, node: Node, kind: str) -> bool:
-        """Click an element that the site file names. Returns False if that was not possible."""
         part = await frame.node(node.id)
         if part is None:
             return False
@@ -257,8 +252,8 @@ class Opening:
         return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
-        """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile is
-        lost."""
+        """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile
+        is lost."""
         await place.frame.arm(place.composer)
         await place.frame.mark_sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1
@@ -274,7 +269,7 @@ class Opening:
 
 
 def covered_by(looks: Sequence[tuple[Frame, Page]], site: Site) -> NotSent | None:
-    """The error that names the window over the page; None if no such window is recognised."""
+    """Return the error that names the window over the page; None if no such window is recognised."""
     for _, page in looks:
         for blocker in find_blockers(page, site=site):
             if blocker.kind in ("consent", "modal"):

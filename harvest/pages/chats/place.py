@@ -20,10 +20,10 @@ _SURE = 0.7  # a button with a lower score has only its place in favour: it may 
 
 @dataclass(eq=False)
 class Place:
-    """composer, send: numbers that the eye gave these elements in the frame; 0 for `send` if there is no button. page:
-    the frame's content when the place was found. ways: the ways to send, the most likely first: `button`, or the name
-    of a key. guessed: only its position suggests that the button sends. proven: the first way has worked in this
-    conversation."""
+    """Where to type in a frame, and how to send. composer, send: numbers that the eye gave these elements in the frame;
+    0 for `send` if there is no button. page: the frame's content when the place was found. ways: the ways to send, the
+    most likely first: `button`, or the name of a key. guessed: only its position suggests that the button sends.
+    proven: the first way has worked in this conversation."""
 
     frame: Frame
     page: Page
@@ -37,7 +37,7 @@ class Place:
         """Find the button that sends on the page as it is now, and order the ways to send. typed: the turn is in the
         box.
 
-        A key comes before a button of which only the position is known.
+        A key comes before a button if only the button's position is known.
         """
         composer = page.by_id.get(self.composer)
         if composer is None:
@@ -53,7 +53,6 @@ class Place:
             self.ways = ["Enter", "button", "Control+Enter"] if self.guessed else ["button", "Enter", "Control+Enter"]
 
     def prefer(self, way: str) -> None:
-        """Try this way first from now on."""
         self.ways.remove(way)
         self.ways.insert(0, way)
         self.proven = True
@@ -74,7 +73,7 @@ class Place:
 
 
 def place_on(looks: Sequence[tuple[Frame, Page]], site: Site) -> Place | None:
-    """The best place to talk in these frames; None if no candidate is certain enough."""
+    """Return the best place to talk in these frames; None if no candidate is certain enough."""
     best: tuple[float, Frame, Page, Node] | None = None
     for frame, page in looks:
         if site.frame and site.frame not in page.url:

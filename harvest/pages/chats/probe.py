@@ -1,8 +1,7 @@
-"""Exploring an unknown page: finding where to type, saying one harmless thing, and drafting a site file from what
-worked.
+"""A probe of an unknown page: find where to type, say one harmless thing, and draft a site file from what worked.
 
 The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
-draft alone. What does not work becomes a comment.
+draft alone. Fields that do not work become comments.
 """
 
 from collections.abc import Callable, Sequence
@@ -89,7 +88,7 @@ async def probe(
     *,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Probed:
-    """Explore `url`. A failure on the way is reported in the result and not raised; a lost browser is raised.
+    """Explore `url`. A failure on the way is part of the result and not raised, except for a lost browser.
 
     tell: called with a line for people before each step that may take long.
     """
@@ -129,7 +128,7 @@ async def probe(
 
 
 async def _try_draft(browser: Browser, settings: BrowserSettings, manners: Manners, found: Probed) -> Probed:
-    """The draft with as many of its fields as can open the page by themselves; nothing is said again."""
+    """Return the draft with as many of its fields as can open the page by themselves; nothing is said again."""
     findings = tuple(
         replace(one, sure=raise_certainty(one.sure), why=("the user turn was typed into it", *one.why))
         if one.field == "composer"
@@ -178,7 +177,6 @@ def _draft(found: Probed) -> str:
 
 
 async def _labelled_boxes(place: Place, page: Page, turn: ReadTurn | None = None) -> list[tuple[str, Box]]:
-    """The visible boxes of the parts found, labelled, in the window's coordinates."""
     marks: list[tuple[str, Node | None]] = []
     if turn is not None:
         marks += [("user", turn.echo), *(("reply", node) for node in turn.bubbles)]

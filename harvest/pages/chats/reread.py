@@ -1,8 +1,8 @@
 """Reading the kept pages of a run again, with today's code; no system is contacted.
 
-An answer depends on the page, on the words that were said, and on what earlier turns of the session taught. All three
-are in the recording: the page among the evidence, the words in the events, and the habits are learnt anew from the
-pages of the earlier turns. Whatever was not kept is read from the turn's `watch` exhibit.
+An answer depends on the page, on the user's words, and on what earlier turns of the session taught. All three are in
+the recording: the page among the evidence, the words in the events, and the habits are learnt again from the pages of
+the earlier turns. Anything that was not kept is read from the turn's `watch` exhibit.
 """
 
 import json
@@ -51,7 +51,7 @@ class Reread:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A turn recorded as failed, though today's code reads an answer on the page that was kept of it."""
+    """A turn recorded as failed, although today's code reads an answer on its kept page."""
 
     conversation: Conversation
     turn: int
@@ -145,8 +145,7 @@ class _Unreadable(Exception):
 def _read(
     run: Path, evidence: Mapping[str, str], source: str, said: str, known: _Known, *, ended: bool = True
 ) -> tuple[Page, ReadTurn]:
-    """Return the page and what is read on it, and add to `known`. ended: nothing more was to come. Raises
-    _Unreadable."""
+    """Return the page and the turn on it, and add to `known`. ended: nothing more was to come. Raises _Unreadable."""
     text = _text(run, source, evidence[source])
     watch, habits = _watch(run, evidence.get("watch", "")), known.habits
     if not known.whole and isinstance(recorded := watch.get("habits"), dict):
@@ -181,8 +180,7 @@ def _text(run: Path, name: str, address: str) -> str:
 
 
 def _watch(run: Path, address: str) -> Mapping[str, object]:
-    """The record of how the turn went; empty if it is missing or damaged, because only readings without pages need
-    it."""
+    """Return the record of the turn; empty if it is missing or damaged, as only readings without pages need it."""
     try:
         value = json.loads(_text(run, "watch", address)) if address else {}
     except (_Unreadable, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The messages on the wire during each turn of one conversation, for `pages/witness` to judge after the run."""
+"""The messages received during each turn of one conversation, for `pages/witness` to judge after the run."""
 
 import json
 import math
@@ -16,7 +16,7 @@ EXHIBIT = "wire"
 
 
 class SecondWitness:
-    """The witness of one conversation. met: knowledge of the site's wire, shared by its conversations."""
+    """The witness of one conversation. met: knowledge of the site's messages, shared by its conversations."""
 
     def __init__(self, recorder: Recorder, met: Acquaintance) -> None:
         self._recorder, self._met = recorder, met
@@ -34,7 +34,7 @@ class SecondWitness:
         self._ended: tuple[float, str] | None = None
 
     def turn_begins(self) -> None:
-        """Begin the next turn: what has come so far belongs to the turns before."""
+        """Begin the next turn: everything received so far belongs to earlier turns."""
         received = self._recorder.received
         later = opened(received, self._read_at)
         self._before = None
@@ -61,8 +61,8 @@ class SecondWitness:
             self._late = text
 
     def ended_at(self) -> float | None:
-        """When the site said over a socket or an event stream that the reply is complete, by the recorder's clock; None
-        if it has not, or if it is unknown how it says so."""
+        """Return when the site signalled over a socket or an event stream that the reply is complete, by the recorder's
+        clock; None if it has not, or if its signal is unknown."""
         signs = self._met.endings.signs
         if signs != self._signs:  # another conversation has learnt signs that this turn may have had already
             self._signs, self._looked, self._ended = signs, self._began, None
@@ -79,7 +79,7 @@ class SecondWitness:
         return self._ended[0] if self._ended is not None else None
 
     async def account(self, said: str, answer: str, since: float) -> Exhibit:
-        """Record the messages of this turn next to the answer that was read. since: when the turn was sent."""
+        """Record the messages of this turn with the answer that was read. since: when the turn was sent."""
         await self._recorder.settle()
         self._said, self._answer, self._since = said, answer, since
         self._read_at = self._recorder.clock.monotonic()
@@ -95,7 +95,6 @@ class SecondWitness:
         return Exhibit(EXHIBIT, "application/json", json.dumps(kept.as_json(), ensure_ascii=False).encode())
 
     def _learn_end(self, turn: Opened, account: Account) -> None:
-        """Learn from a turn whose whole reply was found which messages came after it."""
         found = next((text for text in account.texts if text.right and not text.old), None)
         if found is None:
             return

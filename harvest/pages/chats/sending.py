@@ -1,8 +1,8 @@
 """Sending the turn in the composer, and checking that it really went.
 
-A turn must never go twice. Another way of sending is tried only if nothing has happened: the turn is still in the box,
-no other text has changed, nothing on the page shows work, and nothing that could have carried the turn has left the
-page.
+A turn must never be sent twice. Another way of sending is tried only if nothing has happened: the turn is still in the
+box, no other text has changed, nothing on the page shows work, and nothing that could have carried the turn has left
+the page.
 """
 
 from contextlib import suppress
@@ -72,7 +72,7 @@ async def send(window: Window, place: Place, text: str, typed: Typed, seconds: f
 
 
 async def _close_menus(window: Window, place: Place, way: str, text: str, typed: Typed) -> bool:
-    """Close a menu of names or commands that typing opened, if the key may have gone to it. Returns False if not."""
+    """Close a menu that typing opened, if the key may have gone to it. Returns False if not."""
     if way == "button":
         return False
     part = await composer_of(place)
@@ -110,8 +110,7 @@ async def _has_departed(window: Window, place: Place, typed: Typed, way: str) ->
     """True if the page accepted the turn: the box no longer contains it, text changed elsewhere, or another document
     loads.
 
-    way: what was pressed; "" for nothing. A message that left the page may only save a draft: it counts once the page
-    has had its time.
+    way: what was pressed, or "". A message that left the page may only save a draft: it counts after a wait.
     """
     until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:

@@ -98,11 +98,9 @@ class Taken:
         return _compare(self._read_alone(self.page, before), self._read_alone(page, now), page, now)
 
     def _find_gone(self, page: Page, until: Node | None = None) -> list[Node]:
-        """Bubbles of the answer that have disappeared while the user's words before them are still where they were.
-
-        A list that shows only its last rows drops the user's words first; a page that rebuilds its bubbles still says
-        what they said, before what was said next (`until`).
-        """
+        """Return bubbles of the answer that have disappeared while the user's words before them are still where they
+        were. A list that shows only its last rows drops the user's words first; a page that rebuilds its bubbles still
+        has the same words before those said next (`until`)."""
         echo = self.turn.echo
         stands = None if echo is None else page.by_id.get(echo.id)
         if echo is None or stands is None or not stands.visible or letters(stands.text) != letters(echo.text):
@@ -119,12 +117,12 @@ class Taken:
 
     @staticmethod
     def _later_without(gone: Iterable[Node], text: str) -> Later:
-        """The answer after bubbles have gone. text: what is left. It is unknown when they went."""
+        """Return the answer after bubbles have gone, with the remaining `text`. It is unknown when they went."""
         lost = tuple(word for bubble in gone for word in _words_of(bubble.text))
         return Later(text, False, None, True, Change(lost))
 
     def _came_before(self, echo: Node | None, bubbles: list[Node]) -> list[Node]:
-        """Bubbles of the same make as the answer's that came after it and before anything else was said."""
+        """Return bubbles like the answer's that came after it and before anything else was said."""
         around = bubbles[-1].parent
         if echo is None or around is None:
             return []
@@ -140,13 +138,12 @@ class Taken:
         ]
 
     def _read_alone(self, page: Page, bubbles: Iterable[Node]) -> str:
-        """The text of these bubbles, read without the rest of the page."""
         kept = parse_page(markup(page, bubbles))
         return read_bubbles(kept, habits=self.habits, left_out=self.turn.left_out).text
 
 
 def has_grown(before: str, now: str) -> bool:
-    """True if `now` still says all that `before` does, in order, and more: at its end, in between, or as a link."""
+    """True if `now` still has all words of `before`, in order, and more: at its end, in between, or as a link."""
     was, is_now = letters(before), letters(now)
     if len(is_now) <= len(was):
         return False
@@ -155,7 +152,6 @@ def has_grown(before: str, now: str) -> bool:
 
 
 def _text_between(page: Page, start: Node, end: Node | None) -> str:
-    """The visible text of the page after one element and before another."""
     found: list[str] = []
     around = {one for edge in (start, end) if edge is not None for one in edge.ancestors()}
     covered: Node | None = None  # the element whose whole text was added last
@@ -173,7 +169,7 @@ def _text_between(page: Page, start: Node, end: Node | None) -> str:
 
 
 def change_between(before: str, now: str) -> Change:
-    """The words that one of two texts has more often than the other, without the targets of links."""
+    """Return the words that one of two texts has more often than the other, without the targets of links."""
     was, is_now = _words_of(before), _words_of(now)
     return Change(_surplus(was, Counter(is_now)), _surplus(is_now, Counter(was)))
 

@@ -1,7 +1,7 @@
 """From a user turn just sent to its complete answer: sampling, finding the turn on the page, judging, reading.
 
-The eye notes every change from before the sending, so nothing between two samples is missed. Once the turn is found on
-the page only its surroundings are watched; a clock elsewhere then no longer counts.
+The eye notes every change from before the send, so nothing between two samples is missed. Once the turn is found on the
+page only its surroundings are watched; a clock elsewhere then no longer counts.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _CARRIED = 0.25  # bytes received for each byte of the answer that make it plaus
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """The result of waiting. source: the page as written by the eye, for evidence.
+    """The result of waiting. source: the page as the eye wrote it, for evidence.
 
     verdict: how the answer ended (also with an empty text, if a bubble came and stayed without words); None if the turn
     was given up. why: the reason then: `timeout`, `no-reply` if the page stayed silent, `page-reloaded` if it did so
@@ -61,8 +61,7 @@ class Awaited:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A reading of the page. It holds, with its picture, as long as the page's number of changes is still
-    `mutations`."""
+    """A reading of the page. It is valid, with its picture, while the page's number of changes is still `mutations`."""
 
     source: str
     page: Page
@@ -87,8 +86,8 @@ class Waiting:
         picture: Callable[[], Awaitable[bytes | None]],
         wire_ended: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """wire_ended: returns when the site said on the wire that the reply is complete, by the window's clock.
-        picture: takes one of the page, or returns None if none is wanted."""
+        """`wire_ended` returns when the site signalled that the reply is complete, by the window's clock; `picture`
+        returns a screenshot, or None if none is wanted."""
         self._window, self._place, self._said, self._clock = window, place, said, window.clock
         self._habits, self._completion, self._selectors = habits, completion, selectors
         self._find_trouble, self._asked_after, self._wire_ended = trouble, 0.0, wire_ended
@@ -109,8 +108,7 @@ class Waiting:
         self._shift = 0.0  # seconds from the sending to the loading of the document with the answer
 
     async def answer(self, seconds: float) -> Awaited:
-        """Wait for the complete answer, for at most `seconds`. Raises DriverError if the page or the browser is
-        lost."""
+        """Wait at most `seconds` for the complete answer. Raises DriverError if the page or the browser is lost."""
         until = self._clock.monotonic() + seconds
         while True:
             seen = await self._glance()
@@ -185,7 +183,7 @@ class Waiting:
             await self._clock.sleep(min(_STEP, max(_LEAST, rest)))
 
     def _stands_in(self, turn: ReadTurn, sample: Sample) -> bool:
-        """True if other answers with these words were replaced on this site after they had been considered complete."""
+        """True if other answers with these words were replaced here after they had been considered complete."""
         seconds = self._completion.known.stand_in_seconds(turn.text)
         return seconds is not None and sample.quiet < seconds
 
@@ -196,8 +194,8 @@ class Waiting:
 
     def _is_silent(self, sample: Sample, failed: bool) -> bool:
         """True if no answer will come. While the page listens for one it may still come, however late. A text that may
-        be the answer, with nothing after it, is not given up for something that may never come, unless it announces
-        more."""
+        be the answer, with nothing after it, is kept even if something is awaited that may never come, unless it
+        announces more."""
         if not self._completion.is_silent(sample, failed=failed):
             return False
         spoken = self._doubtful is not None and not self._doubtful.announced
@@ -263,13 +261,13 @@ class Waiting:
 
     def _is_premature(self, turn: ReadTurn) -> bool:
         """True for figures and numbers that came before the user's own words did: a progress bar with its seconds, or
-        buttons that a page shows from the first turn on. If those words never appear, the figures count after a
-        while."""
+        buttons that a page shows from the first turn on. If those words never appear, the figures count after a while.
+        """
         return turn.echo is None and self._since_sending() < _PREMATURE and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
-        """True if the answer is outside the watched part, or next to what was first read as the answer (a state of the
-        user's bubble, say). The quiet was not that of this text then."""
+        """True if the answer is outside the watched part, or next to what was first read as the answer (such as a state
+        of the user's bubble). The quiet was not that of this text then."""
         if not turn.text or turn.container is None:
             return False
         watched = page.by_id.get(self._container)
@@ -282,14 +280,13 @@ class Waiting:
         )
 
     def _date_sample(self, sample: Sample, turn: ReadTurn) -> Sample:
-        """The sample with the last change dated by the page itself, if the answer was not being watched."""
         if self._since is None or turn.ended is None or sample.last_change > self._since or self._shift:
             return sample
         return replace(sample, quiet=sample.at - min(turn.ended, sample.at))
 
     @property
     def _heard(self) -> float | None:
-        """When the first byte came back. A page that sends nothing may answer by itself, when the button is pressed."""
+        """Return when the first byte came back. A page that sends nothing may answer by itself, at the press."""
         return self._window.traffic.heard if self._window.outbox.has_left() else None
 
     def _since_sending(self) -> float:
@@ -297,8 +294,7 @@ class Waiting:
 
     @property
     def _zero(self) -> float:
-        """The start of the page's times. On a busy machine that may be seconds before the reply to the call came
-        back."""
+        """Return the start of the page's times. On a busy machine it may be seconds before the call returned."""
         return (
             min(self._sent, self._window.traffic.marked) if math.isfinite(self._sent) else self._window.traffic.marked
         )

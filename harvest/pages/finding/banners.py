@@ -46,7 +46,7 @@ def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
     """Find what covers the page and can be clicked away (a modal window may have no button): consent, modal or login.
 
     Returns None if nothing covers it, or if the window only contains the chat itself. over: the page is in a frame that
-    covers another one, in which the chat is.
+    covers the one with the chat.
     """
     composer = next(iter(possible_composers(page)), None)
     for region in _consents(page, composer):
@@ -117,7 +117,7 @@ def _is_dialog(node: Node) -> bool:
 
 
 def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
-    """Yield regions that speak of cookies, have a button to answer with and are placed like banners."""
+    """Yield regions that mention cookies, have a button to answer with and are placed like banners."""
     seen: set[int] = set()
     for button in page.walk():
         if not _pressable(button):
@@ -138,8 +138,8 @@ def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
 
 
 def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
-    """True if the region is placed like a banner: in a window, over the box to type in, along an edge of the window, or
-    over much of the page."""
+    """True if the region is in a window, over the box to type in, along an edge of the window, or over much of the
+    page."""
     around = [region, *nodes_around(region, 5)]
     if any(_is_dialog(one) for one in around) or any(code_of(one) & _CONSENT_CODE for one in around):
         return True
@@ -186,7 +186,7 @@ def _covers_chat(page: Page, region: Node, composer: Node) -> bool:
 
 
 def _choices(page: Page, region: Node, wordings: tuple[Wording, ...]) -> dict[Node, str]:
-    """The buttons that answer the region, in the order of `wordings`, each with how it was recognised."""
+    """Return the buttons that answer the region, in the order of `wordings`, each with how it was recognised."""
     here = page.url.partition("#")[0]
     buttons = [
         node for node in _buttons(region) if role_of(node) != "link" or node.get("href").partition("#")[0] in ("", here)

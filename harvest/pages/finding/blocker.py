@@ -7,12 +7,12 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """An obstacle, or a sign that a turn has failed.
+    """An obstacle before a conversation, or a sign that a turn has failed.
 
     kind: consent, modal (both can be clicked away), login, captcha, rate-limit, error or maintenance. excerpt: its
     text, at most 300 characters. node: the element; None if only traffic shows it. dismiss: the button to click to
     close it; None if there is none. why: the signs, in words. stronger: further buttons that answer it, the one that
-    agrees to least first, in case `dismiss` does not make it go.
+    agrees to least first, in case `dismiss` has no effect.
     """
 
     kind: str
@@ -29,7 +29,7 @@ def came_since(node: Node) -> bool:
 
 
 def inside_code(node: Node) -> bool:
-    """True for code listings and elements in them; class names there say what the listing is about."""
+    """True for code listings and elements in them, whose class names describe the listing."""
     return any(one.tag in ("pre", "code", "samp", "kbd") for one in (node, *node.ancestors()))
 
 

@@ -1,7 +1,7 @@
 """Obstacles before a chat and failed turns, recognised by the structure of the page and by its traffic.
 
-Words alone make nothing an error: an answer may be about errors, limits and log-ins. Words only name the kind of an
-obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer.
+Words alone are never evidence of an error: an answer may be about errors, limits and log-ins. Words only name the kind
+of an obstacle that the page's structure, its traffic or the site's own description has shown not to be an answer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _LONGEST_NOTICE = 1000  # characters: longer texts are articles
 def find_blockers(
     page: Page, *, site: Site | None = None, status: int | None = None, over: bool = False
 ) -> list[Blocker]:
-    """Everything in the way on a page to talk on; what can be clicked away comes first.
+    """Find everything in the way on a page to talk on; obstacles that can be clicked away come first.
 
     status: HTTP status of the document. over: the page is in a frame that covers the chat.
     """
@@ -36,16 +36,14 @@ def find_blockers(
 
 
 def find_named(page: Page, site: Site) -> Blocker | None:
-    """Find a state that the site file says keeps everybody from talking. Events of single turns and banners do not
-    count."""
+    """Find a state in which, by the site file, nobody can talk. Events of single turns and banners do not count."""
     return next((one for one in _named_blockers(page, site) if one.kind not in (*_EVENTS, "consent")), None)
 
 
 def find_refusal(
     page: Page, turn: ReadTurn, *, site: Site | None = None, faults: Sequence[Fault] = (), begun: int | None = None
 ) -> Blocker | None:
-    """Find what shows that the turn just read has failed; None if nothing does. Only what came since the sending
-    counts.
+    """Find the sign that the turn just read has failed; None if there is none. Only what came since the send counts.
 
     faults: the requests that failed since then. begun: how many requests that may carry an answer began since then;
     None if unknown.

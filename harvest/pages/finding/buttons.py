@@ -12,8 +12,8 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A composer, the group of elements around it, and its `last` buttons: the outermost one seen and the final one in
-    the order of the page."""
+    """A composer, the group of elements around it, and its `last` buttons: the outermost one and the final one in page
+    order."""
 
     composer: Node
     group: Node
@@ -21,10 +21,8 @@ class _Row:
 
 
 def find_send(page: Page, composer: Node, *, before: Page | None = None) -> Candidate | None:
-    """Find the button that sends the text in `composer`; None if no button is likely to (Enter may).
-
-    before: the page before any text was in the composer.
-    """
+    """Find the button that sends the text in `composer`; None if no button is likely to (Enter may). before: the page
+    before any text was in the composer."""
     box = composer.box
     if box is None:
         return None
@@ -110,8 +108,8 @@ _LAUNCHER_CODE = words("chat chatbot messenger widget bot assistant")
 
 
 def _weigh_distance(scales: Scales, row: _Row) -> None:
-    """Weigh the button's place. A button that the page groups with the box counts as near, wherever its pixels are: its
-    width, and whether it goes on the next line, depend on the fonts of the machine."""
+    """Weigh the button's place. A button in one group with the box counts as near, wherever its pixels are: its width,
+    and whether it goes on the next line, depend on the fonts of the machine."""
     place, box = scales.node.box, row.composer.box
     if place is None or box is None:
         return
@@ -141,8 +139,7 @@ _STATES = (
 
 
 def _from_end(composer: Node, node: Node) -> float:
-    """Return the pixels from the end of the composer's line, in the direction of writing, back to the middle of the
-    button."""
+    """Return the pixels from the end of the composer's line (where writing ends) back to the button's middle."""
     box, place = composer.box, node.box
     assert box is not None
     assert place is not None
@@ -236,8 +233,8 @@ def _best(page: Page, weigh: Callable[[Page, Node], Candidate]) -> Candidate | N
 
 
 def _group_of(composer: Node, scope: Node) -> Node:
-    """The elements that the page groups with the box: its form; otherwise the nearest element that also contains a
-    button, extended by the elements around it that add only more buttons."""
+    """Return the elements that the page groups with the box: its form; otherwise the nearest element that also contains
+    a button, extended by the elements around it that add only more buttons."""
     if scope.tag == "form":
         return scope
     group = composer
@@ -252,7 +249,6 @@ def _group_of(composer: Node, scope: Node) -> Node:
 
 
 def _has_more(part: Node | str) -> bool:
-    """True if the part shows words outside buttons, or contains another box to type in or a link to elsewhere."""
     stack = [part]
     while stack:
         one = stack.pop()
@@ -267,7 +263,7 @@ def _has_more(part: Node | str) -> bool:
 
 
 def _surrounding(composer: Node) -> Node:
-    """The part of the page around the composer that its send button belongs to: not much higher than the box itself."""
+    """Return the part of the page around the composer with its send button: not much higher than the box."""
     box, best = composer.box, composer
     assert box is not None
     for steps, parent in enumerate(composer.ancestors()):

@@ -1,4 +1,4 @@
-"""Where to talk on a page that nobody has described: the box to type in, and questions about who is talking.
+"""Where to talk on a page without a description: the box to type in, and questions about who is talking.
 
 A candidate's score is a probability from 0 to 1; its reasons are the signs for and against it, in words. Above 0.5 more
 speaks for it than against it.
@@ -30,7 +30,7 @@ _NEAR = 8  # ancestors of an element that count as its surroundings
 
 
 def find_composer(page: Page) -> list[Candidate]:
-    """All text boxes that a person could talk in, the most likely first.
+    """Return all text boxes that a person could talk in, the most likely first.
 
     A box that is disabled or read-only now is included with a score below 0.5: it may be the composer, but nobody can
     type into it yet.
@@ -61,7 +61,7 @@ def find_composer(page: Page) -> list[Candidate]:
 
 
 def possible_composers(page: Page) -> list[Node]:
-    """The text boxes that may be the composer, the most likely first."""
+    """Return the text boxes that may be the composer, the most likely first."""
     return [one.node for one in find_composer(page) if one.score >= _POSSIBLE]
 
 
@@ -126,7 +126,7 @@ def _weigh_names(scales: Scales, page: Page) -> None:
 
 
 def who_is_asked(page: Page, node: Node) -> str:
-    """The words by which a field asks who is talking: its name, or the question before it; "" if it does not ask."""
+    """Return the name of a field that asks who is talking, or the question before it; "" if it does not ask."""
     names = labels_of(page, node)
     alone = next((name for name in names if _NAME.is_all(name)), "")
     if alone:

@@ -1,4 +1,4 @@
-"""Forms before a chat: fields that a page wants filled, ticked or chosen before anybody may talk."""
+"""Forms before a chat: fields to fill in, tick or choose before anybody may talk."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ _EXAMPLES = {"email": "audit@example.org", "tel": "000", "number": "1", "date": 
 class Door:
     """A form before a chat.
 
-    asks: what its fields ask for, in the page's own words. fields: their selectors, each with a text that could be
+    asks: the questions of its fields, in the page's own words. fields: their selectors, each with a text that could be
     entered, or True for a box to tick. button: selector of the button that leads on; None if none could be made.
     """
 
@@ -41,17 +41,15 @@ class Door:
 
     @property
     def advice(self) -> str:
-        """The lines a site file needs, joined into one."""
+        """The lines to add to a site file, joined into one."""
         lines = [f"fill: {{{', '.join(self.entries)}}}"] if self.fields else []
         lines += [f"open: [{_quote(self.button)}]"] if self.button else []
         return " and ".join(lines)
 
 
 def find_door(page: Page) -> Door | None:
-    """Find a form that asks who is talking, or for consent to terms, and has a button that leads on.
-
-    Returns None if there is none. A box to talk in does not count, nor does a log-in form.
-    """
+    """Find a form that asks who is talking, or for consent to terms, and has a button that leads on; None if there is
+    none. A box to talk in does not count, nor does a log-in form."""
     talk = {one.node for one in find_composer(page) if one.score >= _GOOD}
     asking = [node for node in page.walk() if is_shown(node) and node not in talk and _asks_who(page, node)]
     if not asking or any(node.get("type") == "password" and node.visible for node in page.walk()):
@@ -104,7 +102,7 @@ def _is_field(node: Node) -> bool:
 
 
 def _form_of(field: Node) -> Node:
-    """The element that groups the field with others: a form, a dialog, or the nearest element with a button."""
+    """Return the element that groups the field with others: a form, a dialog, or the nearest element with a button."""
     for around in field.ancestors():
         if around.tag in ("form", "dialog", "fieldset") or role_of(around) in ("form", "dialog"):
             return around

@@ -1,6 +1,6 @@
 """Signs that a turn has failed: an error that the page shows, or a request that failed.
 
-Only what came since the sending counts, because the error of an earlier turn stays on the page.
+Only what came since the send counts, because the error of an earlier turn stays on the page.
 """
 
 import re
@@ -35,10 +35,10 @@ _TELEMETRY = re.compile(
 
 
 def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None = None) -> Blocker | None:
-    """Find what shows that the turn has failed; None if nothing does.
+    """Find the sign that the turn has failed; None if there is none.
 
-    faults: requests that failed since the sending. begun: how many requests that may carry an answer began since;
-    None if unknown.
+    faults: requests that failed since the send. begun: how many requests that may carry an answer began since; None if
+    unknown.
     """
     shown = _in_bubbles(page, turn) or _outside_bubbles(page, turn)
     if shown is None:
@@ -48,7 +48,7 @@ def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int
 
 
 def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
-    """An error shown in the place of an answer, or at the end of half of one."""
+    """Find an error in the place of an answer, or at the end of half of one."""
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
@@ -73,7 +73,7 @@ def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 
 
 def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
-    """A picture named an error in or next to a short bubble, where others show a face."""
+    """Find a picture named an error in or next to a short bubble, where others show a face."""
     if len(bubble.text) > _LONGEST_NOTICE:
         return None
     around = (bubble, *_wrappers(bubble, turn))[-1]
@@ -97,14 +97,13 @@ def _error_picture(page: Page, bubble: Node, turn: ReadTurn) -> Node | None:
 
 
 def _speaks(text: str) -> bool:
-    """True if the text uses words of a failure, also as programs write them (`RateLimitError`). Alone that proves
-    nothing."""
+    """True if the text uses words of a failure, also as in programs (`RateLimitError`); not sufficient alone."""
     plain = camel_split(text)
     return plain in FAULT or plain in RATE_LIMIT or plain in SIGN_IN_FIRST
 
 
 def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
-    """An alert or a toast that came outside the conversation, or a mark on the user's own words."""
+    """Find an alert or a toast that came outside the conversation, or a mark on the user's own words."""
     answered = bool(turn.text)
     found: list[Node] = []
     spoken = [*turn.bubbles, *([turn.echo] if turn.echo is not None else [])]
@@ -149,7 +148,6 @@ def _outside_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
 
 
 def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None) -> Blocker | None:
-    """A failed request that should have carried the answer."""
     own = [fault for fault in faults if _may_carry(page, fault)]
     text = turn.text
     notice = len(text) <= _LONGEST_NOTICE and _speaks(text)
@@ -168,7 +166,6 @@ def _by_traffic(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int 
 
 
 def _may_carry(page: Page, fault: Fault) -> bool:
-    """True if the request may have carried the turn or its answer."""
     if fault.kind not in CARRYING or "ERR_ABORTED" in fault.what or "ERR_BLOCKED" in fault.what:
         return False  # pages abort their own requests once they have what they wanted
     parts = urlsplit(fault.url)
@@ -191,15 +188,15 @@ def _kind_of(text: str, status: int | None) -> str:
 
 
 def _error_sign(node: Node) -> str:
-    """`code` if its author calls it an error, `role` if it is an alert, otherwise ""."""
+    """Return `code` if its author calls it an error, `role` if it is an alert, otherwise ""."""
     if _code_words(node) & _ERROR_CODE:
         return "code"
     return "role" if role_of(node) in ("alert", "alertdialog") else ""
 
 
 def _code_words(node: Node) -> frozenset[str]:
-    """The words of its class, id and data attributes. Each class name is judged as a whole: `error-boundary` is not an
-    error."""
+    """Return the words of its class, id and data attributes. Class names that only mention errors, such as
+    `error-boundary`, do not count."""
     found: set[str] = set()
     for name, value in node.attributes.items():
         if name in ("class", "id") or (name.startswith("data-") and len(value) <= 40):
@@ -219,7 +216,7 @@ def _in_words(node: Node) -> str:
 
 
 def _wrappers(node: Node, turn: ReadTurn) -> list[Node]:
-    """The elements around the node that came with it and contain nothing else of the conversation."""
+    """Return the elements around the node that came with it and contain nothing else of the conversation."""
     found = []
     for parent in node.ancestors():
         if parent is turn.container or "h-born" not in parent.attributes:

@@ -15,7 +15,7 @@ _ICON_FONT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
 def role_of(node: Node) -> str:
-    """The role given in the attribute, or the default of its tag; "" if it has no role that matters here."""
+    """Return the role given in the attribute, or the default of its tag; "" if it has no relevant role."""
     given = node.get("role").split(" ")[0].lower()
     if given:
         return given
@@ -30,7 +30,7 @@ def role_of(node: Node) -> str:
 
 
 def is_button(node: Node) -> bool:
-    """True for what a person would press: a button, a link, or a small element with a pointing hand as its cursor."""
+    """True for an element to press: a button, a link, or a small element with a pointing hand as its cursor."""
     role = role_of(node)
     if role in ("button", "link") or node.tag == "summary":
         return True
@@ -40,7 +40,7 @@ def is_button(node: Node) -> bool:
 
 
 def labels_of(page: Page, node: Node) -> tuple[str, ...]:
-    """All names of the element, beginning with the one that a screen reader would read first."""
+    """Return all names of the element, beginning with the one that a screen reader would read first."""
     found: list[str] = []
     if referred := node.get("aria-labelledby").split():
         by_id = _index(page)[0]
@@ -68,7 +68,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
-    """The elements of a page by their ids, and its labels by the id of the element that they name."""
+    """Return the elements of a page by their ids, and its labels by the id of the element that they name."""
     by_id: dict[str, Node] = {}
     labels: dict[str, list[Node]] = {}
     for node in page.walk():
@@ -79,7 +79,7 @@ def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
 
 
 def code_of(node: Node, *, inside: bool = False) -> frozenset[str]:
-    """The words of its id, classes, name and test ids; with `inside`, also those of the pictures in it."""
+    """Return the words of its id, classes, name and test ids; with `inside`, also those of the pictures in it."""
     words: set[str] = set()
     for part in node.walk() if inside else (node,):
         if part is node or part.tag in _PICTURES:
@@ -99,7 +99,7 @@ def is_icon(node: Node) -> bool:
 
 
 def _reader_text(node: Node) -> str:
-    """The element's text for screen readers, if it shows none."""
+    """Return the element's text for screen readers if it shows no text."""
     pieces: list[str] = []
     for part in node.walk():
         pieces += [child for child in part.children if isinstance(child, str)]

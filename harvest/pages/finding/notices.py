@@ -1,6 +1,6 @@
-"""Phrases of what blocks a chat: consent banners, walls, limits and faults; and of the buttons that close it.
+"""Phrases of obstacles before a chat (consent banners, walls, limits and faults) and of the buttons that close them.
 
-These phrases alone never judge what a system says: they only name the kind of what a page's structure or its traffic
+These phrases alone never judge an answer: they only name the kind of something that a page's structure or its traffic
 has shown not to be an answer.
 """
 
@@ -197,8 +197,8 @@ FAULT = Wording("""
 
 
 def human_check(text: str) -> str:
-    """The words by which a window asks for proof of being human; "" if it does not. `Just a moment` does not count,
-    because pages that only load say it, too."""
+    """Return the words by which a window asks for proof of being human, or "". `Just a moment` does not count, because
+    pages that only load say it, too."""
     found = HUMAN.find(text)
     return "" if found.lower().startswith("just a") else found
 

@@ -1,8 +1,8 @@
 """CSS selectors for elements of a page: short, unique on the page, and likely to match again tomorrow.
 
-Marks meant for tests and people come first (test ids, ids, labels, names), then roles and types, then classes that
-read like words; names that a build tool made up are not used. A selector never crosses the edge of a shadow root, since
-CSS does not, and position among siblings is the last resort.
+Marks meant for tests and people come first (test ids, ids, labels, names), then roles and types, then classes that read
+like words; names that a build tool made up are not used. A selector never crosses the edge of a shadow root, since CSS
+does not, and position among siblings is the last resort.
 """
 
 import re
@@ -48,7 +48,7 @@ _MOST_CLASSES = 4  # utility frameworks give an element dozens
 
 
 def stable_class(name: str) -> bool:
-    """True if a class is likely to be there after the next build and in every state, and says what the element is."""
+    """True if a class is likely to be there after the next build and in every state, and describes the element."""
     if not re.fullmatch(r"[A-Za-z_][\w-]*", name) or len(name) > 60:
         return False
     return not (_made_up(name) or _STATES.search(name) or _UTILITY.match(name))
@@ -65,7 +65,7 @@ def _has_counter(name: str) -> bool:
 
 
 def _made_up(name: str) -> bool:
-    """True if a part of the name looks like a hash: digits among letters, or letters that form no word."""
+    """True if a part of the name looks like a hash: digits among letters, or letters that are not a word."""
     if _PREFIX_MADE.match(name) and (
         re.search(r"\d", name) or name.startswith(("css-", "sc-", "jsx-", "svelte-", "emotion-"))
     ):
@@ -88,8 +88,8 @@ def _is_mixed(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compound:
-    """The part of a selector that describes one element. `place` counts from 1 among siblings of the same tag; 0 leaves
-    the place open."""
+    """The part of a selector that describes one element. `place` counts from 1 among siblings of the same tag; 0 means
+    any."""
 
     tag: str = ""
     id: str = ""
@@ -116,8 +116,8 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Compounds from an outer element to the one that is meant. `direct` says for each later one whether it is a child
-    of the one before."""
+    """Compounds from an outer element to the target. `direct` is True for each later one that is a child of the one
+    before."""
 
     parts: tuple[_Compound, ...]
     direct: tuple[bool, ...] = field(default=())
@@ -143,7 +143,7 @@ class _Path:
 
 
 def selector_for(page: Page, node: Node) -> str | None:
-    """Return a selector that matches this element alone on the page; None if none can be made."""
+    """Return a selector that matches only this element on the page; None if none can be made."""
     everything = list(page.walk())
     return next((path.css() for path in _paths(node) if [one for one in everything if path.fits(one)] == [node]), None)
 
@@ -243,7 +243,6 @@ def _is_telling(node: Node, name: str) -> bool:
 
 
 def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
-    """Yield descriptions that fit all of the elements."""
     first = nodes[0]
     for name in _TEST_IDS:
         if first.get(name) and all(node.get(name) == first.get(name) for node in nodes):
@@ -264,7 +263,7 @@ def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
 
 
 def _same_root(node: Node) -> list[Node]:
-    """The elements around it that CSS can name together with it: up to the edge of its shadow root."""
+    """Return the elements around it that CSS can name together with it: up to the edge of its shadow root."""
     found = []
     for parent in node.ancestors():
         if "h-shadow" in parent.attributes or parent.tag in ("slot", "h-page"):
@@ -274,7 +273,6 @@ def _same_root(node: Node) -> list[Node]:
 
 
 def _place(node: Node) -> int:
-    """Return its place among the siblings with the same tag, from 1; the snapshot has no scripts and styles to
-    count."""
+    """Return its position, from 1, among siblings of the same tag; the page has no scripts and styles to count."""
     alike = [one for one in node.parent.elements if one.tag == node.tag] if node.parent is not None else [node]
     return next(number for number, one in enumerate(alike, 1) if one is node)

@@ -1,7 +1,4 @@
-"""Pages on which nobody can talk: log-ins, captchas, maintenance, limits.
-
-Words count only if there is no box to talk in.
-"""
+"""Pages on which nobody can talk: log-ins, captchas, maintenance, limits. Words count only without a box to talk in."""
 
 import re
 
@@ -33,8 +30,8 @@ def find_wall(
 ) -> Blocker | None:
     """Find what keeps everybody from talking; None if nothing is known to.
 
-    status: HTTP status of the page. since: consider only what came after the last send and covers the chat.
-    unanswered: the turn, if it has no answer; then what replaced the box to type in is considered as well.
+    status: HTTP status of the page. since: consider only what came after the last send and covers the chat. unanswered:
+    the turn, if it has no answer; then what replaced the box to type in is considered as well.
     """
     challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:
@@ -67,7 +64,7 @@ def find_wall(
 
 
 def _challenge(page: Page, since: bool) -> Blocker | None:
-    """A captcha in a frame that must be solved now, whatever else is on the page."""
+    """Find a captcha in a frame that must be solved now, whatever else is on the page."""
     for node in page.walk():
         box = node.box
         if node.tag != "iframe" or box is None or box.width < 250 or box.height < 200 or not node.visible:
@@ -80,8 +77,8 @@ def _challenge(page: Page, since: bool) -> Blocker | None:
 
 
 def _puzzle(page: Page, since: bool) -> Blocker | None:
-    """A captcha drawn by the page itself: words about being human next to something to solve, in a window, in what
-    covers the box, or in what came since the last send."""
+    """Find a captcha drawn by the page itself: words about being human next to something to solve, in a window, in an
+    element that covers the box, or in what came since the last send."""
     for node in page.walk():
         solved = node.tag in ("canvas", "iframe") or role_of(node) in ("slider", "range", "checkbox")
         if not (solved and node.visible and node.box is not None) or inside_code(node):
@@ -97,7 +94,7 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
 
 
 def _closed_off(page: Page, since: bool) -> Blocker | None:
-    """A cover over the chat that asks for a log-in, or for proof of being human."""
+    """Find a cover over the chat that asks for a log-in, or for proof of being human."""
     for region in windows(page):
         text = region.text
         if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
@@ -110,10 +107,8 @@ def _closed_off(page: Page, since: bool) -> Blocker | None:
 
 
 def _in_place(page: Page, echo: Node | None) -> Blocker | None:
-    """An element that asks for proof of being human and came when the box to type in had gone.
-
-    echo: the user's own words, which may be about that.
-    """
+    """Find an element that asks for proof of being human and came when the box to type in had gone. echo: the user's
+    own words, which may be about that."""
     if possible_composers(page):
         return None
     asking = [
@@ -162,7 +157,6 @@ def _login(page: Page) -> Blocker | None:
 
 
 def _login_window(page: Page) -> Blocker | None:
-    """A window that came over the chat and asks for a log-in."""
     boxes = [one.node for one in find_composer(page)]
     for region in dialogs(page):
         if not came_since(region) or any(box.within(region) for box in boxes if box.get("type") != "email"):

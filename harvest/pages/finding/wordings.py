@@ -1,4 +1,4 @@
-"""Common names of things on a page, in the languages met most often, and tests whether a name is one of them.
+"""Common names of things on a page, in the most common languages, and tests whether a name is one of them.
 
 Tables of English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Turkish, Arabic, Hindi,
 Japanese, Chinese (both scripts) and Korean. A phrase matches whole words only; in scripts without spaces between words
@@ -49,20 +49,19 @@ class Wording:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the set of words in `text`: a shorter way of writing a set."""
+    """Return the set of words in `text`."""
     return frozenset(text.split())
 
 
 def camel_split(text: str) -> str:
-    """Put a space before every capital letter that follows a small letter or a digit: `NetworkError` becomes
-    `Network Error`."""
+    """Put a space before every capital letter after a small letter or a digit: `Network Error` for `NetworkError`."""
     return _CAMEL.sub(" ", text)
 
 
 @lru_cache(maxsize=8192)
 def code_words(name: str) -> frozenset[str]:
-    """The words of a name as programmers write them: `chat-inputBox` gives chat, input and box. Names that only say
-    what would happen (`disabled:hidden`, `data-[error]:red`) give none."""
+    """Return the words of a programmer's name: `chat-inputBox` gives chat, input and box. Names of states that may come
+    (`disabled:hidden`, `data-[error]:red`) give none."""
     found: set[str] = set()
     for token in name.split():
         if ":" not in token and "[" not in token:

@@ -1,4 +1,4 @@
-"""The description of one web chat: what generic discovery cannot find, or need not look for. Format harvest-site/1.
+"""The description of one web chat: facts that generic discovery cannot find or need not search. Format harvest-site/1.
 
 All of it is optional; docs/sites.md explains every field, and a test compares it with this file.
 """
@@ -154,8 +154,7 @@ class Site(StrictModel):
 
     @cached_property
     def selectors(self) -> dict[str, str]:
-        """CSS selectors by the names that the eye marks elements with: the field's name, with `-1`, `-2`, … for
-        lists."""
+        """CSS selectors by the names that the eye uses as marks: the field's name, with `-1`, `-2`, … for lists."""
         found = {name: css for name in _SINGLE if (css := getattr(self, name)) is not None}
         if self.send is not None and self.send_key is None:
             found["send"] = self.send
@@ -184,14 +183,14 @@ _SINGLE = ("new_chat", "composer", "user", "reply", "leave_out", "sources", "bus
 
 
 class SiteFile(Site):
-    """The same in a file of its own, where format and name are required."""
+    """A site in a file of its own, which requires format and name."""
 
     format: Literal["harvest-site/1"] = Field(description=_FORMAT)
     name: Name = Field(description=_NAME)
 
 
 def encode_site(site: Site) -> dict[str, Any]:
-    """The given fields as JSON values, in order; reading them gives an equal site."""
+    """Return the given fields as JSON values, in order; reading them gives an equal site."""
     return site.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -250,8 +249,7 @@ def checked_selector(css: str) -> str:
 
 
 def _blank_strings(text: str) -> str:
-    """Replace all content of quotation marks and every escaped character with `x`. Raises ValueError for an open
-    quotation."""
+    """Replace all quoted text and escaped characters with `x`. Raises ValueError for an open quotation."""
     out, quote, at = [], "", 0
     while at < len(text):
         sign = text[at]
@@ -272,7 +270,6 @@ def _blank_strings(text: str) -> str:
 
 
 def _split_at_commas(text: str) -> list[str]:
-    """Split at the commas outside brackets."""
     parts, depth = [""], 0
     for sign in text:
         depth += (sign in _PAIRS) - (sign in _PAIRS.values())

@@ -1,1 +1,1 @@
-"""The second witness: a check of the page's answer against what came over the wire while it was shown."""
+"""The second witness: a check of the page's answer against the content received while it was shown."""

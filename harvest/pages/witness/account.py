@@ -1,4 +1,4 @@
-"""The account of the wire for one turn, stored with the turn: its texts that may be the reply.
+"""The account of the received content of one turn, stored with the turn: its texts that may be the reply.
 
 The texts themselves are not kept, only the differences from the page's, and nothing that the page sent. Which of them
 is the reply is judged over all turns of a run (`judgement`) on request, so that later code can judge again.
@@ -30,12 +30,12 @@ KeyParts = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text of the wire compared with the page's.
+    """A received text compared with the page's.
 
     keys: all that lead to it. size: its letters. pieces: how many it came in. like: likeness from 0 to 1. how: see How.
     old: it already came in an earlier turn. within: it contains the page's whole text and more. only_page, only_wire:
-    letters that only one side has. page, wire: the first runs of them. ahead: what only the page has comes before all
-    the rest. beside: other texts of the same kind that the page does not show.
+    letters that only one side has. page, wire: the first runs of them. ahead: the page's additional letters come before
+    all the rest. beside: other texts of the same kind that the page does not show.
     """
 
     keys: tuple[KeyParts, ...]
@@ -85,10 +85,10 @@ class Text:
 class Account:
     """The account of one turn.
 
-    letters: of the page's text. texts: the likeliest first. received: bytes that came. unread: bytes of messages
-    without text. capped: more came than is read. before: the account of the turn before with what came after it had
-    been read; None if nothing did. late: what the page now shows in place of the answer, if that came over the wire as
-    well; a part of it.
+    letters: of the page's text. texts: the most likely first. received: bytes that came. unread: bytes of messages
+    without text. capped: more came than is read. before: the account of the turn before if more of it came after that
+    account was made; else None. late: a part of the text that the page now shows instead of the answer, if that was
+    received as well.
     """
 
     letters: int
@@ -110,7 +110,7 @@ class Account:
 
     @staticmethod
     def from_bytes(data: bytes) -> "Account":
-        """Raises ValueError unless `data` is an account."""
+        """Read an account. Raises ValueError if `data` is something else."""
         try:
             value = json.loads(data)
             if value.pop("format", None) != FORMAT:
@@ -123,10 +123,8 @@ class Account:
 def account_of(
     opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
 ) -> Account:
-    """Compare what came in a turn with the answer that was read.
-
-    known: keys that were like the page before in this run; their texts are kept whatever they say.
-    """
+    """Compare the received content of a turn with the answer on the page. known: keys that were like the page before in
+    this run; their texts are always kept."""
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []

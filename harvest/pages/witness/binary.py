@@ -29,10 +29,8 @@ class Either:
 
 
 def values_in(data: bytes) -> list[object]:
-    """Return the values of a binary message; [] if it has no text.
-
-    They are mappings (protobuf fields are `f1`, `f2`, …), lists or text.
-    """
+    """Return the values of a binary message: mappings (protobuf fields are `f1`, `f2`, …), lists or text; [] without
+    text."""
     if not data:
         return []
     framed = _grpc_frames(data)
@@ -46,10 +44,8 @@ def values_in(data: bytes) -> list[object]:
 
 
 def encoded_in(text: str) -> bytes | None:
-    """Return the bytes that a text holds as base64, or None.
-
-    Words are valid base64, too, so the bytes must be a text, or a whole message of a known kind.
-    """
+    """Return the bytes that a text contains as base64, or None. Words are valid base64, too, so the bytes must be a
+    text, or a whole message of a known kind."""
     if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
         return None
     try:
@@ -67,7 +63,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def _grpc_frames(data: bytes) -> list[bytes] | None:
-    """Return the messages of a gRPC-web body, without its trailers, which hold no text of a reply."""
+    """Return the messages of a gRPC-web body, without its trailers, which contain no text of a reply."""
     frames, place = [], 0
     while place < len(data):
         if len(data) - place < 5 or data[place] not in (0, 0x80):
@@ -103,7 +99,7 @@ def _read_sized_message_pack(data: bytes) -> object | None:
 
 
 def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
-    """Return the fields, with a list for repeated ones; None if the bytes are no such message."""
+    """Return the fields, with a list for repeated ones; None if the bytes are not a message."""
     fields: dict[str, list[object]] = {}
     place = 0
     while place < len(data):
@@ -133,7 +129,7 @@ def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
 
 
 def _field_value(data: bytes, depth: int) -> object:
-    """Return a message, a text, either of them if in doubt, or None for bytes that are neither."""
+    """Return a message, a text, either of them if in doubt, or None for other bytes."""
     inner = _protobuf_fields(data, depth + 1) if data and depth < _DEEPEST else None
     try:
         text = data.decode()
@@ -155,7 +151,7 @@ def _holds_only_text(value: object) -> bool:
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return the number at a place and the place after it; the place is -1 if there is no number."""
+    """Return the number at a place and the place after it, which is -1 if there is no number."""
     value = shift = 0
     while place < len(data) and shift < 64:
         value |= (data[place] & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""Comparison of a text of the page with one of the wire: do they say the same, and what does only one of them have?"""
+"""Comparison of a text of the page with a received one: which words does only one of them have?"""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ class Difference:
     """The result of a comparison. A single word more or less is a difference: "not" is one.
 
     page, wire: the first runs that only that side has, cut to 300 characters. only_page, only_wire: how many letters
-    that is in all. ahead: everything that only the page has comes before the text of the wire.
+    that is in all. ahead: all letters that only the page has come before the received text.
     """
 
     how: How
@@ -45,7 +45,7 @@ class Difference:
 class Reading:
     """The text of the page, prepared for many comparisons. said: the user's words.
 
-    Long texts take long to compare, and the wire may bring the same text under many keys, so each is compared once.
+    Comparing long texts takes long, and the same text may be received under many keys, so each is compared once.
     """
 
     def __init__(self, plains: Sequence[Plain], said: str = "") -> None:
@@ -64,10 +64,8 @@ class Reading:
         return self.plains[0].letters
 
     def likeness(self, wire: str) -> float:
-        """Return how much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters.
-
-        It is at least HELD if one of them is long and almost all of it is in the other.
-        """
+        """Return how much of both is the same, from 0 to 1: Dice's coefficient of their pieces of five letters. It is
+        at least HELD if one of them is long and almost all of it is in the other."""
         if wire not in self._likeness:
             self._likeness[wire] = 1.0 if self.is_equal(wire) else self._likeness_of(wire)
         return self._likeness[wire]
@@ -83,10 +81,8 @@ class Reading:
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
-        """Return the pieces of both, shorter ones if one of the texts is short.
-
-        The page's are kept for later comparisons; those of the wire are kept in `cut`, by their size.
-        """
+        """Return the pieces of both, shorter ones if one of the texts is short. The page's are kept for later
+        comparisons; those of the received text are kept in `cut`, by their size."""
         size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
@@ -135,9 +131,7 @@ def difference(page: Plain, wire: Plain) -> Difference:
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """A stretch in which the words differ. first: both texts begin with it. page, wire: the words of each side.
-
-    only_page, only_wire: the number of letters between what both sides begin and end with.
-    """
+    only_page, only_wire: the number of letters between their common beginning and end."""
 
     first: bool
     page: str

@@ -1,7 +1,7 @@
-"""How a site signals on the wire that a reply is complete: messages that follow its last text and never come before it.
+"""A site's signal that a reply is complete: messages that follow its last text and never come before it.
 
-A socket stays open after a reply, so only silence would tell its end. Many sites then send something else: `task_end`,
-`done: true`. Which message is the sign is learnt from turns whose replies were complete.
+A socket stays open after a reply, so its only other end is silence. Many sites then send something else: `task_end`,
+`done: true`. Which message is the signal is learnt from turns with complete replies.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _MOST_FORMS = 200  # most forms that are remembered
 
 @dataclass(slots=True)
 class Endings:
-    """What the turns of one site taught; shared by its conversations."""
+    """Signals learnt from the turns of one site; shared by its conversations."""
 
     _turns: int = 0
     _after: Counter[str] = field(default_factory=Counter)
@@ -29,10 +29,7 @@ class Endings:
     _before: set[str] = field(default_factory=set)
 
     def learn(self, shapes: Sequence[Shape], last_text: float) -> None:
-        """Learn from a complete reply.
-
-        shapes: of all messages of the turn. last_text: when the last piece of the reply came.
-        """
+        """Learn from a complete reply. shapes: of all messages of the turn. last_text: when its last piece came."""
         self._turns += 1
         # A form that even once came before the last text, or long after it, is never a sign.
         self._before |= {shape.form for shape in shapes if not 0 < shape.at - last_text <= PROMPT}
@@ -42,7 +39,7 @@ class Endings:
             self._at_once.update({shape.form for shape in shapes if shape.at <= last_text + _AT_ONCE} & after)
 
     def distrust(self, forms: Collection[str]) -> None:
-        """Forget these forms as signs: more text came after them, or they came without a reply."""
+        """Do not use these forms as signals any more: text came after them, or they came without a reply."""
         self._before |= set(forms)
 
     @property
@@ -56,8 +53,6 @@ class Endings:
 
 
 def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
-    """Return when the last piece of a reply came.
-
-    places: addresses and general paths of its pieces. None if none came.
-    """
+    """Return when the last piece of a reply came; None if none did. places: addresses and general paths of
+    its pieces."""
     return max((leaf.at for leaf in leaves if (leaf.address, general(leaf.path)) in places), default=None)

@@ -1,8 +1,8 @@
-"""A judgement over all turns of a run with one site: do page and wire agree, turn by turn?
+"""A judgement over all turns of a run with one site: do the page and the received content agree, turn by turn?
 
-Nothing says where on the wire the reply is. The key with the texts most like the page's over all turns is assumed to
-bring it; it may accuse once it was like the page often enough. Any text may confirm by saying the same. A turn is
-marked, and its text is never changed.
+The place of the reply in the received content is unknown. The key with the texts most like the page's over all turns is
+assumed to bring it; it may accuse once it was like the page often enough. Any text may confirm an answer with the same
+words. A turn is marked, and its text is never changed.
 """
 
 from collections import Counter
@@ -28,7 +28,8 @@ _WAYS = {"joined": 0, "one": 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """word: see Word. why: the reason for a silence, a phrase. page, wire: what only one side has if they differ."""
+    """word: see Word. why: the reason for a silence, a phrase. page, wire: the words of only one side if
+    they differ."""
 
     word: Word
     why: str = ""
@@ -38,10 +39,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """verdicts: one per turn.
+    """The judgement over one site, with one verdict per turn.
 
     unread: texts that come with most replies of this site and are not shown, with the number of turns; a person should
-    know it once. doubtful: the wire differs in most turns, so that the wire may be misunderstood.
+    know it once. doubtful: the texts differ in most turns, so that the messages may be misunderstood.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -101,7 +102,7 @@ def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
 
 
 def _by_key(turn: Account) -> dict[KeyParts, Text]:
-    """Return the text of each key; if it has several, such as each text beside others, the one most like the page."""
+    """Return the text of each key; if it has several, the one most like the page."""
     found: dict[KeyParts, Text] = {}
     for text in turn.texts:
         if not text.old:
@@ -112,7 +113,7 @@ def _by_key(turn: Account) -> dict[KeyParts, Text]:
 
 
 class _Wire:
-    """The wire of one site as all its turns show it. accusers: the keys that may accuse, most trustworthy first."""
+    """The messages of one site over all its turns. accusers: the keys that may accuse, most trustworthy first."""
 
     def __init__(self, turns: Sequence[Account]) -> None:
         self.records = _records(turns)
@@ -133,7 +134,7 @@ class _Wire:
         )
 
     def verdict(self, turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
-        """Return the verdict, and the texts beside the reply that the page does not show, with their keys."""
+        """Return the verdict, and the other texts of the reply that the page does not show, with their keys."""
         if turn.late:
             # The page has put another text in the place of the answer, and received it: the first one was none.
             return Verdict("differs", wire=(turn.late,)), []
@@ -176,9 +177,9 @@ def _why_silent(turn: Account, learnt: bool) -> str:
 
 
 class Acquaintance:
-    """What a run has learnt of a site's wire so far, for the accounts still to be written.
+    """Knowledge of a site's messages so far in a run, for the accounts still to be written.
 
-    known: the keys that were like the page. endings: what signals the end of a reply there.
+    known: the keys that were like the page. endings: the signals that a reply is complete.
     """
 
     def __init__(self) -> None:
@@ -193,5 +194,5 @@ class Acquaintance:
 
     @property
     def known(self) -> frozenset[KeyParts]:
-        """The keys whose texts are kept whatever they say."""
+        """The keys with texts that are always kept."""
         return frozenset(key for key, one in self._records.items() if one.alike and one.alike >= _PROVEN * one.present)

@@ -1,9 +1,9 @@
-"""Texts in the form in which they are compared: letters, digits, marks and emoji, however they were marked up.
+"""Texts in the form in which they are compared: letters, digits, marks and emoji, without markup.
 
-A page shows the rendered wire: Markdown as HTML, entities as characters. So both sides are reduced to what stays the
-same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way. Only a sign
-between two digits counts, as it makes another figure: 3/4, 1.5, 10:30, 2020–2024.
-Not compared are the targets of links, the order of cells and the levels of headings.
+A page renders the received text: Markdown as HTML, entities as characters. So both sides are reduced to the parts that
+stay the same. White space, punctuation and signs do not: pages set quotes, dashes and bullets in their own way. Only a
+sign between two digits counts, as it makes another figure: 3/4, 1.5, 10:30, 2020–2024. Not compared are the targets of
+links, the order of cells and the levels of headings.
 """
 
 import html
@@ -48,7 +48,7 @@ _MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for 
 
 
 class _Kept(dict[int, int | None]):
-    """For str.translate: keeps every character that counts, and looks up the category of each character once."""
+    """A table for str.translate that keeps every relevant character and looks up the category of each one once."""
 
     def __missing__(self, code: int) -> int | None:
         kind = unicodedata.category(chr(code))
@@ -74,7 +74,6 @@ class Plain:
         return Plain(shown, letters(shown))
 
     def without_first(self, count: int) -> "Plain":
-        """Return the text without its first `count` letters."""
         for place, character in enumerate(mark_signs(self.shown)):
             if count <= 0:
                 return Plain.of(self.shown[place:])
@@ -83,10 +82,7 @@ class Plain:
 
 
 def mark_signs(text: str) -> str:
-    """Replace each sign between two digits by a character that `letters` keeps, so that 3/4 is not 34.
-
-    The length stays the same.
-    """
+    """Replace each sign between two digits by one character that `letters` keeps, so that 3/4 is not 34."""
 
     def mark(found: re.Match[str]) -> str:
         place, sign = next((place, sign) for place, sign in enumerate(found[0]) if sign in _MARKS)
@@ -103,10 +99,8 @@ def letters(text: str) -> str:
 
 
 def readings(text: str) -> tuple[Plain, ...]:
-    """Return the possible meanings of a text from the wire, the likeliest first and each once.
-
-    They are Markdown, HTML, plain text, escaped HTML, and the same without the words of pictures.
-    """
+    """Return the possible meanings of a received text, the most likely first and each once: Markdown, HTML, plain text,
+    escaped HTML, and the same without the words of pictures."""
     found: dict[str, Plain] = {}
     marked = "<" in text or "&" in text or "[" in text or "`" in text
     texts = [rendered(text)]
@@ -125,7 +119,7 @@ def readings(text: str) -> tuple[Plain, ...]:
 
 
 def page_readings(answer: str) -> tuple[Plain, ...]:
-    """Return the readings of an answer read on a page: some pages write the language of code above it, as a word."""
+    """Return the readings of an answer on a page: some pages write the language of code above it, as a word."""
     found = readings(answer)
     named = Plain.of(rendered(_LANGUAGE.sub(r"\2\n\n\1\n", answer)))
     return found if named.letters == found[0].letters else (*found, named)
@@ -162,7 +156,6 @@ def _strip_links(text: str) -> str:
 
 
 def _shown_html(text: str) -> str:
-    """Return HTML as it is shown."""
     if "<" in text:
         text = _ALT.sub(lambda found: f" {found[1] or found[2] or ''} ", _UNSEEN.sub("", _AUTOLINK.sub(r"\1", text)))
         text = _TAG.sub("", _ITEM.sub("\n", _SCRIPT.sub("^", text)))

@@ -1,8 +1,8 @@
-"""The texts in what came over the wire, whatever they were packed in.
+"""The texts in the received content, whatever they were packed in.
 
-Nothing here knows an API. A message is opened as far as possible: signs of a transport in front of it (`42[…]`,
+Nothing here depends on an API. A message is opened as far as possible: signs of a transport in front of it (`42[…]`,
 `a[…]`, `)]}'`), events, lines of JSON, values after their size, text that is JSON or base64 again. The results are
-leaves: one string each, with its path and the names of what was next to it.
+leaves: one string each, with its path and the names next to it.
 """
 
 import codecs
@@ -37,7 +37,7 @@ _PLAIN_SHARE = 0.5  # least share of characters in JSON for a body of JSON lines
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One string that came. at: its time. path: exact. names: what kind of thing it is, according to the message.
+    """One string that came. at: its time. path: exact. names: its kinds according to the message.
 
     number: of the message it belongs to. place: the position in the earlier text from which it replaces what follows,
     or None. request: the number of its body; the same for all messages of sockets.
@@ -63,10 +63,8 @@ class Shape:
 
 @dataclass(slots=True)
 class Opened:
-    """leaves: in the order in which they came. shapes: of each message, to learn end signs. size: bytes.
-
-    unread: bytes of messages without text. capped: more came than is opened.
-    """
+    """The opened content. leaves: in the order in which they came. shapes: of each message, to learn end signals. size:
+    in bytes. unread: bytes of messages without text. capped: more came than is opened."""
 
     leaves: list[Leaf]
     shapes: list[Shape]
@@ -76,7 +74,7 @@ class Opened:
 
 
 def opened(received: Iterable[Received], since: float) -> Opened:
-    """Return the texts of what came after `since`, by the recorder's clock; of an older body only the later pieces."""
+    """Return the texts that came after `since`, by the recorder's clock; of an older body only the later pieces."""
     found = Opened([], [])
     parts: list[tuple[float, int, Message | _Part]] = []
     for number, one in enumerate(received):
@@ -118,8 +116,6 @@ def opened(received: Iterable[Received], since: float) -> Opened:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One event of a body. size: its bytes."""
-
     at: float
     address: str
     name: str
@@ -163,7 +159,7 @@ def _body_parts(body: Body, request: int) -> Iterator[_Part]:
 
 
 def _decode_body(data: bytes, media_type: str) -> str | None:
-    """Return the text of a body, whose last character may be incomplete; None if it is no text."""
+    """Return the text of a body, whose last character may be incomplete; None if it is not text."""
     charset = re.search(r"charset=[\"']?([\w-]+)", media_type)
     for name in (charset[1] if charset else "utf-8", "utf-8"):
         try:
@@ -185,16 +181,13 @@ class _Times:
             self._ends.append((size, at))
 
     def at(self, place: int) -> float:
-        """Return the time at which the character before `place` had come."""
         chunk = bisect_left(self._ends, place, key=lambda end: end[0])
         return self._ends[min(chunk, len(self._ends) - 1)][1]
 
 
 class _Position(NamedTuple):
-    """Where a value is in a message. depth: levels above it. again: how often a text around it was opened.
-
-    The other fields are as in `Leaf`.
-    """
+    """Where a value is in a message. depth: levels above it. again: how often a text around it was opened. The other
+    fields are as in `Leaf`."""
 
     path: str
     names: tuple[str, ...]

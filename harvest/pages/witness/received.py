@@ -1,4 +1,4 @@
-"""What a page received: response bodies as they grew, and messages of sockets and event streams.
+"""Content that a page received: response bodies as they grew, and messages of sockets and event streams.
 
 Values only. The recorder (`pages/browser/recorder.py`) makes them, and everything else in this package depends only on
 them, so that it can be tested without a browser.
@@ -14,11 +14,9 @@ _OWN = re.compile(r"[0-9a-f]{8,}|[0-9a-zA-Z_-]*\d[0-9a-zA-Z_-]{7,}|[0-9a-zA-Z_-]
 
 @dataclass(slots=True)
 class Body:
-    """The body of one response, or a part of it. address: from `address_of`. media_type: as in HTTP, or "".
-
-    chunks: (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete; None
-    until then.
-    """
+    """The body of one response, or a part of it. address: from `address_of`. media_type: as in HTTP, or "". chunks:
+    (seconds by the recorder's clock, bytes), in the order in which they came. ended: when it was complete; None until
+    then."""
 
     address: str
     media_type: str = ""

@@ -1,4 +1,4 @@
-"""The texts that came over the wire in one turn, each with the key that identifies it in other turns.
+"""The received texts of one turn, each with the key that identifies it in other turns.
 
 A key is an address, the path of the pieces, their kind, and the way they were put together. Which text is the reply is
 not known here: `judgement` learns that over the turns of a run.
@@ -63,7 +63,7 @@ def is_grown(before: str, after: str) -> bool:
 
 
 def splice_pieces(pieces: Iterable[tuple[str, int | None]]) -> str:
-    """Return the text of pieces that each replace everything from their place on, or are appended if they have none."""
+    """Return the text of pieces that each replace everything from their place on, or are appended without one."""
     text = ""
     for piece, place in pieces:
         text = text[: len(text) if place is None else place] + piece
@@ -85,10 +85,8 @@ def decode_pieces(pieces: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """address: as in `received`. path: general, with `*` for parts that differ from message to message.
-
-    names: those that the messages give it. way: how the pieces were put together.
-    """
+    """Identifies a text over turns. address: as in `received`. path: general, with `*` for parts that differ from
+    message to message. names: those that the messages give it. way: how the pieces were put together."""
 
     address: str
     path: str
@@ -102,11 +100,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Strand:
-    """A text that came. keys: all that lead to it. readings: its possible meanings, the likeliest first.
-
-    pieces: how many it was made of. old: it came before in this conversation, and now in one piece. beside: other texts
-    under the same key that are not part of it.
-    """
+    """A received text. keys: all that lead to it. readings: its possible meanings, the most likely first. pieces: how
+    many it was made of. old: it came before in this conversation, and now in one piece. beside: other texts under the
+    same key that are not part of it."""
 
     keys: tuple[Key, ...]
     readings: tuple[Plain, ...]
@@ -158,8 +154,6 @@ def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
 
 
 class _Search:
-    """The texts found in one turn so far. said: the letters of the user's words."""
-
     def __init__(self, leaves: Sequence[Leaf], said: str, heard: Heard) -> None:
         self.leaves, self.said, self.heard = leaves, said, heard
         # By text, age, and what came beside it: the keys, and the number of pieces.
@@ -188,7 +182,6 @@ class _Search:
             keys.append(replace(key, way=way))
 
     def add_kind(self, key: Key, own: Sequence[Leaf]) -> None:
-        """Add all texts that the leaves of one kind may make, each by its way."""
         by_path = _group_by(own, lambda leaf: leaf.path)
         by_number = _group_by(own, lambda leaf: (leaf.path, leaf.number))
         for way, parts in (("grown", by_path), ("numbered", by_number)):
@@ -213,7 +206,7 @@ class _Search:
             self.add(key, "spliced", [Run(splice_pieces((leaf.text, leaf.place) for leaf in own))])
 
     def add_continued(self, key: Key, begun: Mapping[Leaf, Sequence[Leaf]]) -> None:
-        """Add what became of texts that were begun: of those alone, and with all else that came at the same path."""
+        """Add what became of texts that were begun: of those alone, and with all other text at the same path."""
         paths = {general(leaf.path) for leaf in begun}
         others = [leaf for leaf in self.leaves if leaf not in begun and general(leaf.path) in paths]
         fresh = {leaf for leaf in others if all(plain.letters != self.said for plain in readings(leaf.text))}
@@ -226,10 +219,8 @@ class _Search:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts; a text that begins with the user's words is also returned without them.
-
-        A page may send both in one fragment.
-        """
+        """Return the longest texts; a text that begins with the user's words, as a page may send both together, is also
+        returned without them."""
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:
@@ -248,7 +239,7 @@ class _Search:
 
 
 def _last_stages(pieces: list[Run]) -> list[Run]:
-    """Leave out texts that also came at another path in full: a state that is sent again numbers its parts anew."""
+    """Leave out texts that also came at another path in full: a state that is sent again numbers its parts again."""
     if len(pieces) > _MOST_BESIDE:
         # A page that rebuilds its bubble with each piece sends every stage to a different place.
         found = runs(run.text for run in pieces)

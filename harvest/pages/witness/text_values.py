@@ -1,4 +1,4 @@
-"""The values in a text from the wire: JSON after any prefix, lines of it, events of a stream."""
+"""The values in a received text: JSON after any prefix, lines of it, events of a stream."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def json_in(text: str) -> object:
 
 
 def events_in(text: str) -> Iterator[tuple[int, str, tuple[object, ...]]]:
-    """Yield the place of the end, the name and the values of each event of a stream."""
+    """Yield the end position, the name and the values of each event of a stream."""
     end, name, data = 0, "", list[str]()
     for line in re.split(r"(?<=\n)|(?<=\r)(?!\n)", text):
         end += len(line)
