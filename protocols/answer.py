@@ -14,7 +14,7 @@ from topics.links import MOST_LINKS, Link, find_links
 # Parts of an answer besides text and links, by the names of fields and of keys in a recording.
 PARTS = ("sources", "thoughts", "calls", "offers", "attachments", "refused", "refusal")
 
-# Where a source can stand: its address is in the text, or beside it, in something that unfolds, on a card of its own,
+# Where a source can be: its address is in the text, or beside it, in something that unfolds, on a card of its own,
 # or in a note below the text.
 PLACES = ("text", "beside", "folded", "card", "footnote")
 

@@ -41,7 +41,7 @@ def states_with_way_out(states: Mapping[str, State]) -> frozenset[str]:
     for name, state in states.items():
         for target in _all_targets(state):
             back[target].append(name)
-        # An edge, or the lack of a matching one, may end the conversation right there.
+        # An edge may end the conversation right there, and so may an answer that matches no edge.
         ends = [*(edge.target for edge in state.edges), *(end for end in (state.then, state.empty) if end)]
         if any(end.outcome for end in ends) or not state.edges or state.edges[-1].rule != "":
             waiting.append(name)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-# What a rule says of an answer, as protocols and recordings write it.
+# The labels of answers, as written in protocols and recordings.
 Label = Literal["o", "x"]
 
 USEFUL: Final = "o"
@@ -17,10 +17,10 @@ MEANINGS: Mapping[str, str] = MappingProxyType({"o": "useful", "x": "not useful"
 
 LABELS: tuple[Label, ...] = get_args(Label)
 
-# No label: for figures, that of a turn which a bad end prevented; for a user, of an answer nobody judged.
+# No label: in figures, for a turn that a bad end prevented; for a user, for an answer that was not judged.
 MISSING: Final = "-"
 
-# What a label says about usefulness; `-`: nothing.
+# The meaning of a label for usefulness; `-` has none.
 Judged = Literal["o", "x", "-"]
 
 

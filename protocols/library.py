@@ -75,7 +75,7 @@ def check_topics(protocol: Protocol, topics: TopicSet) -> None:
     said: dict[bool, list[State]] = {}
     judged: dict[bool, dict[str, str]] = {}
     for topic in topics.topics:
-        has_turns = bool(topic.turns)  # nothing else of a topic decides where conversations on it can come to
+        has_turns = bool(topic.turns)  # only this decides which states conversations on a topic can reach
         if has_turns not in said:
             on_the_way = reachable_on(protocol.start, protocol.states, topic)
             said[has_turns] = [state for name, state in protocol.states.items() if name in on_the_way]

@@ -40,7 +40,7 @@ class Protocol:
 
     def most_turns(self, topic: Topic) -> int:
         """Return the largest number of user turns on `topic`, reached if the rules can take every edge."""
-        turns = len(topic.turns)  # nothing else of a topic has a say in it, and topics are many
+        turns = len(topic.turns)  # it depends on nothing else in a topic, and there are many topics
         if turns not in self._most_turns:
             self._most_turns[turns] = most_turns(self.start, self.states, self.turn_limit, topic)
         return self._most_turns[turns]

@@ -26,12 +26,12 @@ from protocols.answer import Answer
 from protocols.question_words import CHOICE, DELIVERS, INVITES, MEANT, OFFERS, REQUESTS, TALK
 from topics.late_pattern import late_pattern
 
-# A system that needs to know something is brief: a longer answer has delivered something.
+# A system that needs to know something is brief: a longer answer has already delivered something.
 _LONGEST = 4_000
 _MOST_WORDS = 60  # an answer that is longer and ends with a question also answers
-_MOST_LETTERS = 150  # of text without blanks between words, in place of words
-_WORDS_OF_CHOICE = 12  # longer items are content, and no choices
-_LAST = 3  # sentences at the end in which a question is looked for
+_MOST_LETTERS = 150  # characters instead of words, for text without blanks between words
+_WORDS_OF_CHOICE = 12  # longer items are content rather than choices
+_LAST = 3  # number of sentences at the end that are searched for a question
 
 _BLOCK = late_pattern(r"^[ \t]*(?:```|~~~|\|.*\|[ \t]*$)", re.MULTILINE)
 _CODE = late_pattern(r"`[^`\n]*`")
@@ -46,17 +46,17 @@ _ASKS = ("?", "？", "؟", "⸮")
 _AFTER_A_MARK = "\"“”*_)').!！ "
 _GREEK_MARK = late_pattern(r"[;\u037e](?=\s|$)")
 _BUILT_AS_QUESTION = late_pattern(
-    # Japanese and Korean end a question with a particle; Chinese has one, or a word that asks in the answer's place.
+    # Japanese and Korean end a question with a particle; Chinese has one, or a question word in place of the answer.
     r"(?:です|ます|でしょう|ません|でした|ました|だろう|の)か(?:ね)?$|(?:吗|嗎|呢)$"
     r"|(?:您|你).{0,40}(?:什么|什麼|哪|谁|誰|多少|几[个位天年月号]|是否|还是|還是|怎么|怎麼)"
     r"|(?:까요?|나요|는가요|은가요|인가요|건가요)$"
-    # An English question that ends with a full stop, or nothing: a verb before "you", at the start or after what asks.
+    # An English question with a full stop or no mark: a verb before "you", at the start or after a question word.
     r"|^\W*(?:(?:and|so|sure|then|okay|ok)\W+)*(?:(?:would|do|did|are|were|have|can|could|will)\s+you\b"
     r"|(?:is|was)\s+(?:it|this|that|there|your)\b|are\s+(?:there|they|these|your)\b)"
     r"|^\W*(?:(?:and|so|sure|then)\W+)*(?:which|what|when|where|who|whose|how)\b[^,]{0,60}?\b(?:do|did|are|were|would|have|can|is)\s+your?\b",
     re.IGNORECASE,
 )
-# A request that ends with the very words to be said, as a sign is: nobody who wants to know something gives them.
+# A request that ends with the exact words to be said, such as [DONE]: a question does not contain its answer.
 _DICTATES = late_pattern(r"[:：]\W*[\[［(（<{][\w _-]{2,80}[\]］)）>}]\W*$")
 _TAG = late_pattern(
     r",\s*(?:right|okay|ok|isn't\s+it|no|oder|ne|n'est-ce\s+pas|verdad|vero|né|toch)\W*$", re.IGNORECASE
@@ -112,7 +112,7 @@ def _question_in(text: str) -> Question | None:
     if asked is None:
         return None
     beside = [one for one in sentences if not _is_question(one)]
-    # What may come beside a question is bounded in words, or in characters where words have no blanks.
+    # The text beside a question is limited in words, or in characters if words are not separated by blanks.
     words = sum(len(one.split()) for one in beside)
     letters = sum(unicodedata.category(sign) == "Lo" for one in beside for sign in one)
     if any(DELIVERS.search(one) for one in beside) or words > _MOST_WORDS or letters > _MOST_LETTERS:
@@ -148,7 +148,7 @@ def _wants_to_know(sentence: str) -> bool:
     if _is_request(sentence) or MEANT.search(sentence):
         return True
     if OFFERS.search(sentence):
-        # "Shall I look for comedies or for dramas?" offers, and needs to know; "… or is there anything else?" does not.
+        # "Shall I look for comedies or for dramas?" asks as well as offers; "… or is there anything else?" does not.
         return bool(CHOICE.search(sentence)) and not _MORE.search(sentence)
     return not DELIVERS.search(sentence)
 

@@ -28,7 +28,7 @@ from topics.yaml_values import Loc
 FORMAT = "harvest-protocol/1"
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
-# What states and rules can be called.
+# Possible names of states and rules.
 NAME_WORDS = "at most 60 letters (a to z), digits, _ and -, beginning with a letter"
 
 

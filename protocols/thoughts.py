@@ -8,7 +8,7 @@ their end is in the reply; it is recognised if it is on a line of its own.
 import re
 
 _TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reason", "seed:think")
-# Of DeepSeek, Qwen and their like; of prompts that ask for it; of Seed, Open WebUI, Magistral, Kimi, Sky-T1, Command
+# Used by DeepSeek, Qwen and similar models; by prompts; by Seed, Open WebUI, Magistral, Kimi, Sky-T1, Command
 # A and gpt-oss.
 _MARKS = (
     *((rf"<{tag}(?:\s[^<>]*)?(?<!/)>", rf"</{tag}\s*>") for tag in _TAGS),
@@ -41,7 +41,7 @@ def split_thoughts(text: str) -> tuple[str, int]:
         at = closed.end()
     elif not thoughts:
         return "", 0
-    # The answer begins with its first line that says something, with its indent if it is a line of its own.
+    # The answer begins with its first visible line, with the indent if it is a line of its own.
     begin = at
     while at < len(text) and text[at].isspace():
         at += 1

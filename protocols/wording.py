@@ -26,29 +26,29 @@ from topics.topic import Topic
 if TYPE_CHECKING:  # jinja takes 40 ms to import, and most commands render nothing
     from jinja2 import Environment, Template, nodes
 
-# What a template may ask of `topic`; `topic.fields.NAME` for the file's own words.
+# The parts of `topic` that a template may use; `topic.fields.NAME` gives the file's own texts.
 TOPIC_WORDS = ("asks_for", "fields", "id", "request", "subject", "turns", "type")
 
-# The filters a template may use: those of Jinja that are pure and need no names in quotation marks.
+# The filters a template may use: those of Jinja that are pure and need no quoted names.
 FILTERS = frozenset(
     {"capitalize", "default", "first", "indent", "int", "join", "last", "length", "lower", "replace", "reverse"}
     | {"round", "sort", "string", "title", "trim", "truncate", "unique", "upper", "wordcount"}
 )
 
-# Characters of the longest text a template may make.
+# Length of the longest text that a template may produce, in characters.
 LONGEST = 100_000
 
 _LONGEST_TEMPLATE = 20_000  # characters: templates are other people's, and run here
-_SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they make alike
+_SPECIAL = re.compile(r"[{\r]")  # of templates; and line ends, which they normalise
 _LARGEST_NUMBER = 1_000_000  # `'a' * 10**9` fills the memory
 _DEEPEST = 40  # Jinja compiles by recursion
 _MOST_JOINED = 100  # doubling a text so often fills the memory
-_MOST_WORK = 10_000_000  # characters that all filters of one wording may go through
+_MOST_WORK = 10_000_000  # characters that all filters of one template may process
 _LOOP_WORDS = ("first", "index", "index0", "last", "length", "nextitem", "previtem", "revindex", "revindex0")
 _OF_LOOPS = ", ".join(f"loop.{word}" for word in _LOOP_WORDS)
 _STATEMENTS = "{{ variable }}, {% if %}, {% for %}, {% set %}"
 
-# Characters and elements that the filters of the template under way have gone through.
+# Number of characters and elements that the filters of the current template have processed.
 _WORK: ContextVar[int] = ContextVar("work", default=0)
 
 
@@ -322,7 +322,7 @@ def _text_value(value: object) -> object:
     """Return a value to insert. Raises TypeError for a value that is not text, such as a list or an object."""
     from jinja2 import Undefined
 
-    if value is None or isinstance(value, (str, int, float, Undefined)):  # one that is undefined says so itself
+    if value is None or isinstance(value, (str, int, float, Undefined)):  # undefined values raise their own error
         return value
     raise TypeError(f"a value of the type {type(value).__name__} is not text: use `join`, `first` or `last`")
 
@@ -333,7 +333,7 @@ def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(filter_)  # keeps Jinja's mark for extra arguments
     def bounded(*arguments: Any, **options: Any) -> Any:
         made = filter_(*arguments, **options)
-        if isinstance(made, Iterator):  # which would be said with its address in memory
+        if isinstance(made, Iterator):  # whose text would contain its address in memory
             made = list(islice(made, LONGEST + 1))
         if isinstance(made, (str, list)) and len(made) > LONGEST:
             raise ValueError(f"{name} makes more than {LONGEST:,} characters")
@@ -376,7 +376,7 @@ def occurrence(fault: Fault, template: str) -> tuple[str, int]:
     """Return a regular expression for the words at fault, and its number of matches before them in the template."""
     expression = r"(?<![\w.])" + r"\W{1,4}".join(re.escape(part) for part in fault.words.split(".")) + r"(?!\w)"
     before = "".join(template.splitlines(keepends=True)[: fault.line - 1])
-    # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that hold them.
+    # Words outside {{ }} and {% %} on the same line are data: the fault is in the first braces that contain them.
     line = (template.splitlines(keepends=True) or [""])[min(fault.line, template.count("\n") + 1) - 1]
     inside = next((m for m in re.finditer(r"\{[{%].*?[}%]\}", line) if re.search(expression, m[0])), None)
     before += line[: inside.start()] if inside else ""

@@ -36,7 +36,7 @@ from protocols.labels import NOT_USEFUL, USEFUL
 START, STOP, UNKNOWN, ANY = "start", "stop", "-", "*"
 
 Smoothing = Literal["witten-bell", "additive"]
-# The acts before, oldest first, and the answer to the last of them (`*`: any answer).
+# The previous acts, oldest first, and the answer to the last of them (`*`: any answer).
 Context = tuple[tuple[str, ...], str]
 
 

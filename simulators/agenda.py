@@ -62,8 +62,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "revise": ("{{ item }}",),
 }
 
-# `ask` a request, `insist` on what was not answered, `refine` it by a constraint unasked, `inform`, `unsure` and
-# `no-preference` as answers to the system's question, `revise` what is needed.
+# `ask` a request, `insist` if it was not answered, `refine` it by volunteering a constraint, `inform`, `unsure` and
+# `no-preference` as answers to the system's question, `revise` the need.
 ACTS = tuple(WORDS)
 
 _REQUEST, _REFINED = "request", "refined"
@@ -346,7 +346,7 @@ class AgendaUser(PlanningUser[AgendaMemory]):
     def _to_question(self, question: Question, memory: AgendaMemory) -> tuple[Move[AgendaMemory], ...]:
         helpful, asked = self.options.cooperativeness, content_words(question.text)
         known = (*memory.constraints, *memory.facts)
-        # By its slot first: "which year?" names no value, and a value may hold words of another slot.
+        # By its slot first: "which year?" names no value, and a value may contain words of another slot.
         slots = (*(slot for slot, _ in known), *memory.unknown)
         shares = {slot: share_of_words(_SEPARATORS.sub(" ", slot), question.text) for slot in slots}
         best = max(shares, key=lambda slot: shares[slot], default="")

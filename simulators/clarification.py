@@ -79,7 +79,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 
 # `ask` opens; `confirm`, `correct`, `deny`, `tell` and `dismiss` answer a question; `redirect` and `insist` follow an
-# answer that is beside the facet.
+# answer that misses the facet.
 ACTS = tuple(WORDS)
 
 # The acts whose words may use `item`, the facet.

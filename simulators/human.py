@@ -16,10 +16,10 @@ from simulators.streams import Streams
 # The act of every turn: annotators classify what a person does.
 ACT = "say"
 
-# What `Prompt.source` says.
+# The value of `Prompt.source`.
 SOURCE = "person"
 
-# `Sample.finish` where the person ends the conversation.
+# `Sample.finish` if the person ends the conversation.
 LEAVES = "stop"
 
 

@@ -51,7 +51,7 @@ ItemTemplate = Annotated[Said, AfterValidator(partial(_check_template, each=True
 
 
 def _check_not_empty(variants: tuple[str, ...]) -> tuple[str, ...]:
-    # Not by min_length: pydantic would tell of a list that is too short in place of the variant at fault.
+    # Not by min_length: pydantic would report that the list is too short, and not the faulty variant.
     if not variants:
         raise refusal("at least one way to say it is needed")
     return variants

@@ -18,7 +18,7 @@ from simulators.scenario import Observation, Scenario, State
 from simulators.streams import Streams
 from simulators.user import User
 
-# By name: what is promised.
+# Each promise by its name.
 PROMISES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "name": "the user has a name",

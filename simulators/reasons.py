@@ -21,7 +21,7 @@ USER_FAULT: Final = "user-fault"
 # Reasons of a user who could not continue after any answer: such an end says nothing about leaving.
 WITHOUT_A_CHOICE: Final = frozenset({BUDGET, PLAN_DONE, RECORDED_END, NO_BRANCH, ENDPOINT_FAILED, NO_WORDS, USER_FAULT})
 
-# By reason: one sentence for a person.
+# One sentence for people by reason.
 MEANING: Final[Mapping[str, str]] = MappingProxyType(
     {
         SATISFIED: "The user has found enough.",

@@ -74,7 +74,7 @@ class RecordedUser:
         chances, visits = self._ways(state, observation)
         if len(chances) == 1:
             return chances[0][1:]
-        # One draw among the trials that came here: each stands for where it went on, or for ending here.
+        # One draw among the trials that came here: each represents its own continuation, or its end here.
         drawn = int(rng("act").integers(visits))
         for trials, action, after in chances:
             if drawn < trials:

@@ -24,7 +24,7 @@ from simulators.streams import Streams
 from topics.document import StrictModel
 from topics.errors import InputError
 
-# What was said at this place of this conversation; what was said to another answer.
+# Said at this point of this conversation; said in reply to a different answer.
 ACTS = ("recorded", "out-of-place")
 
 

@@ -16,7 +16,7 @@ TRACKING = frozenset(
 
 # The part between `//` and the path.
 AUTHORITY = re.compile(
-    r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # who; the host is what follows the last @
+    r"(?:[\w.~!$&'*+,;=:%@-]*@)?"  # the user; the host follows the last @
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)"
     r"(?::(?P<port>[0-9]*))?"
 )
@@ -100,7 +100,7 @@ def canonical_host(text: str) -> str | None:
 
 def _encode_host(text: str) -> str | None:
     if text.startswith("["):
-        from ipaddress import IPv6Address  # late: rarely needed, and not quick to import
+        from ipaddress import IPv6Address  # imported here because it is rarely needed and slow to import
 
         try:
             return f"[{IPv6Address(text[1:-1]).compressed}]"
@@ -110,7 +110,7 @@ def _encode_host(text: str) -> str | None:
     if len(host) > _LONGEST_HOST:
         return None
     if not host.isascii():
-        from yarl import URL  # late: brings the IDNA tables
+        from yarl import URL  # imported here because it loads the IDNA tables
 
         try:
             host = (URL.build(scheme="https", host=host).raw_host or "").lower()

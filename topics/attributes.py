@@ -100,12 +100,12 @@ def _fold_region(name: str) -> str:
     return " ".join("saint" if word == "st" else word for word in words if word != "the")
 
 
-# Names a nominal set may give as its `mapping`.
+# Possible values of `mapping` of a nominal set.
 MAPPINGS = ("regions",)
 
 _SHARE = re.compile(r"[0-9]{1,9}(?:/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,40}")
 _TOLERANCE = Fraction(1, 10**5)  # a third in six decimals, three times, is .999999
-_ROUNDING = Fraction(1, 10**12)  # decimals that we wrote ourselves come back as they were
+_ROUNDING = Fraction(1, 10**12)  # so that decimals written by Harvest are read back unchanged
 Shares = Mapping[str, Fraction]
 Lookup = Callable[[str], tuple[str, Shares] | None]
 
@@ -283,7 +283,7 @@ def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Sh
             continue  # a last ; ends the list
         i = 0
         while i < len(cells):
-            for j in range(min(len(cells), i + 4), i, -1):  # the longest name that is one
+            for j in range(min(len(cells), i + 4), i, -1):  # the longest known name
                 name = ", ".join(cells[i:j])
                 found = lookup(name)
                 if found is not None:

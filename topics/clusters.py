@@ -19,10 +19,10 @@ _Item = TypeVar("_Item")
 # A word, or a character of a script that is written without spaces.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\w)+")
 
-# The part of their words, counted without the frame, that nearly equal requests share at least.
+# The smallest share of words, without the frame, that nearly equal requests have in common.
 _SHARED = 0.6
 
-# So many words they share at least: two requests of one or two words are about different things more often.
+# The smallest number of common words: requests of one or two words are more often about different things.
 _FEWEST = 3
 
 _MOST_NAMED = 3  # in a message

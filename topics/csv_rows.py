@@ -110,7 +110,7 @@ def read_table(text: str, path: str, known: Container[str]) -> Table:
     """Read a table row by row. known: names of its columns in lower case, by which the separator is found if the text
     does not declare it. Raises InputError as `csv_rows` does, also while iterating over the rows."""
     declared = _DECLARED.match(text)
-    if declared:  # blanked, so that lines and columns stay those of the file
+    if declared:  # replaced by blanks, so that lines and columns are still those of the file
         text = text[declared.end() :].rjust(len(text))
     separator = declared[1] if declared else _find_separator(text, path, known)
     rows = (row for row in csv_rows(text, path, separator) if any(cell.text for cell in row))
@@ -121,7 +121,7 @@ def _find_separator(text: str, path: str, known: Container[str]) -> str:
     def columns(separator: str) -> int:
         try:
             head = next(csv_rows(text, path, separator), ())
-        except InputError:  # a quoted name, followed by another separator than this one
+        except InputError:  # a quoted name that is followed by a different separator
             return 0
         return sum(cell.text.casefold() in known for cell in head)
 

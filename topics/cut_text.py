@@ -174,7 +174,7 @@ def _cut_comments(around: Surroundings) -> Iterator[_Comment]:
             could_be = not (quoted and comment.behind)
         elif around.brackets:
             could_be = not (quoted and comment.plausible)
-        elif block:  # a line that is not as deep as the others of the block, and deeper than what stands below it
+        elif block:  # a line indented less than the rest of the block, but more than the text below it
             as_a_key = len(comment.blank) == around.column and _LEFT_OUT.match(comments[0].text)
             could_be = len(comment.blank) > follows and not as_a_key
         else:
@@ -232,8 +232,8 @@ def _refuse_cut(value: Any) -> Any:
     return value
 
 
-# A text that is said word for word: what YAML would take for a comment beside it is refused.
+# A text that is said word for word: anything beside it that YAML would read as a comment is refused.
 Said = Annotated[str, BeforeValidator(_refuse_cut)]
 
-# A text that is said as a part of others, with a comment behind it on its line at most.
+# A text that is said as a part of others; only a comment on the same line may follow it.
 Phrase = Annotated[str, BeforeValidator(lambda value: value if getattr(value, "behind", False) else _refuse_cut(value))]

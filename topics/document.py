@@ -24,7 +24,7 @@ from topics.written_form import MISWRITTEN
 from topics.yaml_values import Loc, Marks, number_advice, plain_number, plain_scalar, read_yaml
 
 _MODEL = TypeVar("_MODEL", bound=BaseModel)
-# Files of ours by the name of their format, for people.
+# The kinds of our files by the name of their format, for messages.
 _FILES: Mapping[str, str] = {
     "harvest-acts": "a file of dialogue acts",
     "harvest-audit": "an audit",
@@ -44,7 +44,7 @@ _FILES: Mapping[str, str] = {
     "harvest-wordings": "a file of wordings",
 }
 _QUOTED = re.compile("'([^']*)'")
-_NEEDED: Mapping[str, str] = {  # pydantic speaks of Python; the reader of a message sees a file
+_NEEDED: Mapping[str, str] = {  # pydantic uses terms of Python, but the reader of a message sees a file
     "bool_type": "true or false",
     "dict_type": "a mapping (key: value)",
     "float_type": "a number",
@@ -153,7 +153,7 @@ class Document:
             errors = self._intended_errors(fault.errors())
             details = []
             for error, words in errors:
-                # The example of the field at the top that the value is in, where it declares one.
+                # The example of the top-level field that contains the value, if it declares one.
                 field = model.model_fields.get(str(error["loc"][0])) if error["loc"] else None
                 form = str(field.examples[0]) if field is not None and field.examples else None
                 details.append(self._describe_error(error, words, form))
@@ -184,7 +184,7 @@ class Document:
         found: dict[tuple[Loc, object], tuple[ErrorDetails, list[str]]] = {}
         for error, way in zip(errors, ways):
             words = _NEEDED.get(error["type"], "")
-            # A list one of whose entries is at fault is also too short for pydantic, which has taken the entry out.
+            # pydantic removes a faulty entry from its list, and then also reports that the list is too short.
             if (words or error["type"] == "too_short") and any(
                 len(other) > len(way) and other[: len(way)] == way for other in ways
             ):
@@ -214,7 +214,7 @@ class Document:
         name = next((str(part) for part in reversed(self._known_part(loc)) if isinstance(part, str)), "")
         given = error["input"]
         shown = written or _as_written(given)
-        if "url" not in error and kind != MISWRITTEN:  # our checks say what they must of what may be a password
+        if "url" not in error and kind != MISWRITTEN:  # the value may be a password
             shown = ""
         if len(shown) > 80:
             shown = f"{shown[:79]}…"
@@ -273,7 +273,7 @@ class Document:
         return found
 
 
-@lru_cache(maxsize=1)  # every fault of a file asks
+@lru_cache(maxsize=1)  # called for every fault of a file
 def _split_lines(source: str) -> Sequence[str]:
     return re.split("\r\n|[\n\r]", source)
 
@@ -317,7 +317,7 @@ def validated_json(value: JsonValue, model: type[_MODEL]) -> _MODEL:
     plain = _tuples(value.value)
     try:
         return model.model_validate(plain)
-    except ValidationError:  # only now are places worth reading the text again for
+    except ValidationError:  # only now is it worth reading the text again to find places
         return Document(value.path, plain, *value.marks()).validated(model)
 
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 from topics.late_pattern import late_pattern
 
-# What an ordinal stands before, with a capital letter where the language writes one; where the next word is small, the
-# full stop ends nothing in any language.
+# Words that follow an ordinal, with a capital letter if the language writes one; if the next word is small, the
+# full stop does not end a sentence in any language.
 _ORDERED = {
     "German": "Januar Jänner Februar Feber März April Mai Juni Juli August September Oktober November Dezember Jan Feb "
     "Mär Apr Jun Jul Aug Sep Sept Okt Nov Dez Jahrhundert Jahrhunderts Jh Jahrtausend Weltkrieg Weltkriegs Platz Rang "
@@ -41,10 +41,10 @@ _ORDERED = {
     "Estonian and Latvian": "Jaanuar Veebruar Märts Aprill Juuni Juuli Oktoober Detsember Peatükk Korrus Janvāris "
     "Februāris Marts Aprīlis Maijs Jūnijs Jūlijs Augusts Septembris Oktobris Novembris Decembris Nodaļa Stāvs",
 }
-# German and Danish articles and prepositions that a number with a full stop does not end a sentence after.
+# German and Danish articles and prepositions: a number with a full stop after them does not end a sentence.
 _BEFORE_ORDINALS = "der die das dem den des vom zum zur im beim am bis ab seit jeder jede jedes jeden den det"
 
-# Without their full stops. Those of the second part may end a sentence too, where a new one plainly begins.
+# Without their full stops. Those of the second part may also end a sentence, if a new one clearly begins.
 _ABBREVIATED: dict[str, tuple[str, str]] = {
     "English": (
         "mr mrs ms dr prof st vs fig eq vol pp al gen sen gov capt lt sgt rev hon mt approx dept e.g i.e cf viz ca ed "
@@ -114,7 +114,7 @@ def list_numbers(text: str, start: int, end: int, inside: Callable[[int], bool])
     before = (int(headed[1]), headed[2]) if headed else None
     last = len(text[start:end].rstrip()) + start
     found: list[tuple[int, int]] = []
-    waiting: tuple[int, int] | None = None  # a 1 that no 2 has followed yet
+    waiting: tuple[int, int] | None = None  # a 1 without a 2 after it so far
     for match in _MARKER.finditer(text, start, end):
         number, style = int(match[2]), match[3]
         if inside(match.start(2)) or match.end() >= last:

@@ -33,7 +33,7 @@ from topics.topic import Topic, TopicSet
 _COLUMNS = ("topic", "entity", "grade", "title")
 _NOTHING: Mapping[str, GoldEntry] = MappingProxyType({})
 _GRADE = re.compile(r"[Ll]?([0-9])(?:[.,]0+)?", re.ASCII)  # a data frame writes 2.0 if a grade of the column is missing
-# Bytes, as of every text file of ours.
+# In bytes, as for every text file of Harvest.
 _LARGEST = 16 * 2**20
 
 

@@ -19,7 +19,7 @@ def canonical_json(value: object) -> str:
 def content_hash(tag: str, value: object, *, size: int = 16) -> str:
     """Return the hex digest (2·size characters) of `value`; values of different kinds have different tags."""
     digest = hashlib.blake2b(digest_size=size, person=tag.encode()[:16])
-    # Names and replies may hold halves of surrogate pairs, which strict UTF-8 refuses.
+    # Names and replies may contain halves of surrogate pairs, which strict UTF-8 refuses.
     digest.update(canonical_json(value).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

@@ -155,8 +155,8 @@ def read_json_text(text: str, path: str) -> Iterator[JsonValue]:
         raise InputError("the file is empty", place=Place(path))
 
 
-# Makes valid JSON of a text that holds records and others that are not JSON, and gives the faults of these; see
-# `topics.mended_json`. Takes the text, the name of its file and its first line there.
+# Turns a text in which some records are not JSON into valid JSON without them, and returns their faults; see
+# `topics.mended_json`. The arguments are the text, the name of its file and its first line there.
 Mend = Callable[[str, str, int], "tuple[str, list[InputError]] | None"]
 
 
@@ -184,7 +184,7 @@ def json_lines(
             value = _parse_text(_Source(path, line, number))
         except InputError as fault:
             if torn is not None and isinstance(fault, NotJsonError) and line.startswith("{"):
-                # More is opened in it than closed: no whole object is the beginning of another.
+                # More brackets are opened than closed, because a whole object never begins another one.
                 rest = _STRING.sub("", line)
                 opened, closed = (sum(map(rest.count, marks)) for marks in ("{[", "}]"))
                 if '"' in rest or opened > closed:
@@ -217,7 +217,7 @@ def _salvage_values(
         bad(fault)
         return
     before = 0
-    for piece in pieces:  # blanks before it keep its columns
+    for piece in pieces:  # blanks before it preserve its columns
         try:
             yield _parse_text(_Source(source.path, " " * before + piece, source.line))
         except InputError as one:
@@ -239,7 +239,7 @@ def json_values(
 ) -> Iterator[JsonValue]:
     """Yield the values in a text that is one JSON value over any number of lines, or has one value on each line. bad,
     mend: as in `json_lines`. Raises InputError if nothing in the text is JSON."""
-    text = _BOM_FIRST.sub(" ", text)  # of a file that was put after another one
+    text = _BOM_FIRST.sub(" ", text)  # of a file that was appended to another one
     opening, _, rest = text.lstrip().partition("\n")
     if not opening:
         return
@@ -327,7 +327,7 @@ def _parse_text(source: _Source, of_more: str | None = None) -> JsonValue:
         starts = (at for _, key, at in walk(source.text) if not key and source.text.startswith(fault.name, at))
         what = f"not valid JSON: {fault.name} is not a number in JSON"
         raise InputError(what, place=source.place(next(starts, 0)), advice="leave it out, or write null") from None
-    except ValueError:  # Python reads no whole number of more digits than it could write
+    except ValueError:  # Python refuses whole numbers of more digits than it could write
         raise InputError(
             "not valid JSON: a number with thousands of digits", place=Place(source.path, source.line)
         ) from None

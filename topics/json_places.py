@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from json import JSONDecoder
 
-# The way to a value from the top: keys of objects, and places in lists, from 0.
+# The path to a value from the top: keys of objects, and indices in lists, from 0.
 Loc = tuple[str | int, ...]
 
 _SPACE = " \t\r\n"
@@ -14,7 +14,7 @@ def walk(text: str) -> Iterator[tuple[Loc, bool, int]]:
     """Yield (path, "key" or "value", position) for everything in a valid JSON text, in file order. Uses its own stack,
     so that no text the parser could read is too deep here."""
     decoder, at = JSONDecoder(), 0
-    open_: list[tuple[Loc, int]] = []  # the containers around `at`: way, next index (-1: an object)
+    open_: list[tuple[Loc, int]] = []  # the containers around `at`: path, next index (-1 for an object)
     loc: Loc = ()
     while True:
         at = _skip_space(text, at)

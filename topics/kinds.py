@@ -46,7 +46,7 @@ class UrlKind:
             raise ValueError("the identity contains {id}, so path or query must contain a group (?P<id>…)")
 
     def __hash__(self) -> int:
-        return hash((self.name, self.path))  # asked for with every URL: that of all fields takes longer than the answer
+        return hash((self.name, self.path))  # needed for every URL; hashing all fields would be slow
 
     def key(self, url: str) -> str | None:
         """Return the canonical identity of the entity that `url` names, or None if the URL is not of this kind. URLs

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from topics.late_pattern import late_pattern
 
-# The probability from which on a language counts as known. Of the 3,634 English utterances of DBDC3 and IARD with 20
-# letters or more, the language of 3,258 is known then, and that of one of them is wrong; of 0.9, 2,821 and none.
+# A language with at least this probability counts as known. Of the 3,634 English utterances of DBDC3 and IARD with 20
+# letters or more, it makes the language of 3,258 known, one of them wrongly; 0.9 would give 2,821 and none.
 LEAST_CONFIDENCE = 0.7
 
-# Characters that are looked at: more do not make it surer.
+# Number of characters that are used; more do not make the result surer.
 _LOOKED_AT = 1_000
 
 _LEAST_LETTERS = 8  # with fewer, languages in Latin letters cannot be distinguished
@@ -54,7 +54,7 @@ def _language(text: str) -> str:
 
 @cache
 def _identifier() -> _Identifier:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # only here: it loads a model of 4 MB
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # imported here because it loads a model of 4 MB
 
     found: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     return found

@@ -14,8 +14,8 @@ class _Late:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # nothing of a pattern's, and `_given` itself while a copy is made
+        if name.startswith("_"):  # not an attribute of patterns, or `_given` itself while a copy is made
             raise AttributeError(name)
         found = getattr(re.compile(*self._given), name)
-        setattr(self, name, found)  # from now on it costs what the pattern's own does
+        setattr(self, name, found)  # from now on it is as fast as the pattern's own attribute
         return found

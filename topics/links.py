@@ -17,13 +17,13 @@ from topics.addresses import AUTHORITY, address, canonical_host
 from topics.late_pattern import late_pattern
 from topics.lower_case import to_lower
 
-# Links that are taken of one reply.
+# The largest number of links that are returned for one reply.
 MOST_LINKS = 10_000
 
-_MOST_TRIED = 2 * MOST_LINKS  # beginnings of URLs that are looked at for them, and
+_MOST_TRIED = 2 * MOST_LINKS  # beginnings of URLs that are checked for them, and
 _MOST_BRACKETS = 10 * MOST_LINKS  # brackets of Markdown
 
-# Ends a URL in running text: white space, what stands around URLs in Markdown, HTML and tables, typographic
+# Ends a URL in running text: white space, the marks around URLs in Markdown, HTML and tables, typographic
 # quotation marks, ideographic and full-width punctuation, invisible characters. Non-ASCII letters stay: hosts and
 # paths are often written with them.
 _STOP = (
@@ -31,15 +31,15 @@ _STOP = (
     "«»“”„‟‘’‚‛‹›—…•→、。〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟！＂＇（），．：；＜＞？［］｛｜｝～｟｠｡｢｣､\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffc\ufffd"
 )
 _ESCAPE = r"\\[_*~()\[\]&#+.!=-]"  # Markdown writes foo_bar as foo\_bar
-# What begins with a literal is looked for many times faster. So the scheme is asked for behind what follows it, which
-# spares a copy of megabytes in lower case.
+# A pattern that begins with a literal is searched many times faster. So the scheme is checked by a lookbehind, which
+# saves a copy of megabytes in lower case.
 _MARK = r"://(?:(?<=[Hh][Tt][Tt][Pp]://)|(?<=[Hh][Tt][Tt][Pp][Ss]://))"
 _START = late_pattern(_MARK)
 _RUN = late_pattern(rf"{_MARK}(?:[^{_STOP}]++|{_ESCAPE})+")
 _RUN_OR_WWW = late_pattern(rf"(?:https?://|(?<![\w@.-])www\.)(?:[^{_STOP}]++|{_ESCAPE})+")  # for the text in lower case
 _ENTITY = late_pattern(r"&(?ai:lt|gt|quot|apos|nbsp|#0?39|#x27);")
 _PLAIN_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-# A run of at most 253 characters that is one URL from end to end: most are, and need no second look.
+# A run of at most 253 characters that is one URL from end to end: most are, and are not examined further.
 _PLAIN = late_pattern(
     rf"[Hh][Tt][Tt][Pp][Ss]?://{_PLAIN_LABEL}(?:\.{_PLAIN_LABEL})*+"
     r"(?:[/?#][A-Za-z0-9/._~!$&'*+,=?#%@-]*+(?<=[A-Za-z0-9/$&+=#%@-]))?"
@@ -54,8 +54,8 @@ _UNSURE = late_pattern(r"_(?![A-Za-z0-9/-])|_[Hh][Tt][Tt][Pp]")
 _BRACKETS = late_pattern(r"\\.|\n[ \t]*\n|!?\[|\]")
 _TITLE = late_pattern(r"\s{0,9}(?:\"[^\"\n]{0,999}\"|'[^'\n]{0,999}'|\([^()\n]{0,999}\))?\s{0,9}\)")
 _IN_DESTINATION = late_pattern(r"\\.|[()\s]")
-_LONGEST_URL = 2**15  # servers refuse longer ones; a text without blanks must not cost its square
-_LONGEST_PLAIN = 253  # no name of a host is longer
+_LONGEST_URL = 2**15  # servers refuse longer ones; a text without blanks must not take quadratic time
+_LONGEST_PLAIN = 253  # host names are never longer
 _LONGEST_ALONE = 1024  # longer lines are read piece by piece
 _LONGEST = 4096  # characters of a link's destination, and
 _DEEPEST = 8  # brackets open in it: both keep the search linear in the text
@@ -121,7 +121,7 @@ def url_ends(text: str) -> list[tuple[int, str]] | None:
 def _urls_alone(run: str) -> tuple[tuple[int, str], ...] | None:
     """Return ends and hrefs of the URLs in a run without space, or None if they depend on the text around it."""
     if _UNSURE.search(run):
-        return None  # the underscore may end an emphasis that began long before
+        return None  # the underscore may end an emphasis that began much earlier
     return tuple((one.end, one.href) for one in find_urls(run))
 
 
@@ -176,7 +176,7 @@ def _url_candidates(
     """Yield the positions where a URL may begin, in order, with the URL or None. covered: spans [start, end) in which
     no URL may begin, sorted by start."""
     i = reach = 0
-    # [begin, stop) of what holds no white space, from a scheme on (www: or from `www.` on).
+    # [begin, stop) of a run without white space, from a scheme on (www: or from `www.` on).
     if www:
         runs = (run.span() for run in _RUN_OR_WWW.finditer(to_lower(text)))
     else:
@@ -241,7 +241,7 @@ def _url_end(text: str, start: int, limit: int) -> int:
     """Return where the URL that begins at `start` ends; `start` if there is no host."""
     scheme = _SCHEME.match(text, start, limit)
     authority = AUTHORITY.match(text, scheme.end() if scheme else start, limit)
-    # Before the rest is looked at, which may hold the beginnings of a million more.
+    # Before the rest is searched, which may contain the beginnings of a million more.
     if authority is None or canonical_host(authority["host"].rstrip("._-")) is None:
         return start
     port = (authority["port"] or "").lstrip("0")
@@ -298,7 +298,7 @@ def _markdown_links(text: str, www: bool) -> Iterator[tuple[int, int, Link | Non
                     words = picture[1]
                 yield inside - 1, end, Link(re.sub(r"\s+", " ", words) or href, href)
         elif token[0][0] == "\n":
-            opened.clear()  # an anchor does not reach over a blank line
+            opened.clear()  # an anchor cannot contain a blank line
 
 
 def _link_destination(text: str, start: int, www: bool) -> tuple[int, str]:

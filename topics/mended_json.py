@@ -81,7 +81,7 @@ class _Mending:
                 raise _LostError
             keys.add(key)
             at = self.skip(self.value(colon + 1))
-            if at == len(self.text) and self.faults:  # the list before was cut, and has its fault
+            if at == len(self.text) and self.faults:  # the list before it was cut off, and its fault is recorded
                 self.ends += "}"
                 return at
             if self.text.startswith("}", at):
@@ -125,7 +125,7 @@ class _Mending:
                 comma = end
         if not found:
             raise _LostError
-        if comma >= 0:  # after it, nothing is left
+        if comma >= 0:  # nothing is left after it
             written = [one for one in self.edits if one[0] == comma and one[2]]
             self.edits = [one for one in self.edits if one not in written]
             if not written:
@@ -144,7 +144,7 @@ class _Mending:
     def following(self, start: int) -> int:
         text, opening = self.text, self.text[start]
         indent = text[text.rfind("\n", 0, start) + 1 : start]
-        if indent.strip() in ("", "[", ",") and opening in "{[":  # each record begins a line, as deep as this one
+        if indent.strip() in ("", "[", ",") and opening in "{[":  # records begin lines of equal indent
             key = self.first_key(start)
             begins = re.compile(rf"\n[ \t,]{{{len(indent)}}}(?={re.escape(opening)})")
             for found in begins.finditer(text, start):

@@ -14,8 +14,8 @@ import re
 # Characters of the longest text that a matchable pattern may be tried on.
 LONGEST_MATCHED = 2048
 
-_LONGEST_SEARCHABLE = 200  # times as many places in a text: what a search may cost
-_LONGEST_MATCHABLE = 500  # a match begins at one place, and may cost more there
+_LONGEST_SEARCHABLE = 200  # times as many positions in a text: the limit for the cost of a search
+_LONGEST_MATCHABLE = 500  # a match begins at one position, and may cost more there
 _MOST_WAYS_SEARCHED = 300  # from one place; nested repeats have exponentially many
 _LONGEST_FOUND = 300  # characters; matches are quoted in evidence
 _MOST_WAYS_MATCHED = 10_000_000  # some tenths of a second, at worst

@@ -9,7 +9,7 @@ from topics.errors import InputError
 
 T = TypeVar("T")
 
-# What `load_entry` gave, in order. Whatever of other distributions runs in this process has come through there.
+# Results of `load_entry`, in order: all code of other distributions in this process is loaded there.
 _LOADED: dict[str, None] = {}
 
 

@@ -130,7 +130,7 @@ def _text_blocks(text: str) -> Iterator[tuple[int, int, Shape]]:
                 first, shape = match.end(), other
                 break
         if block and shape == "prose" and block[2] != "heading":
-            # The line goes on with the sentence before it if that one did not end and this one begins small.
+            # The line continues the sentence before it if that one did not end and this one begins with a small letter.
             before = text[max(block[0], block[1] - 80) : block[1]].rstrip()
             following = text[first : first + 80].lstrip()
             if before and before[-1] not in _TERMINAL and following[:1].islower():

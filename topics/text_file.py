@@ -5,10 +5,10 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.regular_file import read_bytes
 
-# Bytes. Whatever is larger is not a file of ours, and would take the memory of the machine.
+# In bytes. A larger file is not one of ours, and would fill the memory of the machine.
 LARGEST = 16 * 1024 * 1024
 
-# What people give in place of text, by its first bytes.
+# Files that people pass instead of text, by their first bytes.
 _BINARY = {
     b"PK\x03\x04": "a ZIP archive (as .zip, .xlsx, .docx and .eval files are)",
     b"\x1f\x8b": "a file that gzip has compressed",
@@ -41,7 +41,7 @@ def decode(data: bytes, path: str, kind: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
-        # positions are counted without the byte order mark, which utf-8-sig takes off first
+        # positions are counted without the byte order mark, which utf-8-sig removes first
         valid = fault.object[: fault.start].decode("utf-8", "replace").removeprefix("\ufeff")
         raise InputError(
             f"byte 0x{fault.object[fault.start]:02x} is not UTF-8",

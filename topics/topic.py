@@ -14,7 +14,7 @@ from topics.kinds import UrlKind
 # The form of a topic's id, which is used in file names, options and tables.
 ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
-# What `ID_PATTERN` allows, for people.
+# `ID_PATTERN` in words, for messages.
 ID_WORDS = "letters (a to z), digits and . _ + -, beginning with a letter or digit"
 
 # Characters of the id of a topic, at most.

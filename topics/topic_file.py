@@ -140,7 +140,7 @@ def encode_topics(topics: TopicSet) -> dict[str, Any]:
                 "turns": list(topic.turns),
                 "fields": dict(topic.fields),
                 "asks_for": topic.format,
-                **({"cluster": topic.cluster} if topic.cluster else {}),  # so that sets without any stay as they were
+                **({"cluster": topic.cluster} if topic.cluster else {}),  # so that sets without any are unchanged
             }
             for topic in topics.topics
         ],

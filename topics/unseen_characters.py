@@ -18,9 +18,9 @@ _UNSEEN = re.compile(f"[{_BLANKS}]")
 _LINE_END = re.compile(f"\r\n|[\n\r{_BREAKS}]")
 _BESIDE_BLANK = re.compile(f"[ \t][{_BREAKS}]|[{_BREAKS}][ \t]")
 
-# That Unicode does not count among the format characters, and that have no shape.
+# Characters without a shape that Unicode does not count among the format characters.
 _UNSEEN_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
-# Of the writing itself after a letter beyond ASCII, as in Persian, in Japanese and in pictures made of several.
+# Part of the script after a letter beyond ASCII, as in Persian, in Japanese and in combined emoji.
 _JOINS = "\u200c\u200d\ufe0e\ufe0f\u3000"
 
 

@@ -5,7 +5,7 @@ import re
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-# The kind of the error, which is pydantic's own name for it.
+# The kind of the error: pydantic's own name for it.
 MISWRITTEN = "string_pattern_mismatch"
 
 

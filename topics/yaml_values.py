@@ -56,7 +56,7 @@ def plain_number(bound: object) -> object:
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
-# The way to a value from the top of a document: ("topics", 3, "id").
+# The path to a value from the top of a document: ("topics", 3, "id").
 Loc = tuple[str | int, ...]
 
 # The line and the column of each value, both from 1.
@@ -106,7 +106,7 @@ def read_yaml(text: str, path: str) -> YamlValues:
     except yaml.reader.ReaderError as fault:
         what = f"character U+{ord(text[fault.position]):04X} is not allowed in YAML"
         raise InputError(what, place=place_in(text, path, fault.position)) from None
-    except (ValueError, OverflowError):  # PyYAML hands \UXXXXXXXX to chr() unasked
+    except (ValueError, OverflowError):  # PyYAML passes \UXXXXXXXX to chr() unchecked
         place = reader.place(loader.get_mark() if loader else None)
         raise InputError(
             "an escape that is not a character", place=place, allowed="\\U00000000 to \\U0010FFFF"
@@ -127,7 +127,7 @@ def _quickly_composed(text: str, path: str) -> yaml.Node | None:
     try:
         while (event := loader.get_event()) is not None:
             reader.check(event)
-        # Without the resolvers of a SafeLoader: what a plain word means is said by `plain_scalar`, not by YAML's tags.
+        # Without the resolvers of a SafeLoader: `plain_scalar` decides the meaning of a plain word, not YAML's tags.
         node: yaml.Node | None = yaml.CBaseLoader(text).get_single_node()
     except (yaml.YAMLError, InputError, ValueError, OverflowError):
         return None

@@ -175,7 +175,7 @@ def _decode_detector(data: bytes, place: Place) -> Detector:
         numbers = (detector.base, table, detector.trees.bounds, detector.trees.leaves, list(detector.words.values()))
         if not all(np.isfinite(np.asarray(part, dtype=np.float64)).all() for part in numbers):
             raise _not_a_detector("a weight is not a finite number", place)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:  # numpy's words say nothing of the file
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # numpy's message does not mention the file
         raise _not_a_detector("the shape of its weights does not fit this version", place) from error
     return detector
 

@@ -12,10 +12,10 @@ from typing import Literal
 
 from topics.late_pattern import late_pattern
 
-# Turns of both sides, before the one that is looked at, that are looked at with it.
+# Number of turns of both sides before a turn that are used with it.
 WINDOW = 20
 
-# Characters of a turn that are read.
+# Number of characters of a turn that are read.
 LONGEST = 4_000
 
 
@@ -55,7 +55,7 @@ _COMMON = _word_set(
     then about up out into over all any some s t m re ve ll d don i'm it's that's don't what's you're"""
 )
 
-# What is counted, in the order of the columns of `counted`.
+# The counted features, in the order of the columns of `counted`.
 FEATURES: tuple[str, ...] = (
     "turn number",
     "words (log)",

@@ -27,7 +27,7 @@ _TREES = 300  # rounds of boosting
 _TREES_SHARE = 0.45  # rounds of boosting
 _RIDGE = 3.0  # penalty of the linear part
 _FEATURE_SCALE = 0.1  # against n-grams, which are 0 or 1
-_LEAST_DIALOGUES = 3  # an n-gram of fewer is a name or a slip
+_LEAST_DIALOGUES = 3  # an n-gram in fewer dialogues is a name or a slip
 _DIGITS = 5  # keeps the shipped file small
 
 
@@ -83,7 +83,7 @@ def train(examples: Examples, *, seed: int = 0, about: Mapping[str, Any] | None 
     units = np.array([place[name] for name in examples.dialogues], dtype=np.int64)
     prior = examples.gold.mean(axis=0)
     wanted = examples.gold - prior
-    # (n, 3) the gold of each turn, less the mean of its system.
+    # (n, 3) the gold of each turn minus the mean of its system.
     found = examples.gold.copy()
     systems = np.array(examples.systems)
     for system in sorted(set(examples.systems)):

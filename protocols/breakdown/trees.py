@@ -17,8 +17,8 @@ DEPTH = 3  # interactions of three features at most
 _BINS = 24  # bounds tried for each feature
 _PART_OF_ROWS = 0.6  # seen by each tree, so that trees differ
 _PART_OF_FEATURES = 0.4  # tried at each split, for the same reason
-_SHRINK = 30.0  # rows of value 0 that each leaf is given: small leaves say little
-_RATE = 0.05  # of learning
+_SHRINK = 30.0  # rows of value 0 added to each leaf, because small leaves are unreliable
+_RATE = 0.05  # learning rate
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ class ClarifyingQuestion(AnswerRule):
         if question is None:
             return Verdict(False, (absence("a clarifying question", "the answer asks nothing, offers, or delivers"),))
         note = "asks the user" + (", for yes or no or a choice" if question.closed else "")
-        # Quotations are left out of the sentence, and a list or a Greek ; may be written otherwise in the answer.
+        # Quotations are removed from the sentence, and a list or a Greek ; may be written differently in the answer.
         start = text.find(question.text)
         if start < 0:
             return Verdict(True, (absence(question.text, note),))

@@ -19,9 +19,9 @@ from protocols.rules.plain import plain_text
 from protocols.rules.rule import Sight, Verdict, absence, limit_evidence, span
 from topics.patterns import searchable
 
-_SEARCHED = 100_000  # characters; a pattern of a user's own may cost time at each of them
+_SEARCHED = 100_000  # characters; a user's pattern may cost time at each of them
 _LONGEST_PHRASE = 200  # characters; use a pattern for longer texts
-_MOST_HITS = 10_000  # an answer of one word said for ever must not fill the memory
+_MOST_HITS = 10_000  # an answer that repeats one word for ever must not fill the memory
 
 # A letter of a script that puts spaces between words; Chinese, Japanese, Thai and the like have no word boundaries.
 SPACED = (

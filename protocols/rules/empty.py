@@ -8,7 +8,7 @@ from protocols.route import Evidence
 from protocols.rules.answer_rule import AnswerRule
 from protocols.rules.rule import Sight, Verdict, absence, span
 
-# Characters that leave no mark on a page, as the inside of a regular expression's class: white space, controls,
+# Characters that are invisible on a page, as the inside of a regular expression's class: white space, controls,
 # zero-width and direction marks, fillers, variation selectors, tags.
 INVISIBLE = (
     r"\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"

@@ -16,9 +16,9 @@ from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.late_pattern import late_pattern
 from topics.links import find_urls
 
-_LONGEST_BODY = 50_000  # characters of a JSON body that is looked into
-_LONGEST_MESSAGE = 600  # characters of a text that can still be nothing but an error message
-_HEAD = 20_000  # characters in which a page has its title
+_LONGEST_BODY = 50_000  # characters of the longest JSON body that is parsed
+_LONGEST_MESSAGE = 600  # characters of the longest text that can be only an error message
+_HEAD = 20_000  # characters at the beginning of a page that contain its title
 
 _REASONS = (
     r"bad\s+request|unauthori[sz]ed|payment\s+required|forbidden|not\s+found|method\s+not\s+allowed|request\s+time-?out"
@@ -29,14 +29,14 @@ _PLAIN_REASONS = (  # those that are hardly ever a title
     r"too\s+many\s+requests|internal\s+server\s+error|bad\s+gateway|service\s+(?:temporarily\s+)?unavailable"
     r"|gateway\s+time-?out"
 )
-# What may follow an error's words: the end of the sentence, or a clause that goes on about the error. "Something went
-# wrong in the lab: that is the plot" goes on about something else.
+# An error's words may be followed by the end of the sentence, or by a clause about the error. "Something went
+# wrong in the lab: that is the plot" continues with something else.
 _ENDS = (
     r"(?=\s*(?:[.!,;:<–—-]|\n|\Z|(?:and|or|while|when|whilst|during|please|try|trying|processing|generating|loading"
     r"|right\s+now|at\s+(?:the|this)|currently|due|on\s+our|with\s+(?:your|the)|for\s+your|in\s+[0-9])\b))"
 )
-# White space is taken once and for all (`\s*+`): shared out between `\s*` and `\s*`, that of "error  error  …" can be
-# taken in more ways than there is time for.
+# White space is matched without backtracking (`\s*+`): with two `\s*` in a row, the blanks of "error  error  …" can be
+# divided in too many ways to try.
 _STATUS = late_pattern(
     r"(?:http(?:/[0-9.]+)?\s++|(?:error|status|code)\s*+:?\s*+)*+\(?[45][0-9]{2}\)?\s*+[:|–—-]?\s*+"
     rf"(?:error\s*+:?\s*+)?(?:{_REASONS})(?!\w){_ENDS}"

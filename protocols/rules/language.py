@@ -11,7 +11,7 @@ from protocols.rules.rule import Sight, Verdict, absence
 from topics.languages import known_languages, language_of
 from topics.suggestions import did_you_mean
 
-# The language of the user's turn that was answered.
+# Means the language of the user's turn that was answered.
 ASKED = "asked"
 
 

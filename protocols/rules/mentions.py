@@ -15,15 +15,15 @@ from topics.topic import Topic
 # The kind of URL the topic's type asks for.
 ASKED = "asked"
 
-# Every URL, whatever it leads to.
+# Every URL, of any kind.
 ANY = "any"
 
 _SEARCHED = 1_000_000  # characters; the note says so if there are more
-# Places of one anchor that are looked at: "Up" may be the beginning of many words.
+# Number of places of one anchor that are tried: "Up" may be the beginning of many words.
 _MOST_TRIED = 20
-# Two letters side by side, of scripts that put spaces between words: a word goes on there.
+# Two adjacent letters of scripts that put spaces between words: they belong to one word.
 _INSIDE = re.compile(SPACED * 2)
-# Anchors searched in the text at most: each search can cost a walk through the whole text.
+# Largest number of anchors that are searched: each search can go through the whole text.
 _MOST_LOOKED_FOR = 200
 
 
@@ -110,7 +110,7 @@ def _find_anchor(text: str, anchor: str, cursor: int) -> int:
         if start < 0:
             break
         end = start + len(anchor)
-        # Emphasis is no end of a word: "**Up**date".
+        # Emphasis does not end a word: "**Up**date".
         before, after = text[max(0, start - 5) : start].rstrip("*_"), text[end : end + 5].lstrip("*_")
         if not (_INSIDE.fullmatch(before[-1:] + anchor[0]) or _INSIDE.fullmatch(anchor[-1] + after[:1])):
             return start

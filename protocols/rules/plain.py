@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-# Marks around words; within a word, as in "snake_case" and "**Up**date", they are no end of it.
+# Marks around words; within a word, as in "snake_case" and "**Up**date", they do not end it.
 _EMPHASIS = re.compile(r"(?<![^\W_*])[*_]{1,3}(?=[^\s*_])|(?<=[^\s*_])[*_]{1,3}(?![^\W_*])")
-# A character with what belongs to it, such as half a kana and its sign.
+# A character with its combining marks, such as a half-width kana and its sign.
 _MARKED = re.compile(r"[^\x00-\x7f][\u0300-\u036f\u3099\u309a\uff9e\uff9f]*")
 
 

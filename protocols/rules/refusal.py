@@ -23,12 +23,12 @@ from protocols.rules.plain import without_emphasis
 from protocols.rules.rule import Sight, Verdict, absence, span
 from topics.late_pattern import late_pattern
 
-_OPENING = 1_500  # characters in which the first sentences are looked for
-_SENTENCES = 3  # at the beginning, in which a refusal is looked for
-_LONGEST = 2_000  # characters of an answer that can still be nothing but a refusal
+_OPENING = 1_500  # characters that are searched for the first sentences
+_SENTENCES = 3  # sentences at the beginning that are searched for a refusal
+_LONGEST = 2_000  # characters of the longest answer that can be only a refusal
 _LIST_LINES = 3  # a list of this many lines is an answer
 
-# One character for one, so that spans stay those of the answer.
+# Each character is replaced by one, so that spans are still those of the answer.
 _PLAIN = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00b4": "'", "\uff07": "'", "\u00a0": " "})
 
 _SENTENCE = late_pattern(r"[^\s.!?。！？…][^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*")
@@ -50,7 +50,7 @@ _CANNOT = (
 _INABILITY = late_pattern(
     rf"\b(?:I|we)\s*(?:(?:really|currently|simply|just|still|also|unfortunately)\s+)?{_CANNOT}\s+"
     rf"(?:(?:really|currently|directly|actually|simply|just|even)\s+)?{_TASK}{_NOT_ENOUGH}"
-    # "I am an LLM and cannot help", "I'm still learning and can't help with that": the subject stands further back
+    # "I am an LLM and cannot help", "I'm still learning and can't help with that": the subject comes earlier
     rf"|\bI(?:'m|\s+am)\b[^\n\"]{{0,160}}?\b(?:and|so|thus|therefore|but)\s+(?:I\s+)?(?:also\s+)?{_CANNOT}\s+{_TASK}"
     r"|\bI\s+(?:do\s+not|don't)\s+have\s+(?:the\s+|any\s+)?(?:(?:necessary|enough|sufficient)\s+)?"
     r"(?:information|abilit(?:y|ies)|capabilit(?:y|ies)|capacity|access)\b"
@@ -119,7 +119,7 @@ class Refusal(AnswerRule):
         if len(stripped) > _LONGEST:
             return _not_held(f"{len(stripped)} characters are more than a refusal takes")
         start = len(text) - len(text.lstrip())
-        if start >= _OPENING:  # nothing is read behind so much white space, which may be megabytes
+        if start >= _OPENING:  # text after this much white space, which may be megabytes, is not read
             return _not_held("none in the first sentences")
         plain = without_emphasis(text[: start + len(stripped)].translate(_PLAIN))
         found = _english_refusal(plain) or _japanese_refusal(plain)

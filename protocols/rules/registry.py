@@ -33,7 +33,7 @@ from topics.plug_ins import found_in, load_entry
 from topics.suggestions import did_you_mean
 from topics.yaml_values import Loc
 
-# Every kind of rule that looks at an answer itself, by the name it has in a file.
+# Every kind of rule that reads answers itself, by its name in files.
 KINDS_OF_RULES: Mapping[str, type[StrictModel]] = {
     "breakdown": Breakdown,
     "clarifying_question": ClarifyingQuestion,

@@ -193,7 +193,7 @@ class _Seen:
         after = np.array([after[place] for place, n in enumerate(going[1:]) for _, after in rows[:n]], dtype=np.int64)
         dialogues = np.concatenate([np.arange(n) for n in going])
         one_hot = (np.arange(len(number))[:, None] == found).astype(np.float64)
-        # Half a pseudo-observation each: an act that is not here may be seen later.
+        # Half a pseudo-observation each: an act that was not seen here may be seen later.
         often = one_hot * np.bincount(which)[dialogues]
         opening = often[:-1, spans[0]].sum(axis=1) + 0.5
         later = often[:, len(rows) :].sum(axis=1) + 0.5

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 from simulators.act_table import ANY, STOP
 
-# Probabilities of the states of all parts, together 1.
+# Probabilities of the states of all parts; they sum to 1.
 Belief = tuple[float, ...]
 
 Row = tuple[float, ...]

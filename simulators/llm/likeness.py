@@ -36,7 +36,7 @@ kertoa mikä mitkä minkä mitä joita joka jotka muita olla onko ovat sekä tä
 которые назови назовите можете можешь пожалуйста скажи скажите есть меня хочу ещё этих
 """
 # German, Spanish, French, Italian, Portuguese, Dutch, Greek, Finnish and Russian words of four letters and more that
-# say nothing of the need; shorter ones of languages other than English do not count at all.
+# say nothing about the need; shorter ones of languages other than English do not count at all.
 _EMPTY = frozenset(_EMPTY_WORDS.split())
 _SHORTEST = 4  # characters: shorter ones are function words in most languages
 _SPACED_OTHERWISE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+|[\u30a1-\u30fa\u30fc]+")
@@ -148,7 +148,7 @@ _ENGLISH: Final = frozenset(_ENGLISH_WORDS.split())
 def language_told(text: str) -> str:
     """Return the language family, by the code of one member; "" if it cannot be detected reliably."""
     if sum(word in _ENGLISH for word in flat(text[:LONGEST]).split()) >= 2:
-        return "en"  # a short sentence with a name in it is easily given to another language
+        return "en"  # a short sentence that contains a name is easily taken for another language
     if sum(map(str.isalpha, text)) < _LEAST_LETTERS and script_of(text) in ("latin", "cyrillic", ""):
         return ""
     found = language_of(text)

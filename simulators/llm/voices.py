@@ -125,7 +125,7 @@ _COMMANDS: Final = tuple(
         ),
     )
 )
-# Each of `ORDERS` contains one of these.
+# Every match of `ORDERS` contains one of these.
 _TOLD: Final = ("instruction", "prompt", "message", "rule")
 
 

@@ -62,7 +62,7 @@ StopOption = Annotated[
 ]
 Combined.model_rebuild()
 
-# The name of each in a file.
+# The names of the stop models in files.
 NAMES: tuple[str, ...] = tuple(
     sorted(model.model_fields["model"].default for model in get_args(get_args(StopOption)[0]))
 )
