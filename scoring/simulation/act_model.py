@@ -44,9 +44,8 @@ STOP = "stop"
 class Decision:
     """One decision.
 
-    before: the user's acts so far, oldest first, after START.
-    answer: the label of the last answer; None at the opening, and if there was no answer or nothing is known about it.
-    act: the next act, or STOP. STOP is impossible at the opening: every dialogue has a user turn.
+    before: the user's acts so far, oldest first, after START. answer: the label of the last answer; None without one,
+    or if unknown. act: the next act, or STOP, which is impossible at the opening: every dialogue has a user turn.
     """
 
     before: tuple[str, ...]
@@ -136,10 +135,8 @@ class UniformModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActModel:
-    """An estimated model.
-
-    `counts` are (V,) frequencies of outcomes by context. `order` is the number of last acts in a context, 0 to 2, and
-    `given` says whether it includes the last answer.
+    """An estimated model: (V,) `counts` of outcomes by context of the last `order` acts (0 to 2), and answer if
+    `given`.
     """
 
     acts: tuple[str, ...]
@@ -206,7 +203,7 @@ def fit_acts(
     given: bool = False,
     smoothing: Smoothing | None = None,
 ) -> ActModel:
-    """Fit the model to dialogues. `acts` are all possible acts; by default those that occur.
+    """Fit the model to dialogues, with all possible `acts`, by default those that occur.
 
     Raises InputError for an act with a reserved name, ValueError for an order outside 0-2.
     """

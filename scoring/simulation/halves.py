@@ -37,10 +37,9 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The distribution of a distance over many random splits; all NaN for n = 0.
+    """The distribution of a distance over `n` random splits with a value; NaN for n = 0.
 
-    `low` and `high` are the ends of its middle 95%, `least` and `most` its range, and `n` is the number of splits with
-    a value.
+    `low` and `high` are the ends of its middle 95%, `least` and `most` its range.
     """
 
     median: float
@@ -90,10 +89,9 @@ def nothing_measured(floor: Floor) -> Floor:
 def random_halves(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, *, size: int | None = None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return two random groups that share no user.
+    """Return two random groups that share no user, filled user by user; ValueError if there are too few dialogues.
 
-    Groups are filled user by user and cut to `size` dialogues, by default half of all. Raises ValueError if there are
-    too few.
+    Each is cut to `size` dialogues, by default half of all.
     """
     first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
@@ -129,8 +127,7 @@ def noise_floor(
 ) -> dict[str, Floor]:
     """Return the floor and the matched distance of each measure. Raises ValueError for fewer than two real users.
 
-    `views` are functions for measures of a part of each dialogue. They cut the three groups of a split to the part
-    that all have, so that floor and matched are comparable.
+    `views` are measures of a part of dialogues: they cut the three groups of a split to the part that all have.
     """
     views = views or {}
     floors: dict[str, list[float]] = {name: [] for name in distances}

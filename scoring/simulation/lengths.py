@@ -115,10 +115,10 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
 
 
 def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
-    """Cut every dialogue one turn after the last t for which all curves are known.
+    """Cut every dialogue one turn after the last t for which all curves are known, to compare groups over the same
+    turns.
 
-    The distance between any two groups is then over the same turns. At a horizon of 0, one turn of each dialogue
-    remains. No group may be empty.
+    At a horizon of 0, one turn of each dialogue remains. No group may be empty.
     """
     horizon = _horizon([survival(group) for group in groups])
     return [

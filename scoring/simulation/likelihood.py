@@ -55,9 +55,9 @@ def decision_bits(model: Predictor, decision: Decision) -> float:
 
 
 def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return (dialogues,) the fold of each, 0 … folds - 1. Dialogues of one user are in one fold.
+    """Return (dialogues,) the fold of each, 0 … folds - 1, with about equally many whole users.
 
-    Folds have about equal numbers of users. Raises ValueError for fewer than two folds or fewer users than folds.
+    Raises ValueError for fewer than two folds or fewer users than folds.
     """
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):

@@ -1,5 +1,4 @@
-"""Comparison of a simulated user with real ones: how realistic its behaviour is and, separately, how good a tester it
-is.
+"""Comparison of a simulated user with real ones: how realistic its behaviour is and how good a tester it is.
 
 ranking     agreement on the order of systems, compared with halves of the real users: the purpose of a simulated user
 behaviour   distances of acts, of transitions and of lengths, each tested on all users, with the split-half floor of the
@@ -83,9 +82,8 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """The verdict: `n/a` without a value, then `said`, then `undecided` with too few users, else by the test.
-
-        It is `beyond` if p is at most ALPHA, and `within` if it is larger.
+        """`n/a` without a value, then `said`, then `undecided` with too few users, else `beyond` for p up to ALPHA,
+        or `within`.
         """
         if math.isnan(self.value):
             return "n/a"
@@ -124,8 +122,8 @@ class Realism:
     def verdict(self) -> str:
         """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
 
-        It is `undecided` if a measure with a value is; else `beyond` if `together` is at most ALPHA, and `within` if
-        it is larger. So a p below ALPHA of one measure among several may be chance, and is not a verdict by itself.
+        `undecided` if a measure with a value is; else by `together` and ALPHA, since a p of one among several may be
+        chance.
         """
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:
@@ -238,9 +236,8 @@ def _rng(seed: int, purpose: str) -> np.random.Generator:
 
 
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
-    """Return the Jensen-Shannon divergence of the acts of all user turns, in bits, in [0, 1].
-
-    NaN if a side has no turn; 0 also if both sides together have only one act.
+    """Return the Jensen-Shannon divergence of all acts, in bits, in [0, 1]: NaN if a side has no turn, 0 for a single
+    act.
     """
     sides = [Counter(turn.act for one in side for turn in one.turns) for side in (real, simulated)]
     return _rows_apart(*sides)
@@ -287,11 +284,11 @@ def transition_divergence(
 
 
 def matrix_divergence(known: Predictor, dialogues: Sequence[Dialogue], *, order: int = 1) -> float:
-    """Return the distance between recorded decisions and a known transition matrix, in [0, 1]; NaN without a decision.
+    """Return the distance between recorded decisions and a known transition matrix, in [0, 1]; NaN without a
+    decision.
 
-    It is the mean over rows of the Jensen-Shannon divergence, in bits, between the recorded shares and the
-    probabilities of `known`, weighted by the frequency of rows. It is for recovery tests: simulate from `known`, then
-    measure the distance.
+    It is the mean over rows, weighted by frequency, of the Jensen-Shannon divergence in bits, for recovery tests:
+    simulate from `known`, then measure the distance.
     """
     if order not in (1, 2):
         raise ValueError(f"order must be 1 or 2, not {order}")

@@ -84,10 +84,7 @@ def behaviour_test(
 def scores_test(
     real: Sequence[Dialogue], simulated: Sequence[Dialogue], rng: np.random.Generator, *, draws: int
 ) -> Relabelled:
-    """Test whether scores differ within systems, by the sum over systems of Cramér and von Mises' statistic.
-
-    Only dialogues with a score count, for systems on both sides.
-    """
+    """Test whether scores differ within common systems, by the sum of Cramér and von Mises' statistics over systems."""
     common = {one.system for one in real} & {one.system for one in simulated}
     kept = [[one for one in side if one.system in common and not math.isnan(one.score)] for side in (real, simulated)]
     if not all(kept):
@@ -135,8 +132,8 @@ def strata_of(
 ) -> tuple[list[str], list[str]] | None:
     """Return the strata within which users are dealt; None if no stratum has users of both sides.
 
-    Users who talked to the same systems are a stratum if there are any on both sides; all others form one stratum. None
-    occurs, for example, if people have one system each and simulated users all.
+    Users of the same systems are a stratum if both sides have some; all others form one. None occurs, for example, if
+    people have one system each and simulated users all.
     """
     one, other = ([repr(sorted({one.system for one in held})) for held in side.values()] for side in (first, second))
     common = set(one) & set(other)
@@ -183,9 +180,8 @@ def _transitions(first: Floats, second: Floats) -> Floats:
 
 
 def _survival(left: Floats, cut: Floats) -> Floats:
-    """Return (B, T + 1) shares that remain after 0 … T turns, NaN from where no decision was observed.
-
-    `left` and `cut` are the numbers of users who left, and who were cut off, after that many turns.
+    """Return (B, T + 1) shares that remain after 0 … T turns, from numbers who left and who were `cut` off; NaN if
+    unknown.
     """
     gone = np.cumsum(left + cut, axis=1)
     everybody = gone[:, -1:]

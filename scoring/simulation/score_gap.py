@@ -51,10 +51,7 @@ def score_gap(
     units: tuple[Sequence[str], Sequence[str]] | None = None,
     permutations: int = 2000,
 ) -> ScoreGap:
-    """Return the distance between the scores of real and simulated dialogues, ignoring NaN.
-
-    `units` are the users of the scores, (n,) and (m,) names; None if every score is another user's.
-    """
+    """Return the distance between scores, ignoring NaN; `units` are (n,) and (m,) users, None if each has one score."""
     names = units or (range(len(real)), range(len(simulated)))
     known = [
         [(s, unit) for s, unit in zip(*side, strict=True) if not math.isnan(s)]

@@ -74,11 +74,9 @@ _ALPHA = 0.05  # of the test over all four figures together
 
 @dataclass(frozen=True, slots=True)
 class Worded:
-    """One measure.
+    """One measure, with its means on each side (NaN for a distribution), the distance `value`, and its own p.
 
-    `real` and `simulated` are its means on each side, NaN for a distribution; `value` is the difference, not negative.
-    `low` and `high` are the middle 95% of the difference between halves of the real users, and `p` is of this measure
-    alone.
+    `low` and `high` are the middle 95% of the difference between halves of the real users.
     """
 
     real: float
@@ -91,10 +89,7 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The measures by the names of WORDINGS, and p of all of them `together`.
-
-    `turns` and `users` are the numbers with words on each side.
-    """
+    """The measures by name, p of all `together`, and the numbers of turns and users with words on each side."""
 
     measures: Mapping[str, Worded]
     together: float

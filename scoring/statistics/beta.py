@@ -75,10 +75,9 @@ def _invert_beta(wanted: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _near(wanted: Floats, a: Floats, b: Floats) -> Floats:
-    """Return (k,) starting points inside (0, 1).
+    """Return (k,) starting points inside (0, 1): Abramowitz and Stegun (1964), 26.5.22, from the quantile by 26.2.22.
 
-    They are Abramowitz and Stegun (1964), 26.5.22, from the normal quantile by their 26.2.22; the powers of the tails
-    if a or b is below 1; and the mean if neither gives a number.
+    If a or b is below 1, they are powers of the tails; and the mean if neither gives a number.
     """
     with np.errstate(all="ignore"):
         t = np.sqrt(-2 * np.log(np.minimum(wanted, 1 - wanted)))

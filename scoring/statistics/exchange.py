@@ -48,9 +48,8 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
-    """Return (studies,) `exchange_p` of many studies at once, with the same drawn exchanges for all of them.
-
-    `differences` is (studies, topics), and `draws` is the number of exchanges if not all of them are used.
+    """Return (studies,) `exchange_p` of (studies, topics), with the same `draws` exchanges unless all of them are
+    used.
     """
     table = np.asarray(differences, dtype=np.float64)
     studies, topics = table.shape
@@ -70,11 +69,7 @@ def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: 
 
 
 def exchange_signs(units: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield batches of (exchanges, units) signs: all exchanges of up to 13 units, else the observed one and 9999
-    random ones.
-
-    The p of a statistic is the share of them in which it is at least as large as observed.
-    """
+    """Yield batches of (exchanges, units) signs: all for up to 13 units, else the observed one and 9999 random ones."""
     if units <= _WHOLE:
         yield _signs(units)
         return
@@ -92,18 +87,12 @@ def _signs(units: int) -> Floats:
 
 
 def least_p(units: int) -> float:
-    """Return the smallest possible p with so many topics, or sessions; NaN for fewer than two.
-
-    It occurs if all differ in the same direction.
-    """
+    """Return the smallest possible p with so many topics, or sessions, all in one direction; NaN for fewer than two."""
     return math.nan if units < 2 else max(2.0 ** (1 - units), 1 / (1 + _DRAWS))
 
 
 def fewest_units(alpha: float) -> float:
-    """Return the number of topics, or sessions, from which a p of at most `alpha` is possible.
-
-    Infinite if there are too few drawn exchanges for it.
-    """
+    """Return the number of topics, or sessions, that allow a p of at most `alpha`; infinite with too few exchanges."""
     return next((float(units) for units in range(2, 64) if least_p(units) <= alpha + _SAME), math.inf)
 
 

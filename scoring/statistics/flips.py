@@ -38,8 +38,7 @@ class Flips:
 
 
 def count_flips(labels: Mapping[str, tuple[Sequence[bool], Sequence[bool]]]) -> Flips:
-    """Count flips. `labels` gives, by topic, whether each answer of the first side (the control) and the second was
-    useful.
+    """Count flips, from labels by topic of the control and of the other side: whether each answer was useful.
 
     A topic with as many useful as useless answers on a side has no majority there, and does not flip.
     """
@@ -73,10 +72,7 @@ def _prior(useful: Floats, trials: Floats) -> tuple[float, float] | None:
 
 
 def _opposite(one: Sequence[bool], trials: int, a: float, b: float) -> float:
-    """Return the probability that the majority of `trials` new trials is opposite to that of `one`.
-
-    `a` and `b` are the parameters of the topic's beta distribution.
-    """
+    """Return the probability that `trials` new trials have the majority opposite to `one`, for Beta(a, b) topics."""
     side = _majority(one)
     if side == 0:
         return 0.0

@@ -114,7 +114,7 @@ def draw_centres(
 def draw_outcomes_of_these(
     components: Components, difference: float, topics: int, trials: Trials, studies: int, rng: np.random.Generator
 ) -> Outcomes:
-    """Draw studies of the same topics, which are spread evenly over the distribution of topics; only trials vary.
+    """Draw studies of the same topics, spread evenly over the distribution of topics; only trials vary.
 
     `difference` is over these topics. The variation of systems × topics is fixed.
     """
@@ -170,9 +170,8 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
 
 
 def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
-    """Return (..., 2) means of topics.
-
-    `shared` and `apart` are (...) standard normal, and `link` is the correlation on the normal scale.
+    """Return (..., 2) means of topics from (...) standard normal values, with the correlation `link` on the normal
+    scale.
     """
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [

@@ -129,10 +129,7 @@ def _count_texts(texts: Sequence[str]) -> _Counted:
 
 
 def _grams(text: str) -> npt.NDArray[np.int64]:
-    """Return the bucket of each sequence of four characters. The text is padded with blanks, so that even "" has some.
-
-    White space and case count: they distinguish systems as well as words do.
-    """
+    """Return the bucket of each sequence of four characters, case and white space included; blanks pad the text."""
     padded = " " * (_LENGTH - 1) + text + " " * (_LENGTH - 1)
     codes = np.frombuffer(padded.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     mixed = np.zeros(len(codes) - _LENGTH + 1, dtype=np.uint64)

@@ -1,10 +1,11 @@
-"""Do two groups differ within strata? The exact conditional test of 2×2 tables, and Mantel and Haenszel's estimates.
+"""A comparison of two groups within strata: the exact conditional test of 2×2 tables, and Mantel and Haenszel's
+estimates.
 
 Each stratum s has n_s cases, of which a_s are exposed and m_s have the outcome. Given these margins, if exposure does
-not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The statistic is
-the sum of these numbers; its distribution is their convolution, which infinitely many permutations of the outcomes
-within each stratum would give, too. Strata may differ in how common the outcome is: comparing within them keeps the
-difference between an easy and a hard topic from looking like an effect.
+not matter, the number of exposed cases with the outcome is hypergeometric, independently over strata. The distribution
+of their sum, the statistic, is the convolution, as infinitely many permutations of outcomes within strata would give.
+Strata may differ in how common the outcome is, so a difference between easy and hard topics does not look like an
+effect.
 
 Source: N. Mantel and W. Haenszel, J. Natl. Cancer Inst. 22 (1959), 719-748, for the pooled odds ratio and the normal
 approximation; S. Greenland and J. M. Robins, Biometrics 41 (1985), 55-68, for the pooled difference.

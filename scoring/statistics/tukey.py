@@ -68,10 +68,8 @@ def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
 
 
 def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
-    """Return the p of the hypothesis that the systems within each block are alike.
-
-    It is the smallest p of the blocks, corrected by Bonferroni's method with weights by the number of systems in a
-    block.
+    """Return the p of the hypothesis that systems within each block are alike: the smallest, Bonferroni-weighted by
+    size.
     """
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))
@@ -112,10 +110,7 @@ def _drawn_ranges(table: Floats, rng: np.random.Generator, draws: int) -> Floats
 
 
 def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ...]:
-    """Return the largest sets of systems in which no two differ.
-
-    `p` is (m, m) from `tukey_p`; NaN counts as no difference.
-    """
+    """Return the largest sets of systems in which no two differ by `tukey_p`; NaN counts as no difference."""
     apart = np.asarray(p) <= alpha
     systems = len(apart)
     found: list[set[int]] = [set()]
@@ -132,9 +127,8 @@ def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ..
 
 
 def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
-    """Return the letters of the sets of each system: two systems without a common letter differ.
-
-    `sets` are from `undistinguished`, and `order` is that of the systems, best first; the first has `a`.
+    """Return the letters of each system, the first in `order` (best first) with `a`: without a common one they
+    differ.
     """
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))

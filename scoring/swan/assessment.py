@@ -53,9 +53,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """judge: a score that does not come from people; None without one. by_model: True if a model judged. people: the
-    scores of people; None if no one judged.
-    """
+    """An item's score by a model (`by_model`) or rule, and the scores of people; each None without one."""
 
     item: Item
     judge: float | None
@@ -216,9 +214,7 @@ def every_wan(assessments: Sequence[Assessment], schema: Schema) -> list[dict[st
 
 
 def nugget_notes(assessments: Iterable[Assessment], judgments: Judgments) -> tuple[str, ...]:
-    """Sentences about nuggets that were requested by name: their authors, where they are missing, and which were
-    refused.
-    """
+    """Sentences about nuggets requested by name: their authors, where they are missing, and which were refused."""
     every, name = tuple(assessments), judgments.precedence.nuggets
     lacking, refused = sum(one.lacking for one in every), sum(one.refused for one in every)
     whose = sorted({f"{one.layer.author}/{one.layer.version}" for one in judgments.layers.values()})

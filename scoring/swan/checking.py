@@ -26,8 +26,8 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """found: None if people judged too little. missing: topics with fewer than two things judged by people. declined:
-    things to which the criterion does not apply according to people.
+    """found: None if people judged too little. missing: topics in which people judged fewer than two things.
+    declined: things to which the criterion does not apply according to people.
     """
 
     found: Corrected | None
@@ -60,9 +60,7 @@ class Checked:
 def check(
     assessments: Iterable[Assessment], criterion: str, weighting: Weighting, *, level: float, design: Design
 ) -> Checked | None:
-    """Check one criterion over conversations of one system with the design `design`; None if no model scored
-    anything.
-    """
+    """Check one criterion over conversations of one system under a design; None if no model scored anything."""
     topics: dict[str, list[tuple[Check, ...]]] = {}
     for one in assessments:
         checks = one.checks.get(criterion, ())

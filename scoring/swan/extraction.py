@@ -53,7 +53,7 @@ def pieces(
 ) -> Iterator[tuple[int, int, Found | None]]:
     """(start, end, act) for each atomic piece of `sentence`, in order, none empty, none overlapping.
 
-    answering: the other side's last words were a question. whole: do not split (another language than English).
+    answering: the other side's last words were a question. whole: do not split, in languages other than English.
     """
     start, end = sentence.start, sentence.end
     for _ in range(_MOST_OPENINGS if not whole else 0):
@@ -102,9 +102,7 @@ RULES = "rules/2"
 
 
 class Extractor(Protocol):
-    """Proposes the nuggets of types F and O in one side of one turn.
-
-    The proposals are checked by `scoring.swan.nugget.place_nuggets`: a quotation of words that were not said is
+    """Proposes the nuggets of types F and O in one side of one turn; quotations of words that were not said are
     refused.
     """
 
@@ -183,10 +181,10 @@ def extract_nuggets(
 
 
 def act_key(text: str, *, answering: bool = False) -> str:
-    """The acts of a turn, as a key for merging turns: in order, without immediate repetitions, `F` for claims.
+    """The acts of a turn in order, without immediate repetitions, `F` for claims: `APOLOGY+REJECT+F`; "" without
+    nuggets.
 
-    For example `APOLOGY+REJECT+F`; "" for a text without nuggets. answering: the other side's last words were a
-    question. The key's version is `RULES`.
+    It is a key for merging turns, with version `RULES`. answering: the other side's last words were a question.
     """
     passage = Passage(1, "system", text, 0, len(text.split()))
     before = [Passage(1, "user", "?", 0, 1)] if answering else []
@@ -216,8 +214,8 @@ _ONE_IN = 12
 def is_english(text: str) -> bool:
     """True if the rules for English apply to a turn: Latin letters, and one common English word in twelve.
 
-    A turn of fewer than five words only needs Latin letters without accents, so `Hola amigo` passes; its nuggets are
-    claims either way. The language is decided by turn, not by sentence.
+    Under five words, Latin letters without accents are enough: `Hola amigo` passes, but its nuggets are claims
+    anyway.
     """
     words = _TOKEN.findall(_CODE.sub(" ", text[:_LOOK]))
     if not words:

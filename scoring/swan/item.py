@@ -73,9 +73,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """An item with the shares of the judges that gave it each value; they sum to 1, without values that nobody gave.
-    share, votes: as in `Scored`. disputed: somebody else gave another value.
-    """
+    """An item with the shares of judges for each value given, which sum to 1. Other fields are as in `Scored`."""
 
     item: Item
     shares: tuple[tuple[str, float], ...]
@@ -105,9 +103,7 @@ def turn_items(
     speaker: Literal["system", "user"] = "system",
     choice: UnitChoice = "by-script",
 ) -> tuple[Item, ...]:
-    """One item for each turn of the speaker, at the position of its last word. A system turn may have no nuggets or
-    words; a user turn without words, in which nobody spoke, is left out.
-    """
+    """One item for each turn of the speaker, at the position of its last word, except user turns without words."""
     last = _last_turn(conversation)
     own = [one for one in nuggets if one.speaker == "system" and one.type != "E"]
     return tuple(

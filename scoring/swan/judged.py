@@ -79,11 +79,10 @@ class Judgments:
 
     @staticmethod
     def of(layers: Iterable[Layer], schema: Schema, precedence: Precedence | None = None) -> Judgments:
-        """Read the judgments of layers. Those on criteria that the schema does not have are skipped, and their names
-        kept.
+        """Read the judgments of layers, skipping criteria that the schema does not have.
 
-        Raises RunError, with file and line, for a score that is not a number from 0 to 1 and not null, and
-        InputError if the precedence names nuggets without a layer.
+        Raises RunError, with file and line, for a score that is neither null nor in [0, 1], and InputError if the
+        precedence names nuggets without a layer.
         """
         chosen = precedence or Precedence()
         layers = tuple(layers)
@@ -140,9 +139,7 @@ class Judgments:
         )
 
     def lacks(self, trial: str, attempt: int, exchanged: Iterable[Passage]) -> bool:
-        """True if the precedence names nuggets and no layer has them for these words. Nothing of the conversation can
-        be scored then, since the nuggets of another extractor would be something else under the same name.
-        """
+        """True if the precedence names nuggets and no layer has them for these words: nothing can be scored then."""
         if self.precedence.nuggets in ("", *_BY_RULES):
             return False
         known = self.layers.get((trial, attempt))

@@ -114,10 +114,7 @@ _ADDRESS = late_pattern(r",?\s+[A-Z][\w'-]+(?=\s*[,.!?])")  # Hello, Anna.
 
 
 def opening(text: str, *, answering: bool = False) -> Found | None:
-    """The act that `text` begins with, possibly followed by more; None without one.
-
-    text: normalised by `plain`. answering: the other side's last words were a question, so yes and no are answers.
-    """
+    """The act that `text`, normalised by `plain`, begins with; None without one. `answering` allows for yes and no."""
     for name, pattern in _OPENINGS:
         match = pattern.match(text)
         if match is None:

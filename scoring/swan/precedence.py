@@ -123,9 +123,7 @@ class Precedence:
 
     @staticmethod
     def asked(judges: str | None, nuggets: str | None = None, folding: str | None = None) -> Precedence:
-        """The precedence given to a command, with defaults for what was not given. Raises InputError as
-        `parse` does.
-        """
+        """The precedence given to a command, with defaults. Raises InputError as `parse` does."""
         entries = Precedence.parse(judges).entries if judges else Precedence().entries
         return Precedence(entries, nuggets or "", folding or USUAL)
 

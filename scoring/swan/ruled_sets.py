@@ -46,9 +46,7 @@ def judge_sets(
     schema: Schema,
     sight: Callable[[Conversation], Sight],
 ) -> Judgments:
-    """Add the verdicts of rules on sets to the judgments, if the precedence includes rules and nobody comes before
-    them.
-    """
+    """Add verdicts of rules on sets to the judgments, if the precedence includes rules and nobody comes before them."""
     if not judgments.precedence.uses("rule"):
         return judgments
     sets = dict(judgments.sets)

@@ -113,9 +113,7 @@ class Schema:
     about: str = ""
 
     def __getitem__(self, name: str) -> Criterion:
-        """The criterion of that name, or of that number written as text; `_` stands for a blank, as in the names of
-        measures. Raises InputError naming the nearest.
-        """
+        """The criterion of that name or number, with `_` for blanks. Raises InputError naming the nearest."""
         folded = {_fold_name(one.name): one for one in self.criteria} | {str(one.number): one for one in self.criteria}
         if _fold_name(name) in folded:
             return folded[_fold_name(name)]

@@ -21,9 +21,7 @@ Part = tuple[str, str | None, str | None, int | None]
 
 @dataclass(slots=True)
 class Scorers:
-    """The kinds of sources that scored the conversations seen so far, by criterion ("" for SWAN) and by every part that
-    includes the conversations.
-    """
+    """Sources that scored the conversations so far, by criterion ("" for SWAN) and by part that includes them."""
 
     kinds: dict[tuple[str, Part], set[str]] = field(default_factory=dict)
 

@@ -88,8 +88,8 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def harms(text: str) -> Iterator[Flag]:
-    """The words of `text` that may hurt, by reason, also with digits for letters. English, with a few words of German,
-    French and Spanish; blind to harm without such words.
+    """Words that may hurt, by reason, also with digits for letters; mostly English, a little German, French and
+    Spanish.
     """
     plain = _without_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain

@@ -20,9 +20,7 @@ _LISTED = 5
 def refuse_unsettled(
     assessments: Iterable[Assessment], judgments: Judgments, schema: Schema, criteria: Collection[str]
 ) -> None:
-    """Raise InputError if a score by one of `criteria` would rest on the judgment, or the nuggets, of one of several
-    authors of equal precedence.
-    """
+    """Raise InputError if a score by one of `criteria` would rest on one of several authors of equal precedence."""
     every = tuple(assessments)
     needed = set(criteria) | {name for one in criteria for rule in schema[one].rules for name in rule.needs}
     asked = {(one.key.system, one.key.topic) for one in every}

@@ -27,7 +27,7 @@ _AT_ONCE = 2**16  # items that fit the processor's cache; fewer would need many 
 
 @dataclass(frozen=True, slots=True)
 class Wan:
-    """WAN^c. numerator: sum of NW·S. denominator: sum of NW. n: scored items. items: all items of the criterion."""
+    """WAN^c: `numerator` is the sum of NW·S, `denominator` that of NW, over `n` scored of all `items`."""
 
     criterion: str
     numerator: float
@@ -86,9 +86,7 @@ def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items
 
 
 def wans(each: Sequence[Sequence[Scored]], criterion: str, weighting: Weighting, items: Sequence[int]) -> list[Wan]:
-    """`wan` of many conversations, equal to the last bit. each: the scored items of each. items: the number of items of
-    each. Raises ValueError for a score outside [0, 1].
-    """
+    """`wan` of many conversations, equal to the last bit. Raises ValueError for a score outside [0, 1]."""
     flat = [one for scored in each for one in scored]
     counts = np.array([len(scored) for scored in each], dtype=np.int64)
     values = np.array([one.value for one in flat], dtype=np.float64)

@@ -8,9 +8,9 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """1 - between/within, at least 0: the similarity of conversations between groups over that within a group.
+    """1 - between/within, at least 0: the mean similarity between groups over that within a group.
 
-    Both are computed as in `same_information`. Differences by the system's own chance do not count as adapting.
+    Both are as in `same_information`. Differences by the system's own chance do not count as adapting.
     """
     groups = [[Information.of(one) for one in group] for group in sight.groups.values() if group]
     if all(one.refused for group in groups for one in group):

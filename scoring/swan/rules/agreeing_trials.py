@@ -7,9 +7,7 @@ from scoring.swan.rules.rule import SetRule, SetSight, SetVerdict
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """The share of pairs without a contradiction, of the pairs of conversations with a claim of the same
-    normal form.
-    """
+    """The share of pairs of conversations without a contradiction, among those with a claim of the same normal form."""
     told = [one for pair in combinations([Information.of(one) for one in sight.own], 2) if (one := agreement(*pair))]
     if not told:
         return None

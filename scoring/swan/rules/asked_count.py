@@ -76,8 +76,8 @@ class Ask:
 def asked_for(said: str) -> Ask | None:
     """The number of things that an English user turn asks for, the first of several; None if it names none.
 
-    Of a range the lower end counts. Numbers in quotations, after a negation or an `if`, and numbers of words, pages,
-    minutes and the like are ignored.
+    The lower end of a range counts. Ignored are quotations, negations, an `if`, and numbers of words, pages, minutes
+    etc.
     """
     plain = own_words(said)
     for found in _ASK.finditer(plain):
@@ -91,8 +91,8 @@ def asked_for(said: str) -> Ask | None:
 
 
 def given(text: str) -> int:
-    """The number of things in a turn: items of its list, rows of its table, or else the longest enumeration or the
-    number of ordinals, blocks of code, or claims in sentences of their own.
+    """The number of list items, table rows, or else the longest enumeration, ordinals, code blocks or separate
+    claims.
     """
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:

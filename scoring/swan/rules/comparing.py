@@ -15,8 +15,8 @@ _MOST = 50  # claims with the same words that are kept
 def compare_claims(one: Form, other: Form) -> bool | None:
     """True if two claims of the same words agree; None if they cannot be compared.
 
-    That is the case for other words, fewer than three words, a condition, reported speech, or several differing values,
-    which may be of another time or place.
+    That is so under three words, with a condition, in reported speech, or with several different values (other times
+    or places).
     """
     if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
         return None
@@ -35,9 +35,7 @@ def compare_claims(one: Form, other: Form) -> bool | None:
 
 @dataclass(slots=True)
 class Claims(Generic[_T]):
-    """Claims with the things they belong to, by their words. Of equal claims only the first is kept, and at most 50
-    with the same words, so that long texts take linear time.
-    """
+    """Claims and what they belong to, by their words: the first of equal ones, and at most 50, to keep time linear."""
 
     known: dict[tuple[str, ...], dict[Form, _T]] = field(default_factory=dict)
 

@@ -32,9 +32,8 @@ def fairness_score(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Eq. 3 on the mean membership of a turn's relevant entities, as in [GFRC]; silent on turns without one.
-
-    AW_a and the divergence of ordinal sets are those of the scoring settings (`weights`, `ordinal`).
+    """Eq. 3 on the mean membership of a turn's relevant entities, with the settings' `weights` and `ordinal`; else
+    silent.
     """
     turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
     sets = {one.name: one for one in sight.attributes}

@@ -32,9 +32,7 @@ _YES_NO = late_pattern(r"\b(yes|no)\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Held:
-    """What the system has said: its claims, names by the words around them, its last yes or no, and the corrections by
-    users that it accepted.
-    """
+    """The system's claims, names by the words around them, last yes or no, and the user's corrections it accepted."""
 
     claims: Claims[None] = field(default_factory=Claims)
     named: dict[tuple[str, ...], str] = field(default_factory=dict)

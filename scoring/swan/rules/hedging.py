@@ -33,9 +33,7 @@ _NOT_A_HEDGE = late_pattern(
 
 
 def hedges(text: str) -> bool:
-    """True if an English claim expresses doubt. Quoted words, the month of May, names with May in them, and negated
-    doubt do not count.
-    """
+    """True if an English claim expresses doubt; not for quoted words, May as month or name, and negated doubt."""
     return _HEDGE.search(_NOT_A_HEDGE.sub(" ", own_words(text))) is not None
 
 

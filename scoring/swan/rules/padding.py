@@ -24,10 +24,7 @@ _SHORT = 3  # words that may be repeated: a refrain, "Yes."
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """1 - padding/words of a turn with at least 8 words of pleasantries and of nuggets said in it before.
-
-    In scripts without blanks between words, characters are counted, two for a word (see `scoring.words`).
-    """
+    """1 - padding/words of a turn with at least 8 words of pleasantries and repeated nuggets; see `scoring.words`."""
     found: dict[int, list[Nugget]] = {}
     said: set[tuple[int, str]] = set()
     for one in sight.nuggets:

@@ -65,9 +65,7 @@ def is_dissatisfied(text: str) -> bool:
 
 
 def _is_let_down(turn: Turn, before: Turn, asked: frozenset[str]) -> bool:
-    """True if the user is dissatisfied with the answer to `before`: says so, gives up, or asks the same again. asked:
-    earlier user turns, by `_plain`.
-    """
+    """True if the user says so, gives up, or asks the same again (`asked`: earlier user turns, by `_plain`)."""
     own = own_words(turn.said)
     reply = before.reply.answer.text if before.reply else ""
     if is_dissatisfied(turn.said) or _plain(turn.said) in asked:

@@ -47,8 +47,8 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The score in [0, 1] that a rule gives an item. because: the reason, in a few words. spans: the words it rests
-    on, of either side, so that a reader finds them; () if it rests on the item as a whole.
+    """The score in [0, 1] that a rule gives an item, the reason, and the words it rests on; () for the item as a
+    whole.
     """
 
     item: Item
@@ -88,9 +88,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class SetSight:
-    """What a rule can see of all conversations of a system on a topic. own: by trial. groups: those of every group of
-    users, or arm, that the system was played for, including its own; {} without groups.
-    """
+    """All conversations of a system on a topic: its own by trial, and those of each group or arm, {} without groups."""
 
     system: str
     topic: str
@@ -113,9 +111,7 @@ class SetVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SetRule:
-    """A rule that gives one score in [0, 1] to all conversations of a system on a topic; the fields are as in `Rule`.
-    judge: returns None if it cannot judge; never raises because of what a system wrote.
-    """
+    """A rule that gives a set of conversations one score in [0, 1], or None if it cannot; fields are as in `Rule`."""
 
     name: str
     version: str

@@ -49,9 +49,7 @@ _LOOK = 4000  # characters; more do not help
 
 
 def language_of(text: str) -> str:
-    """The language of a text, of `LANGUAGES`; "" for too few words, or if no language is clearly ahead. Quoted words,
-    code and addresses do not count.
-    """
+    """The language of a text, of `LANGUAGES`, without quotations, code and addresses; "" if unclear or too short."""
     plain = own_words(text[:_LOOK])
     letters = sum(letter.isalpha() for letter in plain)
     for name, pattern in _SCRIPTS:
