@@ -18,12 +18,11 @@ _ATTRIBUTE = re.compile(r"\[\s*([\w-]+)")
 class BusySign:
     """One sign that an answer is still being written.
 
-    worth: its reliability. A `trusted` sign is awaited for as long as the turn may take; it ends with the text, and
-    little more comes after it. A `firm` sign ends with the text. A `loose` sign may end before the last words. On some
-    pages signs other than `trusted` ones never end. css: the elements that show the sign while they are visible; "" if
-    special code looks for it. near: it may belong to something else on the page, so it counts only near the turn once
-    that is found. textless: it counts only while its element contains almost no text. started: it shows that the page
-    has accepted the turn.
+    worth: a `trusted` sign is awaited for as long as the turn may take and ends with the text, with little more after
+    it; a `firm` sign ends with the text; a `loose` sign may end before the last words. On some pages signs other than
+    `trusted` ones never end. css: the elements that show the sign while visible; "" if special code looks for it. near:
+    it may belong to something else, so it counts only near the turn once that is found. textless: it counts only while
+    its element has almost no text. started: it shows that the page has accepted the turn.
     """
 
     name: str

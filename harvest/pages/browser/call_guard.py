@@ -79,7 +79,7 @@ GONE = {
     "page-hung": "the page does not answer any more",
     "browser-gone": "the browser has ended",
 }
-CLOSING = 5.0  # seconds for what is only tidied up
+CLOSING = 5.0  # seconds for clean-up work
 _NEWS = 1.0  # seconds by which the event of an end may follow the error that it causes
 
 

@@ -175,7 +175,6 @@ class Frame:
         await self._ask_eye("arm", {"composer": composer, "send": send}, dict(site) if site else None)
 
     async def mark_sent(self) -> None:
-        """Mark the time of sending; call this right before the turn is sent."""
         await self._ask_eye("sent")
 
     async def follow(self, site: Mapping[str, str] | None = None) -> None:

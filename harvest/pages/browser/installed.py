@@ -56,7 +56,7 @@ def find_browser(
         named = _program(Path(wished).expanduser()) or _on_path(wished, environment)
         if named is None:
             raise InputError(
-                f"{VARIABLE} is {wished!r}, and no program is there",
+                f"{VARIABLE} is {wished!r}, but no such program exists",
                 allowed="the path of a Chromium, Chrome or Edge, or its name on the PATH",
                 advice=ADVICE,
             )

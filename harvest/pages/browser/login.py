@@ -80,7 +80,7 @@ def keep_login(path: Path, state: dict[str, Any]) -> None:
 def secrets_of(path: Path) -> set[str]:
     """Return the values of cookies and storage in this log-in, which must not appear in a recording.
 
-    Raises InputError if the file is not a log-in, or if others than its owner can read it.
+    Raises InputError if the file is not a log-in, or if people other than its owner can read it.
     """
     try:
         data = read_regular(path)
@@ -91,7 +91,7 @@ def secrets_of(path: Path) -> set[str]:
         raise InputError(f"the log-in cannot be read: {why}", place=Place(str(path)), advice=advice) from None
     if shared:
         raise InputError(
-            "others than its owner can read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
+            "people other than its owner can read this log-in", place=Place(str(path)), advice=f"chmod 600 {path}"
         )
     try:
         state = json.loads(data)

@@ -57,10 +57,10 @@ class Part:
         """Click. Raises NotSent: `part-gone`, `part-off` (not visible, disabled), `part-covered` (by
         another element)."""
         try:
-            # A form that reloads the page takes as long as the answer; do not wait for it here.
+            # A form that reloads the page takes as long as the answer: do not wait for it here.
             await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
         except NotSent as fault:
-            # An element that never stands still can be clicked all the same.
+            # An element that never stops moving can be clicked nevertheless.
             if "not stable" not in fault.detail:
                 raise
             await self._act(self._handle.click(timeout=self._milliseconds, no_wait_after=True, force=True))
@@ -143,8 +143,8 @@ class Part:
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """Do an action that has no effect until the element is ready, given its time limit in milliseconds. It is
-        repeated once if the time ran out without an obstacle: then the machine was too busy."""
+        """Act on the element within a limit in milliseconds; twice if there was no obstacle and the machine was too
+        busy."""
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:

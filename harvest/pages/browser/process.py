@@ -62,7 +62,7 @@ class Browser:
             if isinstance(fault, (playwright.TimeoutError, TimeoutError)):
                 raise NotSent("browser-start", f"no browser after {settings.limits.launch:g} s") from None
             if isinstance(fault, playwright.Error):
-                # A browser killed while it starts, perhaps for lack of memory, may start the next time.
+                # A browser killed while it starts, perhaps because memory ran out, may start the next time.
                 killed = "signal=SIGKILL" in fault.message or "Connection closed" in fault.message
                 detail = f"{settings.executable or 'the browser'} does not start: {start_failure(fault.message)}"
                 raise (NotSent if killed else Denied)("browser-start", f"{detail} (see harvest doctor)") from None
@@ -95,7 +95,7 @@ class Browser:
                     await quietly(context.close())
                     raise
         except TimeoutError:
-            raise Unanswered("browser-gone", f"the browser opens no page within {_CALL:g} s") from None
+            raise Unanswered("browser-gone", f"the browser did not open a page within {_CALL:g} s") from None
         except playwright.Error as fault:
             # If Playwright itself has ended, the browser still seems to be there.
             self._lost = self._lost or is_end(fault)
@@ -123,7 +123,7 @@ async def _start_playwright() -> playwright.Playwright:
             async with asyncio.timeout(_CALL):
                 await (await asyncio.shield(starting)).stop()
         if isinstance(fault, TimeoutError):
-            raise NotSent("browser-start", f"Playwright does not start within {_START:g} s") from None
+            raise NotSent("browser-start", f"Playwright did not start within {_START:g} s") from None
         raise
 
 

@@ -238,8 +238,6 @@ class _Listener:
 
 
 class _Inner:
-    """A session whose messages are wrapped in those of another one."""
-
     def __init__(self, outer: Line, session: str) -> None:
         self._outer, self._session = outer, session
         self._numbers = itertools.count(1)

@@ -46,7 +46,7 @@ class Limits:
 
     launch: float = 60.0
     act: float = 8.0
-    # A page that lays out a long reply answers nothing meanwhile, on a busy machine for half a minute; giving it up
+    # A page that lays out a long reply does not respond meanwhile, on a busy machine for half a minute; giving it up
     # sooner would lose attempts because of what a system said.
     call: float = 60.0
     frame: float = 10.0  # advertisements are slow, and nobody waits for them

@@ -19,7 +19,7 @@ async def render_svg(svg: str, executable: Path, *, dark: bool = False, scale: f
     """
     size = _SIZE.search(svg)
     if size is None:
-        raise ValueError("the picture does not say how large it is")
+        raise ValueError("the picture has no size")
     width, height = int(size[1]), int(size[2])
     settings = BrowserSettings(executable=executable, viewport=(width, height), colours="dark" if dark else "light")
     browser = await Browser.launch(settings)

@@ -249,7 +249,6 @@ class Traffic:
         )
 
     def _repeats(self, began: deque[float]) -> bool:
-        """True if there were enough rounds for a poll, and another may be due."""
         if len(began) < _RHYTHM:
             return False
         longest = max(later - earlier for earlier, later in pairwise(began))

@@ -114,7 +114,7 @@ def overlay(picture: bytes, boxes: Sequence[tuple[str, Box]], width: int, height
 _TRACING = 60.0  # seconds for writing a trace
 _NEWS = 0.3  # seconds until it is known whether the browser ended with the page
 _UNDRAWN = (0.05, 0.2, 1.0)  # seconds to wait before the next screenshot of a page that is not drawn yet
-_LOAD = 10.0  # seconds; many pages never finish loading and work all the same
+_LOAD = 10.0  # seconds; many pages never finish loading and work nevertheless
 _MOST_EVENTS = 200  # of one conversation
 
 

@@ -9,7 +9,7 @@ from harvest.pages.chats.taken import Later, Taken
 from harvest.systems.driver import Unanswered
 
 _GUESSED = 2.0  # times the quiet of a bubble that has gone: the time after which it is assumed to have gone
-_IN_VAIN = 2  # answers that grew however long they were given, after which growing says nothing
+_IN_VAIN = 2  # answers that grew despite longer waits, after which growing is ignored
 
 # Notes on an answer during which the one before it was seen to have changed.
 MARKED = "the page added words to the answer before it, or changed them, in the same way as in other answers"

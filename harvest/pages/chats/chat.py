@@ -35,7 +35,7 @@ from protocols.answer import Answer
 from recordings.files.times import stamp
 
 _RECOVERY = 10.0  # seconds for a composer to be ready again for the next turn
-_UNNAMED = 1.0  # seconds after which a small cover over the composer is no reason to wait
+_UNNAMED = 1.0  # seconds after which a small cover over the composer does not delay a turn
 _BREATH = 0.5  # seconds after the last word from which a new wall did not interrupt the answer
 _SMALL = 0.3  # share of the window; nothing is typed beneath a larger cover
 _SETTLED = 1.5  # times the wait of an answer without signs, for any last answer while a site is new
@@ -286,8 +286,8 @@ class Chat:
         return None if found is not None and self._came_after(found, turn) else found
 
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
-        """True if a wall that asks for a person came after the complete answer: the request for it was over and nothing
-        was being written. Then it blocks only the next turn."""
+        """True if a wall that asks for a person came after the complete answer, so that it blocks only the
+        next turn."""
         traffic, over = self._window.traffic, self._window.traffic.last_ended
         dates = [one.get("h-born") for one in wall.node.walk()] if wall.node is not None else []
         came = min((float(date) / 1000 for date in dates if date), default=-math.inf)  # seconds after the last send
@@ -342,7 +342,6 @@ class Chat:
         return part is not None and still_holds(await part.value(), sent.typed.held)
 
     def _words_left(self, said: str) -> str | None:
-        """Return the user's words as they left the page; None if unknown."""
         return words_sent(self._window.outbox.bodies, said, known=letters(self.place.page.root.text))
 
     def _shows_other_words(self, turn: ReadTurn, said: str) -> bool:

@@ -68,7 +68,6 @@ class Clearing:
         return False
 
     async def _covers_chat(self, frame: Frame, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """True if a frame covers the middle of the window while another one has a box to talk in."""
         elsewhere = any(
             one.score >= GOOD for other, page in looks if other is not frame for one in find_composer(page)[:1]
         )

@@ -112,7 +112,7 @@ class Completion:
         if now:
             outlasts = now <= self.known.stayed and bool(FIRM & self.lasting_signs(sample).keys())
             stuck = self.patience.alone if outlasts else self.patience.stuck
-            # Signs that have been there for so long without any effect will have none.
+            # Signs that have had no effect for so long will not have any.
             alive = max(sample.last_change, *(at for sign, at in sample.ended.items() if sign in FIRM), 0.0)
             stays = sample.at - alive >= stuck or sample.quiet >= _CHAIN * stuck
             return Verdict("stuck", stuck) if stays and not now & TRUSTED else None
@@ -212,8 +212,8 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
-        """Return the same for a page that writes its text again, or that could not run in the meantime: it may not have
-        painted all that it received."""
+        """Return the same for a page that writes its text again or could not run, and may not have painted all
+        of it."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:
@@ -239,7 +239,7 @@ class Completion:
 
     def _quiet_alone(self, sample: Sample) -> float:
         patience, began = self.patience, sample.began or 0.0
-        # The wait for the first word says how long the system thinks, not how long it pauses between words.
+        # The wait for the first word shows how long the system thinks, not how long it pauses between words.
         pause = 1.5 * self.longest_pause(sample)
         missing = self.known.missing_from(sample.came.keys(), began)
         if missing is not None and sample.at >= missing:
@@ -278,8 +278,7 @@ class Completion:
 
 
 def _gaps_after(sample: Sample, end: float) -> Iterator[float]:
-    """Yield the gaps between changes of the text after `end`, without the time in which the page could not run and
-    without the current gap."""
+    """Yield the past gaps between changes of the text after `end`, without times in which the page could not run."""
     for length, since in sample.pauses:
         until = since + length
         if until > end and until <= sample.last_change + 0.001:

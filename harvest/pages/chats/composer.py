@@ -60,7 +60,7 @@ async def type_text(place: Place, text: str) -> Typed:
     if cut:
         detail = f"the composer keeps only {len(cut)} of the {len(text)} characters of this user turn"
         raise Denied("too-long-for-composer", detail)
-    raise NotSent("not-typed", f"the composer holds {held[:80]!r} instead of the user turn")
+    raise NotSent("not-typed", f"the composer contains {held[:80]!r} instead of the user turn")
 
 
 def still_holds(value: str, held: str) -> bool:
@@ -122,8 +122,8 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 
 async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
-    """Type or insert the text line by line, with a key between the lines. A letter is added to each inserted line and
-    deleted again, so that the line does not end in something that an editor's rule would change."""
+    """Put in the text line by line, with a key between lines. A letter added to each inserted line and deleted again
+    keeps an editor's rules from changing its end."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:

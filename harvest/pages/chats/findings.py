@@ -185,7 +185,6 @@ def _in_words(reasons: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_lasting(selector: str | None) -> bool:
-    """True if the selector names the element and does not only count its position."""
     return selector is not None and ":nth-of-type" not in selector
 
 

@@ -39,7 +39,7 @@ _NOWHERE = Cover("", 0.0)
 _STEP = 0.2  # seconds between looks
 _GRACE = 3.0  # seconds for a page to show its composer before a launcher is pressed or a wall is believed
 _CALM = 0.4  # seconds without a change after which a page counts as ready
-_CALM_AT_MOST = 5.0  # … or after this, whatever moves
+_CALM_AT_MOST = 5.0  # … or after this, even if something still moves
 _MOST_FRAMES = 20  # looked at; whether a frame is shown depends on all frames around it
 
 
@@ -252,8 +252,7 @@ class Opening:
         return await part.cover() or await place.frame.cover()
 
     async def _await_calm(self, place: Place) -> None:
-        """Wait until the page is calm: a new page may still be adding its listeners, and text typed meanwhile
-        is lost."""
+        """Wait until the page is calm: a new page may still be adding its listeners and would lose typed text."""
         await place.frame.arm(place.composer)
         await place.frame.mark_sent()
         traffic, begun, before = self._window.traffic, self._clock.monotonic(), -1

@@ -12,7 +12,7 @@ from harvest.pages.reading.elements import signature
 from harvest.pages.reading.page import Node, Page
 from harvest.pages.sites.site import Site
 
-# A candidate with a lower score is neither typed into nor pressed.
+# Candidates with a lower score are not used.
 GOOD = 0.5
 
 _SURE = 0.7  # a button with a lower score has only its place in favour: it may also record or attach something

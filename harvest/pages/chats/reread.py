@@ -89,8 +89,7 @@ def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], li
 
 @dataclass(slots=True)
 class _Known:
-    """What the earlier turns of a session taught. whole: all of them were read from their pages. before: the page after
-    the last of them."""
+    """What the earlier turns of a session taught. whole: all were read from pages. before: the page after the last."""
 
     habits: Habits = field(default_factory=Habits)
     whole: bool = True
@@ -154,7 +153,7 @@ def _read(
     try:
         page = parse_page(text)
         if source == "page":
-            # When the first byte came back; None in older recordings, which do not say.
+            # When the first byte came back; None in older recordings, which do not have it.
             first = watch.get("first_byte")
             heard = math.inf if first == "none" else first if isinstance(first, float) else None
             read = read_turn(page, said, habits=habits, before=known.before, heard=heard)

@@ -107,11 +107,8 @@ async def _press(place: Place, way: str) -> bool:
 
 
 async def _has_departed(window: Window, place: Place, typed: Typed, way: str) -> bool:
-    """True if the page accepted the turn: the box no longer contains it, text changed elsewhere, or another document
-    loads.
-
-    way: what was pressed, or "". A message that left the page may only save a draft: it counts after a wait.
-    """
+    """True if the page accepted the turn: it has left the box, text changed elsewhere, or another document loads. way:
+    what was pressed, or "". A message that left the page may only save a draft: it counts after a wait."""
     until = window.clock.monotonic() + (_DEPARTURE + window.traffic.lag if way else 0.0)
     while True:
         try:

@@ -122,7 +122,6 @@ class Taken:
         return Later(text, False, None, True, Change(lost))
 
     def _came_before(self, echo: Node | None, bubbles: list[Node]) -> list[Node]:
-        """Return bubbles like the answer's that came after it and before anything else was said."""
         around = bubbles[-1].parent
         if echo is None or around is None:
             return []

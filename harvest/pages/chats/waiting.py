@@ -141,11 +141,11 @@ class Waiting:
                 if empty:
                     verdict = Verdict("signs", sample.quiet)
                 if not turn.text:
-                    self._began = None  # what was there has gone again
-                same = self._since == since  # what is read is what was quiet
+                    self._began = None  # the text has gone again
+                same = self._since == since  # the quiet was that of this text
                 done = verdict is not None and (bool(turn.text) or empty) and not went_on and same
                 if done and self._stands_in(turn, sample):
-                    # The answer is still to come. Until something stirs, what was read holds.
+                    # The answer is still to come. Until something changes, this reading is valid.
                     done = False
                     self._ahead = replace(look, turn=turn, mutations=now.mutations, picture=None)
                 if late or done or (silent and not turn.text):
@@ -169,7 +169,7 @@ class Waiting:
                         look.picture,
                     )
             elif sample.quiet >= _DOUBT and sample.at - self._asked_after >= _DOUBT:
-                # Some pages show an error, and then for ever that they are at work.
+                # Some pages show an error and then seem to work for ever.
                 self._asked_after = sample.at
                 look = await self._look()
                 found = self._find_trouble(look.page, look.turn)
@@ -228,7 +228,7 @@ class Waiting:
                     for gaps in (seen.pauses, seen.stalls)
                 )
                 return replace(seen, asked=seen.asked + self._shift, pauses=pauses, stalls=stalls)
-            # Another document came: the answer stands in it, or will.
+            # Another document came: the answer is in it, or will be.
             await self._place.frame.follow(self._selectors)
             self._shift = self._since_sending()
             self._began, self._container, self._looked_at = None, 0, (-1, 0, True)
@@ -331,7 +331,7 @@ class Waiting:
         if traffic.last_ended is not None and self._has_carrier():
             ended[NETWORK] = (
                 traffic.last_ended + traffic.marked - self._zero
-            )  # what brought the text, though others may still be under way
+            )  # the request of the text, though others may be under way
         wire_ended = self._wire_ended()
         if wire_ended is not None:
             ended[WIRE] = wire_ended - self._zero

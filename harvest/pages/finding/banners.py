@@ -117,7 +117,6 @@ def _is_dialog(node: Node) -> bool:
 
 
 def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
-    """Yield regions that mention cookies, have a button to answer with and are placed like banners."""
     seen: set[int] = set()
     for button in page.walk():
         if not _pressable(button):
@@ -138,8 +137,7 @@ def _consents(page: Page, composer: Node | None) -> Iterator[Node]:
 
 
 def _is_banner(page: Page, region: Node, composer: Node | None) -> bool:
-    """True if the region is in a window, over the box to type in, along an edge of the window, or over much of the
-    page."""
+    """True if it is in a window, over the box to type in, along an edge of the window, or over much of the page."""
     around = [region, *nodes_around(region, 5)]
     if any(_is_dialog(one) for one in around) or any(code_of(one) & _CONSENT_CODE for one in around):
         return True

@@ -12,8 +12,7 @@ from harvest.pages.reading.page import Box, Node, Page
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A composer, the group of elements around it, and its `last` buttons: the outermost one and the final one in page
-    order."""
+    """A composer, the group of elements around it, and its `last` buttons: the outermost and the final one."""
 
     composer: Node
     group: Node
@@ -149,7 +148,6 @@ def _from_end(composer: Node, node: Node) -> float:
 
 
 def _is_near(place: Box, box: Box) -> bool:
-    """True for a place at the height of the box (or of a row of tools below it) and not far from it."""
     level = place.bottom > box.y - 12 and place.y < box.bottom + 64
     return level and box.x - 120 <= place.x and place.right <= box.right + 200
 

@@ -80,7 +80,6 @@ def find_door(page: Page) -> Door | None:
 
 
 def _asks_who(page: Page, node: Node) -> bool:
-    """True for fields that ask who is talking and for boxes to tick to accept terms."""
     if role_of(node) == "checkbox":
         return any(name in ACCEPT for name in _tick_names(page, node))
     if node.tag == "textarea":

@@ -48,7 +48,6 @@ def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int
 
 
 def _in_bubbles(page: Page, turn: ReadTurn) -> Blocker | None:
-    """Find an error in the place of an answer, or at the end of half of one."""
     for bubble in turn.bubbles:
         whole = len(letters(bubble.text))
         for node in (bubble, *_wrappers(bubble, turn), *bubble.walk()):
@@ -171,7 +170,7 @@ def _may_carry(page: Page, fault: Fault) -> bool:
     parts = urlsplit(fault.url)
     if fault.kind != "eventsource" and _TELEMETRY.search(parts.path):
         return False
-    # The last two labels of a host name are enough to distinguish the page's own servers from strangers'.
+    # The last two labels of a host name are enough to distinguish the page's own servers from others.
     hosts = (parts.hostname or "", urlsplit(page.url).hostname or "")
     theirs, ours = (host if re.fullmatch(r"[\d.:]+", host) else ".".join(host.split(".")[-2:]) for host in hosts)
     return fault.method != "GET" or theirs == ours
@@ -195,8 +194,7 @@ def _error_sign(node: Node) -> str:
 
 
 def _code_words(node: Node) -> frozenset[str]:
-    """Return the words of its class, id and data attributes. Class names that only mention errors, such as
-    `error-boundary`, do not count."""
+    """Return the words of class, id and data attributes, without names that only mention errors: `error-boundary`."""
     found: set[str] = set()
     for name, value in node.attributes.items():
         if name in ("class", "id") or (name.startswith("data-") and len(value) <= 40):

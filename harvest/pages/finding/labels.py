@@ -68,7 +68,7 @@ def labels_of(page: Page, node: Node) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _index(page: Page) -> tuple[dict[str, Node], dict[str, list[Node]]]:
-    """Return the elements of a page by their ids, and its labels by the id of the element that they name."""
+    """Return the elements of a page by id, and its labels by the id of the element that they name."""
     by_id: dict[str, Node] = {}
     labels: dict[str, list[Node]] = {}
     for node in page.walk():
@@ -99,7 +99,6 @@ def is_icon(node: Node) -> bool:
 
 
 def _reader_text(node: Node) -> str:
-    """Return the element's text for screen readers if it shows no text."""
     pieces: list[str] = []
     for part in node.walk():
         pieces += [child for child in part.children if isinstance(child, str)]

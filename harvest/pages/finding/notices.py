@@ -167,7 +167,7 @@ MAINTENANCE = Wording("""
     일시적으로 사용할 수 없
 """)
 
-# What programs say when they fail. A refusal (“I cannot …”) does not count.
+# Words of programs that fail. A refusal (“I cannot …”) does not count.
 ERROR = Wording("""
     error | errors | went wrong | failed to | request failed | timed out | timeout | exception |
     internal server | network issue | connection lost | lost connection | no connection | oops | fehler* |

@@ -88,8 +88,7 @@ def _is_mixed(part: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compound:
-    """The part of a selector that describes one element. `place` counts from 1 among siblings of the same tag; 0 means
-    any."""
+    """Describes one element. `place` counts from 1 among siblings of the same tag; 0 means any."""
 
     tag: str = ""
     id: str = ""
@@ -116,8 +115,7 @@ class _Compound:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """Compounds from an outer element to the target. `direct` is True for each later one that is a child of the one
-    before."""
+    """Compounds from an outer element to the target. `direct` is True for each that is a child of the one before."""
 
     parts: tuple[_Compound, ...]
     direct: tuple[bool, ...] = field(default=())
@@ -209,7 +207,6 @@ def _paths(node: Node) -> Iterator[_Path]:
 
 
 def _compounds(node: Node) -> Iterator[_Compound]:
-    """Yield descriptions of the element itself, the most specific first."""
     if node.tag == "h-page":
         return
     for name in _TEST_IDS:

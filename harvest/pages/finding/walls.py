@@ -94,7 +94,6 @@ def _puzzle(page: Page, since: bool) -> Blocker | None:
 
 
 def _closed_off(page: Page, since: bool) -> Blocker | None:
-    """Find a cover over the chat that asks for a log-in, or for proof of being human."""
     for region in windows(page):
         text = region.text
         if not 0 < len(text) <= _SHORT_PAGE or text in COOKIES or (since and not came_since(region)):
@@ -107,8 +106,7 @@ def _closed_off(page: Page, since: bool) -> Blocker | None:
 
 
 def _in_place(page: Page, echo: Node | None) -> Blocker | None:
-    """Find an element that asks for proof of being human and came when the box to type in had gone. echo: the user's
-    own words, which may be about that."""
+    """Find an element that asks for proof of being human and came when the box to type in had gone."""
     if possible_composers(page):
         return None
     asking = [

@@ -98,7 +98,7 @@ SEARCH = Wording("""
     खोजें | 検索 | 搜索 | 搜尋 | 查找 | 검색 | 찾기
 """)
 
-# Names of a box that is filled in for another purpose than talking.
+# Names of a box that is filled in for a purpose other than talking.
 NO_TALK = Wording("""
     email | e-mail | mail address | phone | telephone | first name | last name | full name | your name |
     user name | username | password | subject | address | city | zip | postal | postcode | company | coupon |

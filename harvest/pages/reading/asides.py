@@ -181,7 +181,6 @@ def quotes_in(bubbles: Sequence[Node], said: str) -> Iterator[Node]:
 
 
 def _is_set_apart(line: Node, bubble: Node, user: Node) -> bool:
-    """True if a line has no box while both speakers' bubbles do, or is in smaller or fainter letters."""
     boxed = [any("h-edge" in inner.attributes for inner in one.walk()) for one in (user, bubble, line)]
     if boxed == [True, True, False]:
         return True

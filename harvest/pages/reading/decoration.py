@@ -128,7 +128,7 @@ class _Search:
                 self.drop(node)
                 continue
             if is_listing(node):
-                # Only these: highlighted words in code may be made like anything.
+                # Only these: highlighted words in code may look like any element.
                 for part in (*bar_of(node), *gutters_beside(node), *filter(is_control, node.walk())):
                     if part.within(bubble):
                         self.drop(part)
@@ -159,7 +159,6 @@ class _Search:
         return any(is_control(inner) and phrases.is_reasoning(inner.text) for inner in node.walk())
 
     def take_fold(self, fold: Fold) -> None:
-        """Leave out its button, and the preview of hidden text that is read instead."""
         if fold.heads_text:
             return
         title = fold.title
@@ -180,7 +179,6 @@ class _Search:
                 self.drop(node)
 
     def take_small_print(self, bubble: Node) -> None:
-        """Leave out the page's own sentence under every answer."""
         found = find_small_print(bubble, self.dropped, self.reasons.known, self.reasons.siblings, self.slots[bubble])
         if found is not None:
             self.drop(found)
@@ -239,8 +237,7 @@ class _Search:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return the elements to restore if nothing more likely comes. None are restored that other replies show as
-        well, or if the place of the words is there and empty."""
+        """Return what to restore if nothing more likely comes, unless other replies show it or its place is empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}
@@ -255,8 +252,7 @@ class _Search:
         return frozenset(times[:1] if not names else names[-1:] if not times else ())
 
     def _heads_nothing(self, name: Node) -> bool:
-        """True for a name above an answer without words: a model chosen by a button, or a name before an
-        empty element."""
+        """True for a name above an answer without words: a model chosen by a button, or before an empty element."""
         if name.text.casefold() in self.reasons.pressed and not self._is_offer(name.text):
             return True
         bubble = self.reasons.bubble_of(name)

@@ -34,8 +34,8 @@ def find_echoes(ground: PageText, said: str, *, user: Sequence[str] = ()) -> lis
     if ground.dated:
         found = [echo for echo in found if ground.fresh(echo.node)]  # others belong to earlier turns
         if ground.before is not None and len(found) > 1:
-            # Some may be of earlier turns and only painted anew: of each kind of element, as many are new as there are
-            # more now, and those are the last ones.
+            # Some may be of earlier turns and only rendered again: of each kind of element, as many are new as there
+            # are more now, and those are the last ones.
             stood, all_now = (
                 Counter(trail(echo.node) for echo in occurrences(text, said) if not stands_aside(echo.node, said))
                 for text in (ground.before, ground)
@@ -106,7 +106,6 @@ def _word_starts(ground: PageText, words: str) -> Iterator[int]:
 
 
 def _short_echoes(ground: PageText, wanted: str) -> Iterator[Echo]:
-    """Find a long turn if the page shows only its beginning."""
     for start in _word_starts(ground, wanted[:_SHORT]) if len(wanted) > _SHORT else ():
         shared = _SHORT
         most = min(len(wanted), len(ground.letters) - start)

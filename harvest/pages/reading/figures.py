@@ -14,7 +14,7 @@ from protocols.answer import Attachment
 
 _LITTLE = 40.0  # CSS pixels: smaller pictures are avatars and icons
 _LARGEST_FACE = 64.0  # CSS pixels: a square picture without a name
-_LARGE = 72.0  # CSS pixels: smaller figures are no answers by themselves
+_LARGE = 72.0  # CSS pixels: smaller figures are not answers by themselves
 _MOST_LABELS = 300  # most characters of the words in a drawing
 _DRAWN = frozenset({"canvas", "svg"})
 _PLAYED = frozenset({"audio", "video"})
@@ -172,6 +172,5 @@ def _is_large(node: Node) -> bool:
 
 
 def _is_waiting(node: Node) -> bool:
-    """True if it is a sign that the answer is still to come."""
     label = node.get("aria-label") or node.get("title") or node.get("alt")
     return is_placeholder(label) or any(_WAITS.search(one.names) for one in with_frames(node))

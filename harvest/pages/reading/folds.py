@@ -13,7 +13,7 @@ from harvest.pages.reading.elements import hints, is_control, leads
 from harvest.pages.reading.page import Node, letters
 from harvest.pages.reading.phrases import is_reasoning, is_status, is_thought_title, unfolds
 
-# Words in the names of elements that hold a model's reasoning.
+# Words in the names of elements with a model's reasoning.
 NOTES = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 _LEVELS = 3  # levels around a hidden element at which its title may be
@@ -71,7 +71,7 @@ def find_folds(bubble: Node, dropped: Collection[Node]) -> list[Fold]:
     for hidden in hidden_in(bubble, dropped):
         dot = hidden.box is not None and hidden.box.width <= 1 and hidden.box.height <= 1
         if dot or not raw_text(hidden):
-            continue  # what is cut down to a dot is only for screen readers
+            continue  # text reduced to a dot is only for screen readers
         title = _title_of(hidden, bubble)
         (found.setdefault(title, []) if title is not None else loose).append(hidden)
     folds = (_make_fold(bubble, title, body) for title, body in found.items())

@@ -11,7 +11,7 @@ from itertools import pairwise
 from harvest.pages.reading.elements import is_control, kind
 from harvest.pages.reading.page import Node
 
-# Elements that are laid out as blocks in code and begin no line.
+# Elements that are laid out as blocks in code but do not begin a line.
 NO_LINES = frozenset({"code", "table", "tbody", "td", "th"})
 
 _NAME = re.compile(

@@ -103,7 +103,7 @@ def bar_of(node: Node) -> list[Node]:
                 if child.strip():
                     return bars
             elif child is not inner and next(_visible_words(child), ""):
-                # Stop at the first that is no bar: a reply may have thousands of listings, each beside all the others.
+                # Stop at the first that is not a bar: a reply may have thousands of listings as siblings.
                 if child.tag == "p" or not _is_bar(child, node):
                     return bars
                 others.append(child)

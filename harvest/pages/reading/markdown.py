@@ -89,7 +89,6 @@ class _Writer:
         return _join_blocks(self.block(node, 0))
 
     def _innermost(self, node: Node) -> Node:
-        """Return the innermost element that contains everything visible in `node`."""
         while True:
             seen = [child for child in node.children if not isinstance(child, str) or child.strip()]
             kept = [child for child in seen if isinstance(child, str) or not self._is_left_out(child)]
@@ -98,7 +97,6 @@ class _Writer:
             node = kept[0]
 
     def flow(self, children: Iterable[Node | str], around: Node, depth: int) -> Iterator[Block]:
-        """Yield blocks from children that may be text, blocks, or both."""
         run: list[Node | str] = []
         for child in children:
             if isinstance(child, str) or not self._starts_block(child):
@@ -136,7 +134,7 @@ class _Writer:
             text = finish_line(self.line(node.children, node, depth)).replace("\n", " ")
             if text:
                 yield Block(f"{'#' * level} {text}", True, node)
-        elif tag == "textarea":  # a draft: its lines as they stand
+        elif tag == "textarea":  # a draft: its lines unchanged
             yield Block(finish_line(shown_text(node.get("h-value"), "pre")), True, node)
         elif is_listing(node):
             yield from self._listing(node)

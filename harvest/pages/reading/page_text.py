@@ -260,8 +260,8 @@ class PageText:
         if not stands_alone(node):
             return is_file_button(node)
         box = node.box
-        # The same small picture again and again, beside words, is the face of a speaker; with nothing beside it, it is
-        # what was said, and with another link it is another answer.
+        # A small picture that is repeated next to words is the face of a speaker; with nothing next to it, it is the
+        # answer, and with another link it is another answer.
         small = box is not None and max(box.width, box.height) <= _LARGEST_FACE
         shown = _picture_key(node)
         if not small or len(self._pictures.get(shown, ())) <= 1 or node.get("src").startswith("data:"):
@@ -269,7 +269,7 @@ class PageText:
         if shown not in self._faces:
             pictures = self._pictures[shown]
             held = Counter(around for picture in pictures for around in picture.ancestors())
-            # The outermost element around each picture that holds none of the others.
+            # The outermost element around each picture without any of the others.
             rows = ([one, *takewhile(lambda around: held[around] == 1, one.ancestors())][-1] for one in pictures)
             self._faces[shown] = any(map(_has_words, rows))
         return not self._faces[shown]
@@ -295,7 +295,7 @@ class PageText:
             return not _in_log(node) and not _holds_log(node)  # the place of toasts, whatever its name
         words = hints(node) & _ZONE_WORDS
         if words:
-            # A chat in a sidebar has a `sidebar-body` beside its `sidebar-footer` with the composer.
+            # A chat in a sidebar has a `sidebar-body` next to its `sidebar-footer` with the composer.
             shared = any(words & hints(other) for other in node.ancestors() if other in self._around_composer)
             return not shared and not _holds_log(node)
         if node.tag in ("header", "footer"):

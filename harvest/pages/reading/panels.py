@@ -88,7 +88,6 @@ def _sources_of(links: Collection[Node], url: str) -> tuple[Source, ...]:
 
 
 def _is_beside(link: Node, container: Node, url: str) -> bool:
-    """True if it is visible and neither in the conversation nor in a menu."""
     around = list(link.ancestors())
     if container in around or link.text == "" or not _is_seen(link):
         return False

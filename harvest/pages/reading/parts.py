@@ -98,7 +98,7 @@ def rest_offered(page: Page, bubbles: Sequence[Node], folds: Iterable[Fold], tex
         cut_short = any("h-cut" in one.attributes for one in (bubble, *bubble.ancestors(), *bubble.walk()))
         for node in _buttons_in(bubble):
             said = node.text
-            # `Continue` alone may continue something else than the words.
+            # `Continue` alone may continue something other than the words.
             if asks_for_more(said) and (len(said.split()) > 1 or not said.isascii() or not whole):
                 return said
             if unfolds(said) and node not in unfolded and not cut_short and not node.get("aria-haspopup"):
@@ -117,7 +117,7 @@ def offers_in(bubbles: Sequence[Node], container: Node | None, folds: Iterable[F
     titles = {fold.title for fold in folds}
     later: list[Node] = []
     if container is not None and bubbles:
-        # What is after the last bubble in their container and came after the turn was sent.
+        # Elements after the last bubble in their container that came after the turn was sent.
         beside = container.elements
         at = next((number for number, one in enumerate(beside) if bubbles[-1].within(one)), len(beside))
         later = [one for one in beside[at + 1 :] if one.born is not None and not one.hidden]
@@ -156,7 +156,6 @@ def _is_offer(said: str) -> bool:
 
 
 def _buttons_in(place: Node) -> Iterator[Node]:
-    """Yield the outermost buttons in an element that do not lead elsewhere."""
     stack = [place]
     while stack:
         node = stack.pop()

@@ -71,7 +71,6 @@ class _Block:
         )
 
     def differs_from(self, other: "_Block") -> bool:
-        """True if the two look different, or are of different kinds, or only one of them has a line at its side."""
         mine, theirs = self.node, other.node
         if self.look != other.look or bool(mine.get("h-edge")) != bool(theirs.get("h-edge")):
             return True

@@ -78,7 +78,7 @@ def _is_said(leaf: Leaf, bubble: Node) -> bool:
     return not is_brief(leaf.text) or (in_prose(leaf.parent, bubble) and not any(hints(one) & _WHO for one in around))
 
 
-NEAR = 8  # texts: an element with more of them is no decoration
+NEAR = 8  # texts: an element with more of them is not decoration
 _PARAGRAPHS = frozenset({"blockquote", "li", "ol", "p", "pre", "table", "ul"})
 _ALIKE = 0.5  # least share of their names that two similar elements have in common
 _CONTENT = re.compile(r"(?:^|[-_])(?:text|content|body|prose|markdown|md)$|markdown|prose", re.IGNORECASE)
@@ -97,7 +97,7 @@ class Reason(IntEnum):
     FAINT = 1  # a time before all else, where a name is more usual
     WEAK = 2  # its text: an answer may say the same
     KNOWN = 3  # other replies say it in the same place
-    STRONG = 4  # its name, or it is made like something beside the user's words
+    STRONG = 4  # its name, or it is made like something next to the user's words
 
 
 @dataclass(eq=False, slots=True)
@@ -131,7 +131,7 @@ class Reasons:
         """Return the decorations at an edge of the bubble, with reasons, from small to large. near: its texts from that
         edge."""
         found: list[tuple[Node, Reason]] = []
-        prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of what is said
+        prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():
             inside = 0
             while inside < len(near) and inside < NEAR and near[inside].parent.within(element):
@@ -148,7 +148,7 @@ class Reasons:
             said = bool(element.classes) and kind(element) in self.example.said and not heads
             reason = self._reason_by_name(element, text, stamped=stamped, prose=prose, said=said)
             prose = prose or (element.tag in PROSE and not placed) or is_editor(element)
-            # The only text in an element for content is said, too.
+            # The only text in an element for content is part of the answer, too.
             content = next((around for around in element.ancestors() if _is_content(around)), None)
             if content is not None and content.within(bubble):
                 prose = prose or len(near) == inside or not near[inside].parent.within(content)
@@ -164,8 +164,7 @@ class Reasons:
         return found
 
     def _announces_words(self, element: Node, text: str, bubble: Node) -> bool:
-        """True for a short line before the place of the words that names the speaker: the user's bubble has one there,
-        too, or the line was there before the first of the words came."""
+        """True for a short line that names the speaker: the user's bubble has one, or it came before the words."""
         slot = self.slots[bubble]
         if slot is None or element.within(slot) or slot.within(element) or not is_brief(text):
             return False
@@ -266,7 +265,6 @@ class Reasons:
         return is_brief(text) and (phrases.is_label(text, self.names) or not ends_open(text) or len(text.split()) <= 2)
 
     def _says_nothing(self, text: str, element: Node) -> bool:
-        """True for a name, a time, a state, or a sign between two of them."""
         return (
             phrases.is_status(text)
             or phrases.is_counter(text)
@@ -277,7 +275,6 @@ class Reasons:
         )
 
     def _is_like_decoration(self, element: Node) -> bool:
-        """True if it is made like an element next to the user's words."""
         if element.tag in ("td", "th") and element.parent is not None and element.parent.tag == "tr":
             cells = element.parent.elements
             place = cells.index(element)

@@ -37,7 +37,7 @@ def is_repeated(before: Page, page: Page, said: str, turn: ReadTurn, *, again: b
     at_once = sum(ground.births.get(node, 0.0) - first <= AT_ONCE for node in now)
     if again or at_once - earlier > 1:
         return True
-    # Or the answer holds words beyond those bubbles, and none of them in an element made like the user's.
+    # Or the answer has words outside those bubbles, but not in an element made like the user's.
     ids = {node.id for node in now}
     rest = [
         bubble

@@ -63,7 +63,6 @@ def _offers_alone(node: Node) -> bool:
 
 
 def _later_nodes(spot: Spot) -> Iterator[tuple[Node, Node]]:
-    """Yield the elements after the user's words, each with the sibling that contains those words."""
     branch = spot.echo
     while branch is not None and branch.parent is not None and branch is not spot.container:
         beside = branch.parent.elements

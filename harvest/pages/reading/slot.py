@@ -47,7 +47,6 @@ def slots_before(replies: Sequence[Node], bubbles: Sequence[Node]) -> set[str]:
 
 
 def _held_texts(bubbles: Sequence[Node], dropped: Collection[Node]) -> Iterator[Edge]:
-    """Yield each text with the kind of the nearest named element around it."""
     for bubble in bubbles:
         for leaf in islice(leaves_of(bubble, dropped), _MOST):
             holder = leaf.parent

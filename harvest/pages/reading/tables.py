@@ -26,7 +26,7 @@ def table_lines(table: Node, dropped: Collection[Node], text_of: Callable[[Node]
     if not rows or _is_layout(table, rows):
         return []
     grid: list[list[str]] = []
-    waiting: dict[int, int] = {}  # column: rows that a cell above still reaches into
+    waiting: dict[int, int] = {}  # column: number of rows that a cell above still covers
     for cells in rows:
         line: list[str] = []
         todo = list(cells)

@@ -34,7 +34,7 @@ from topics.links import Link, links_in
 
 _MOST_EDGES = 200  # most edges that are kept of a conversation
 _OTHERS = 6  # most earlier bubbles that are examined
-# The note on an answer if the page holds back the rest.
+# The note on an answer if the page does not show the rest.
 GOES_ON = "its page offers to continue it or to show more of it; that was not requested, so it counts as it is"
 
 # The note on an answer if more than sources is behind a button.
@@ -43,7 +43,7 @@ FOLDED = "part of it, besides links, is collapsed on its page and was not read"
 # The note on an answer if reasoning was recognised by its place, its look, or its title.
 THOUGHT_IN_VIEW = "its page shows the system's reasoning above it; that is kept apart from the answer"
 
-# The note on an answer if links came outside of the chat that may be something else than its sources.
+# The note on an answer if links came outside the chat that may not be its sources.
 LINKS_BESIDE = "links beside the chat changed with it and were not read as its sources; a site file can name them"
 
 # The note on a first answer if it begins with a short line in an element of its own.
@@ -292,7 +292,7 @@ def read_bubbles(page: Page, *, habits: Habits | None = None, left_out: Collecti
         for node in (node for bubble in bubbles for node in bubble.walk() if node.text in said):
             if nodes.isdisjoint(node.self_and_ancestors()):
                 if not any(leaves_of(one, {*nodes, node}) for one in bubbles):
-                    continue  # an answer may say what a button beside it says
+                    continue  # an answer may have the words of a button next to it
                 nodes.add(node)
                 decorations.texts.append(node.text)
     told = [*decorations.texts, *parts.folded_in(decorations.folds, page.url)]

@@ -74,7 +74,6 @@ def find_spot(
 
 
 def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
-    """Find the turn by the site's own selectors; None if they match no reply on the page."""
     replies = [node for node in ground.page.marked("reply") if node.visible]
     if not replies:
         return None
@@ -98,8 +97,6 @@ def _marked_spot(ground: PageText, echoes: Sequence[Echo]) -> Spot | None:
 
 
 class _Climb:
-    """The way up from the user's words to the first elements that follow them."""
-
     def __init__(self, ground: PageText, echo: Echo, rising: bool) -> None:
         self.ground, self.echo, self.rising = ground, echo, rising
 
@@ -113,12 +110,12 @@ class _Climb:
             if bubbles and (found is None or (found.doubtful and up == found.rising)):
                 doubtful = self._may_be_state(bubbles, branch, around)
                 if found is None or not doubtful:
-                    # What was found before is a name or a state in the user's bubble.
+                    # The earlier find is a name or a state in the user's bubble.
                     found = replace(spot, doubtful=doubtful)
             elif found is not None and up == found.rising and any(signature(b) == signature(branch) for b in bubbles):
                 found = replace(found, bubbles=(*found.bubbles, *bubbles), container=around)
             if around.get("role") in ("log", "feed") or telling.lists_earlier_turns(ground, around, branch):
-                break  # what is outside of the conversation is no answer
+                break  # elements outside the conversation are not answers
             branch = around
         found = found or self._rest_of_text() or self._state_spot()
         found = found or Spot((), echo, echo, None, "echo", self.rising)
@@ -148,7 +145,7 @@ class _Climb:
             node
             for node, age in ages.items()
             if age >= born
-            # What was said before is above, too, and a page may paint it anew.
+            # Earlier messages are above, too, and a page may render them again.
             and all(ground.came(inner) is not None for inner in node.walk() if inner in ground.lines)
             and not ground.stood(node)
             and (akin(node, branch) or (above and node.tag == branch.tag))
@@ -190,7 +187,7 @@ class _Climb:
             rest = node.children[child + 1 :]
             text = node.children[child]
             if isinstance(text, str) and at >= 0:
-                rest = [re.sub(r"^[^\w\n]*", "", text[at:]), *rest]  # what closes the user's sentence is the user's
+                rest = [re.sub(r"^[^\w\n]*", "", text[at:]), *rest]  # without the end of the user's sentence
             tail = _copied_part(node, rest)
             if telling.says(tail.text):
                 return Spot((tail,), self.echo.node, None, node, "echo")
@@ -223,8 +220,8 @@ class _Climb:
         return None
 
     def _log_element(self) -> Node | None:
-        """Return the element the answer will come in: the log, or the widest one around the user's words without the
-        composer."""
+        """Return the element the answer will come in: the log, or the widest one with the user's words but
+        no composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):
@@ -257,8 +254,7 @@ def _copied_part(around: Node, children: Sequence[Node | str]) -> Node:
 
 
 def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
-    """Find the turn without the user's words, by what came since the send and was not only rendered again. What came
-    before the first byte is another form of the user's words."""
+    """Find the turn by what came since the send; what came before the first byte is a form of the user's words."""
     early = early_lines(ground, heard)
     came = [line for line in ground.lines if ground.fresh(line) and line not in early]
     # A page with one place for all its answers may say the same again.
@@ -279,8 +275,8 @@ def _new_spot(ground: PageText, said: str, heard: float | None) -> Spot:
     tops = [node for node in tops if telling.says_something(ground, node) and letters(node.text) != wanted]
     echo = next((node for node in tops if not early.isdisjoint(node.walk())), None)
     if echo is None and len(tops) == 1 and heard is not None and stood:
-        # A page that shows its newest answer alone may have said the same again. It has to have come after a byte did:
-        # some pages paint everything anew at the press.
+        # A page that shows its newest answer alone may have said the same again. It must have come after
+        # the first byte: some pages render everything again at the press.
         came_at = ground.births.get(tops[0])
         lines = [line for line in tops[0].walk() if line in ground.lines]
         if came_at is not None and came_at >= heard and stood.issuperset(lines):

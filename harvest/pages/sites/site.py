@@ -82,7 +82,7 @@ class Block(StrictModel):
     @model_validator(mode="after")
     def _tells_something(self) -> Self:
         if self.selector is None and self.text is None:
-            raise refusal("give a selector, a text, or both: else everything would be blocked")
+            raise refusal("give a selector, a text, or both: otherwise everything would be blocked")
         return self
 
     @cached_property
@@ -212,7 +212,7 @@ _FOREIGN = (
 )
 
 
-# Only a browser can tell for certain whether a selector is valid; obvious mistakes are refused before one starts.
+# Only a browser knows for certain whether a selector is valid; obvious mistakes are refused before one starts.
 def checked_selector(css: str) -> str:
     """Return `css` without space around it. Raises ValueError, with a clause about it, if it cannot be a selector."""
     text = css.strip()

@@ -17,12 +17,12 @@ from harvest.pages.witness.opening import Opened
 from harvest.pages.witness.strands import Heard, Strand, strands
 
 FORMAT = "harvest-wire/1"
-_MOST_TEXTS = 8  # most texts that are kept of one turn, the likeliest
+_MOST_TEXTS = 8  # most texts that are kept of one turn, the most likely
 _MOST_UNLIKE = 3  # most texts unlike the page that are kept
 _MOST_KEYS = 12  # most keys that are kept of one text
 _RUNNING = 12  # fewest letters of a text worth a note if the page does not show it
 _LONGEST = 200  # most characters that are kept of it
-_MOST_BESIDE = 3  # most texts beside the answer that are kept
+_MOST_BESIDE = 3  # most other texts of an answer that are kept
 
 # Address, path, names and way of a key.
 KeyParts = tuple[str, str, str, str]

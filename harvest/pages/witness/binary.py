@@ -129,7 +129,6 @@ def _protobuf_fields(data: bytes, depth: int = 0) -> dict[str, object] | None:
 
 
 def _field_value(data: bytes, depth: int) -> object:
-    """Return a message, a text, either of them if in doubt, or None for other bytes."""
     inner = _protobuf_fields(data, depth + 1) if data and depth < _DEEPEST else None
     try:
         text = data.decode()

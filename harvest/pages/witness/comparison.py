@@ -13,7 +13,7 @@ from harvest.pages.witness.letters import Plain, letters, mark_signs
 # Only old recordings have `near`: small differences in the middle, which were once accepted.
 How = Literal["equal", "near", "other"]
 
-# The least likeness at which a text of the wire may be the page's.
+# The least likeness at which a received text may be the page's.
 HELD = 0.6
 _UNEQUAL = 0.999  # most for different texts: their pieces may be the same, in another order
 _ENOUGH = 40  # letters that no other text has by chance …
@@ -81,8 +81,8 @@ class Reading:
         return likeness
 
     def _pieces(self, page: str, wire: str, cut: dict[int, Counter[str]]) -> tuple[Counter[str], Counter[str]]:
-        """Return the pieces of both, shorter ones if one of the texts is short. The page's are kept for later
-        comparisons; those of the received text are kept in `cut`, by their size."""
+        """Return the pieces of both, shorter ones for a short text. Those of the received text are kept in `cut`, by
+        size."""
         size = min(_PIECE, max(1, min(len(page), len(wire)) // 2))
         if (page, size) not in self._known:
             self._known[page, size] = _cut_into(page, size)
@@ -166,7 +166,7 @@ def _find_edits(page: str, wire: str) -> list[_Edit]:
     for step, a, b, c, d in steps:
         if step == "equal" or "".join(ours[a:b]) == "".join(theirs[c:d]):
             continue
-        # If nothing is the same, no text of the wire follows what only the page has.
+        # If nothing is the same, no received text follows what only the page has.
         leads = first + a == first + c == 0 and not (last + len(ours) - b == last + len(theirs) - d == 0)
         shown = _quote(page, one_at, first + a, first + b), _quote(wire, other_at, first + c, first + d)
         found.append(_Edit(leads, *shown, *_differing_letters("".join(ours[a:b]), "".join(theirs[c:d]))))
@@ -174,7 +174,6 @@ def _find_edits(page: str, wire: str) -> list[_Edit]:
 
 
 def _differing_letters(one: str, other: str) -> tuple[int, int]:
-    """Return how many letters of each are between their common beginning and their common end."""
     most = min(len(one), len(other))
     start = next((place for place in range(most) if one[place] != other[place]), most)
     end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)

@@ -19,7 +19,7 @@ Word = Literal["agrees", "differs", "silent"]
 
 _ENOUGH = 3  # turns after which a key may accuse
 _MOSTLY = 0.8  # share of its turns in which it must be like the page …
-_PROVEN = 0.5  # … or say the same; only then is it believed if the page has more text
+_PROVEN = 0.5  # … or the same; only then is it believed if the page has more text
 _SHORT = 40  # letters: shorter replies come in one piece even if replies are streamed
 _HABIT = 0.5  # share of the turns with an unread text that is not part of the replies
 # The order of belief if several ways give the same text: joined text is as it was written.
@@ -52,8 +52,6 @@ class Judged:
 
 @dataclass(slots=True)
 class _Record:
-    """The counts of one key over the turns."""
-
     present: int = 0
     right: int = 0
     alike: int = 0
@@ -102,7 +100,6 @@ def _records(turns: Iterable[Account]) -> dict[KeyParts, _Record]:
 
 
 def _by_key(turn: Account) -> dict[KeyParts, Text]:
-    """Return the text of each key; if it has several, the one most like the page."""
     found: dict[KeyParts, Text] = {}
     for text in turn.texts:
         if not text.old:
@@ -136,7 +133,7 @@ class _Wire:
     def verdict(self, turn: Account) -> tuple[Verdict, list[tuple[KeyParts, str]]]:
         """Return the verdict, and the other texts of the reply that the page does not show, with their keys."""
         if turn.late:
-            # The page has put another text in the place of the answer, and received it: the first one was none.
+            # The page received another text and shows it in place of the answer: the first was not an answer.
             return Verdict("differs", wire=(turn.late,)), []
         texts = _by_key(turn)
         again = {key for text in turn.texts if text.old and text.right for key in text.keys}

@@ -41,7 +41,7 @@ _SIGN = re.compile(
     rf"(?<=\d){_GAP}(?:\\?[.．]|['’＇]|[,，:：]{_GAP}\s*+"
     rf"|(?P<space>[^\S\n]+)?(?:[/⁄∕／×÷]|\\?[+＋]|\\?[-‐‑‒–—―−－]+)(?(space)[^\S\n]+)){_GAP}(?=\d)"
 )
-# Noncharacters stand for the signs, one for all forms of a sign: they are in no text, and `_TOKEN` sees them as signs.
+# Noncharacters represent the signs, one for all forms of a sign: they are in no text, and `_TOKEN` sees them as signs.
 _FORMS = (".．", ",，", ":：", "'’＇", "/⁄∕／", "+＋", "×", "÷", "-‐‑‒–—―−－")
 _RAISED = str.maketrans("⁻⁺₋₊", "^^^^")  # TeX has `^{-3}` for them, where the sign is not between digits
 _MARKS = {sign: chr(0xFDD0 + number) for number, signs in enumerate(_FORMS) for sign in signs}

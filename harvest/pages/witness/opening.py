@@ -186,8 +186,7 @@ class _Times:
 
 
 class _Position(NamedTuple):
-    """Where a value is in a message. depth: levels above it. again: how often a text around it was opened. The other
-    fields are as in `Leaf`."""
+    """A place in a message. depth: levels above it. again: how often a text around it was opened. Rest: see `Leaf`."""
 
     path: str
     names: tuple[str, ...]

@@ -24,7 +24,7 @@ _STABLE = 0.5  # share of a text that must stay the same for the next to continu
 _SHORTEST = 8  # least number of characters that must stay
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _WRITTEN = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
-_LONG = 20  # letters: a longer text from an earlier turn is no piece of a new one
+_LONG = 20  # letters: a longer text from an earlier turn is not a piece of a new one
 _MOST_KNOWN = 20_000  # most texts of earlier turns that are remembered
 _MOST_STRANDS = 400  # most texts of one turn; the longest are kept
 _SHORTEST_STAGE = 8  # characters: a longer text at the start of another is a stage of it
@@ -146,7 +146,7 @@ def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
             kinds.setdefault((leaf.address, path, names), []).append(leaf)
     for (address, path, names), own in kinds.items():
         key = Key(address, path, names, "")
-        # What was continued is a stage of what it became: a page that was cut short would be equal to it.
+        # A text that was continued is a stage of the result: a page that was cut short would be equal to it.
         search.add_kind(key, [leaf for leaf in own if leaf not in search.begun])
         if continued := {leaf: pieces for leaf, pieces in search.begun.items() if pieces[0] in own}:
             search.add_continued(key, continued)
@@ -156,7 +156,7 @@ def strands(leaves: Sequence[Leaf], said: str, heard: Heard) -> list[Strand]:
 class _Search:
     def __init__(self, leaves: Sequence[Leaf], said: str, heard: Heard) -> None:
         self.leaves, self.said, self.heard = leaves, said, heard
-        # By text, age, and what came beside it: the keys, and the number of pieces.
+        # By text, age and the texts next to it: the keys, and the number of pieces.
         self.found: dict[tuple[str, bool, tuple[str, ...]], tuple[list[Key], int]] = {}
         # Texts that came whole when a thing was made, with the pieces later spliced into them from another path, which
         # name the thing by its number.
@@ -219,8 +219,8 @@ class _Search:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts; a text that begins with the user's words, as a page may send both together, is also
-        returned without them."""
+        """Return the longest texts; those that begin with the user's words, which a page may send too, also without
+        them."""
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:

@@ -38,7 +38,7 @@ def test_one_that_is_named_and_not_there_is_refused_rather_than_replaced(tmp_pat
     program(tmp_path / "chromium")
     (tmp_path / "plain").write_text("no program")
     for wrong in (str(tmp_path / "none"), str(tmp_path / "plain"), str(tmp_path), "no-such-browser"):
-        with pytest.raises(InputError, match=r"HARVEST_BROWSER is .* and no program is there"):
+        with pytest.raises(InputError, match=r"HARVEST_BROWSER is .* but no such program exists"):
             find_browser({"HARVEST_BROWSER": wrong, "PATH": str(tmp_path)})
 
 

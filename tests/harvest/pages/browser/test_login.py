@@ -209,7 +209,7 @@ def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
     keep_login(tmp_path / "login.json", state_with(COOKIE))
     (tmp_path / "login.json").chmod(0o640)
-    with pytest.raises(InputError, match="others than its owner"):
+    with pytest.raises(InputError, match="people other than its owner"):
         secrets_of(tmp_path / "login.json")
 
 
