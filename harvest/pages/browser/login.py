@@ -61,8 +61,7 @@ async def log_in(
 def keep_login(path: Path, state: dict[str, Any]) -> None:
     """Write a browser's state to `path`, with mode 600 from the first byte on, replacing any older file atomically.
 
-    Temporary files of a command that was killed while writing are removed because they contain secrets, too. Raises
-    OSError.
+    Temporary files of a command that was killed while writing are removed: they contain secrets, too. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, path.name)

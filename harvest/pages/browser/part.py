@@ -54,8 +54,7 @@ class Part:
         self._milliseconds = 1000 * life.limits.act
 
     async def click(self) -> None:
-        """Click. Raises NotSent: `part-gone`, `part-off` (not visible, disabled), `part-covered` (by
-        another element)."""
+        """Click. Raises NotSent: `part-gone`, `part-off` (hidden or disabled), `part-covered` (by another element)."""
         try:
             # A form that reloads the page takes as long as the answer: do not wait for it here.
             await self._act_twice(lambda timeout: self._handle.click(timeout=timeout, no_wait_after=True))
@@ -114,8 +113,7 @@ class Part:
         return cast(str, text)
 
     async def make(self) -> str:
-        """The kind of box: `form` (a form field), `plain` (bare editable element), `editor` (has its
-        own paragraphs)."""
+        """The kind of box: `form` (a form field), `plain` (bare editable element), `editor` (with own paragraphs)."""
         return cast(str, await self._life.call(self._handle.evaluate(MAKE)))
 
     async def press(self, key: str) -> None:
@@ -143,8 +141,8 @@ class Part:
         await self._act(self._handle.scroll_into_view_if_needed(timeout=self._milliseconds))
 
     async def _act_twice(self, work: Callable[[float], Coroutine[Any, Any, Any]]) -> None:
-        """Act on the element within a limit in milliseconds; twice if there was no obstacle and the machine was too
-        busy."""
+        """Do an action that has no effect until the element is ready, given its limit in milliseconds. Repeat it once
+        if time ran out without an obstacle: then the machine was too busy."""
         try:
             await self._act(work(self._milliseconds))
         except NotSent as fault:

@@ -1,6 +1,6 @@
 """A browser process: finding Playwright's own, starting one, and opening windows in it.
 
-Only this module and `window.py` import playwright. In both, every call is bounded in time, and every failure becomes a
+Only this module and `window.py` import playwright. Every call is bounded in time; every failure becomes a
 `DriverError`.
 """
 

@@ -166,8 +166,7 @@ class Traffic:
             self._note_fault(request, status, "")
 
     def note_end(self, key: Hashable, failure: str = "") -> bool:
-        """Note the end of a request. Returns True if it probably carried the whole answer. failure: the reason,
-        or ""."""
+        """Note the end of a request. Returns True if it probably carried the whole answer. failure: why it failed."""
         request = self._open.pop(key, None)
         if request is None:
             return False
@@ -281,7 +280,7 @@ class Traffic:
 
     @property
     def last_ended(self) -> float | None:
-        """Seconds after the mark at which the last request ended that probably carried the answer; None before."""
+        """Seconds from the mark to the end of the last request that probably carried the whole answer; None before."""
         return None if self._last_ended is None else self._last_ended - self.marked
 
     @property

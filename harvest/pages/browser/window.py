@@ -214,8 +214,8 @@ class Window:
         self.outbox.mark()
 
     def frames(self) -> list[Frame]:
-        """The frames, outermost first, without silent ones, which would delay every question. A frame is the same
-        object for as long as it lives."""
+        """The frames, outermost first, without silent ones, which would delay every question. Each stays the same
+        object."""
         keyboard, size = self._page.keyboard, self.viewport
         self._frames = {
             frame: self._frames.get(frame) or Frame(self._life, frame, keyboard, size, self.clock)
@@ -265,7 +265,8 @@ class Window:
         return cast(dict[str, Any], await self._life.call(work))
 
     async def trace(self) -> bytes | None:
-        """The trace so far as a zip file, without secrets; None if there is none, and from the second call on."""
+        """Return the trace so far as a zip file, without cookies, authorization and storage; None if there is none, and
+        from the second call on."""
         if not self._tracing:
             return None
         self._tracing = False

@@ -42,8 +42,8 @@ class ChangedAnswers:
         return (LATER,)
 
     def fault(self, taken: Taken, later: Later) -> Unanswered:
-        """Return the error for an answer that went on, or was replaced, after it was recorded. The next answers on this
-        site get more time."""
+        """Return the error for an answer that changed after it was recorded. The next answers on this site get more
+        time."""
         since = self.window.clock.monotonic() - taken.at
         pause = min(since, _GUESSED * taken.quiet) if later.ago is None else since - later.ago
         pause = max(taken.quiet, pause)

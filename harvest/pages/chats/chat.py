@@ -88,8 +88,7 @@ class Said:
 
 
 class Chat:
-    """One conversation in one window. experience, met: knowledge of the site and of its messages, shared by its
-    conversations."""
+    """One conversation in one window. experience, met: what its conversations know of the site and its messages."""
 
     def __init__(
         self, window: Window, site: Site, manners: Manners, experience: Experience, met: Acquaintance | None = None
@@ -124,8 +123,7 @@ class Chat:
         return self._opening
 
     async def say(self, text: str) -> Said:
-        """Say `text` and return the answer. Raises DriverError with any part of an answer in `partial`, and the
-        evidence."""
+        """Say `text` and return the answer. Raises DriverError with the partial answer, if any, and the evidence."""
         before = self._taken
         told = await self._check_again()
         place = await self._await_place()
@@ -286,8 +284,7 @@ class Chat:
         return None if found is not None and self._came_after(found, turn) else found
 
     def _came_after(self, wall: Blocker, turn: ReadTurn) -> bool:
-        """True if a wall that asks for a person came after the complete answer, so that it blocks only the
-        next turn."""
+        """True if a wall for people came after the complete answer, so that it blocks only the next turn."""
         traffic, over = self._window.traffic, self._window.traffic.last_ended
         dates = [one.get("h-born") for one in wall.node.walk()] if wall.node is not None else []
         came = min((float(date) / 1000 for date in dates if date), default=-math.inf)  # seconds after the last send

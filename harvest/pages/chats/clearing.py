@@ -33,8 +33,7 @@ Shape = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """A press, described for people. kind: the kind of a Blocker, or `launcher`. selector: of the element, if it was
-    found by search."""
+    """A press, described for people. kind: the kind of a Blocker, or `launcher`. selector: of a found element."""
 
     kind: str
     name: str

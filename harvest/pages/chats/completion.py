@@ -97,8 +97,8 @@ class Verdict:
 
 @dataclass(slots=True)
 class Completion:
-    """The judgement over one turn. known: what earlier turns taught about this site. first: the site is new, so the
-    answer gets longer."""
+    """The judgement over one turn. known: lessons of earlier turns. first: the site is new, so the answer
+    gets longer."""
 
     patience: Patience = field(default_factory=Patience)
     known: Experience = field(default_factory=Experience)
@@ -120,8 +120,7 @@ class Completion:
         return None if sample.quiet < self._quiet_asked(sample, needed) else Verdict(how, needed)
 
     def quiet_left(self, sample: Sample) -> float | None:
-        """Seconds of quiet after which the text as it is will be complete; None without text or while a sign
-        is there."""
+        """Seconds of quiet until the text as it is will be complete; None without text or while a sign is there."""
         if sample.began is None or self._awaited_signs(sample):
             return None
         return max(0.0, self._quiet_asked(sample, self._quiet_needed(sample)[1]) - sample.quiet)
@@ -179,8 +178,8 @@ class Completion:
         return max((length for length, since in sample.pauses if since >= began), default=0.0)
 
     def has_trail(self, sample: Sample) -> bool:
-        """True if requests or loose signs lasted over `alone` seconds longer than a trusted sign at the end of the
-        text."""
+        """True if requests or loose signs lasted over `alone` seconds longer than a trusted sign that ended
+        the text."""
         told = self._trusted_end(sample)
         after = max((end for sign, end in sample.ended.items() if sign not in TRUSTED), default=0.0)
         return told is not None and not sample.now and after - told > self.patience.alone
@@ -212,8 +211,7 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
-        """Return the same for a page that writes its text again or could not run, and may not have painted all
-        of it."""
+        """Return the same for a page that writes its text again or could not run: it may not have painted all of it."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:

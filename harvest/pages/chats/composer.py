@@ -122,8 +122,8 @@ async def _insert_lines(place: Place, text: str) -> None:
 
 
 async def _put_lines(place: Place, text: str, *, typed: bool = False) -> None:
-    """Put in the text line by line, with a key between lines. A letter added to each inserted line and deleted again
-    keeps an editor's rules from changing its end."""
+    """Put in the text line by line. A letter added to each inserted line and deleted again defeats an
+    editor's rules."""
     part = await _clear_box(place)
     for number, line in enumerate(text.split("\n")):
         if number:

@@ -142,8 +142,8 @@ class Experience:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
     def learn_change(self, said: str, later: Later, pause: float, most: float, *, signed: bool = False) -> None:
-        """Learn that the answer `said` went on or was replaced after it had been considered complete; for the other
-        arguments see `learn_continuation`."""
+        """Learn that the answer `said` changed after it was considered complete; for the rest
+        see `learn_continuation`."""
         until = self.alone, self.after
         self.learn_continuation(pause, most, signed=signed)
         self._changes.setdefault(later.change, _Seen(said, pause, until, (self.alone, self.after)))
@@ -172,14 +172,13 @@ class Experience:
         return True
 
     def stand_in_seconds(self, said: str) -> float | None:
-        """Return for how many seconds a text is not accepted as the answer, because another with its words was replaced
-        here; None if none was."""
+        """Return the seconds for which a text is not accepted, because one with its words was replaced here;
+        or None."""
         pause = self._stand_ins.get(letters(said))
         return None if pause is None else _LATER * pause + _SLACK
 
     def learn_pause(self, pause: float, usual: float, most: float) -> None:
-        """Learn that an answer without signs paused so many seconds between two words. usual: the default quiet for
-        such an answer."""
+        """Learn that an answer without signs paused so many seconds between two words. usual: the default quiet."""
         if _LONGER * pause > usual:
             self.alone = min(most, max(self.alone, _LONGER * pause))
 
@@ -195,8 +194,8 @@ class Experience:
         return min((due for due in dues if due is not None), default=None)
 
     def due_at(self, sign: str, began: float) -> float | None:
-        """Return the seconds after the send by which the sign appears, if it does at all; None if unknown. began: time
-        of the first word.
+        """Return how many seconds after the send the sign appears at the latest, or None. began: time of the first
+        word.
 
         Pages show a sign some time after the send or after the first word: whichever clearly varied less.
         """

@@ -23,8 +23,7 @@ def find_mismatch(
 ) -> str:
     """Return a sentence that names the site's selector that misses this turn; "" if none does, or if that is unknown.
 
-    page: with the site's matches marked; source: the same as the eye wrote it. turn: read from it with `habits`,
-    `before` and `heard`.
+    page: with the site's matches marked; source: as the eye wrote it. turn: read with `habits`, `before` and `heard`.
     """
     if site.reply is not None and not (turn.how == "site" and turn.text):
         shown = turn.text  # found by a search if nothing visible is marked

@@ -114,8 +114,7 @@ class Opening:
     def raise_walls(
         self, looks: Sequence[tuple[Frame, Page]], status: int | None = None, *, for_people: bool = False
     ) -> None:
-        """Raise the error in WALLS for the first wall, if any. for_people: only for walls that only a person
-        can pass."""
+        """Raise the error in WALLS for the first wall. for_people: only for walls that only a person can pass."""
         for _, page in looks:
             for wall in find_blockers(page, site=self._site, status=status):
                 if wall.kind in WALLS and (not for_people or WALLS[wall.kind] is Denied):
@@ -145,8 +144,7 @@ class Opening:
         return WALLS[wall.kind](wall.kind, wall.excerpt + remedy)
 
     async def new_chat(self) -> bool:
-        """Begin another conversation, with the site's `new_chat` or a likely button. Returns True if one
-        was pressed."""
+        """Begin another conversation, with the site's `new_chat` or a likely button; return True if one was pressed."""
         for frame, page in await self.looks():
             if self._site.new_chat is not None:
                 marked = [node for node in page.marked("new_chat") if node.visible]

@@ -34,8 +34,7 @@ class Place:
     proven: bool = False
 
     def find_button(self, page: Page, site: Site, *, typed: bool = False) -> None:
-        """Find the button that sends on the page as it is now, and order the ways to send. typed: the turn is in the
-        box.
+        """Find the button that sends on the page as it is now, and order the ways to send. typed: the box has the turn.
 
         A key comes before a button if only the button's position is known.
         """

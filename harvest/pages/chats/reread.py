@@ -60,8 +60,7 @@ class Found:
 
 
 def read_again(run: Run, *, system: str | None = None) -> tuple[list[Reread], list[Found]]:
-    """Read every answer of the run (of one system) again, in the order of the attempts, and look for answers in failed
-    turns.
+    """Read every answer of the run (of one system) again, in attempt order, and look for answers in failed turns.
 
     A damaged exhibit never ends the reading: its answer gets a `trouble`.
     """

@@ -45,8 +45,7 @@ def find_refusal(
 ) -> Blocker | None:
     """Find the sign that the turn just read has failed; None if there is none. Only what came since the send counts.
 
-    faults: the requests that failed since then. begun: how many requests that may carry an answer began since then;
-    None if unknown.
+    faults: the requests that failed since then. begun: number of requests since that may carry an answer, or None.
     """
     # A banner does not end a turn.
     named = next((one for one in _named_blockers(page, site, turn) if one.kind != "consent"), None)

@@ -32,8 +32,7 @@ _NEAR = 8  # ancestors of an element that count as its surroundings
 def find_composer(page: Page) -> list[Candidate]:
     """Return all text boxes that a person could talk in, the most likely first.
 
-    A box that is disabled or read-only now is included with a score below 0.5: it may be the composer, but nobody can
-    type into it yet.
+    A box that is disabled or read-only now is included with a score below 0.5: it may become the composer.
     """
     # Smaller boxes are not meant for people: editors have hidden clones and elements that catch the keyboard.
     boxes = [

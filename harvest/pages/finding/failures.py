@@ -37,8 +37,7 @@ _TELEMETRY = re.compile(
 def find_failure(page: Page, turn: ReadTurn, faults: Sequence[Fault], begun: int | None = None) -> Blocker | None:
     """Find the sign that the turn has failed; None if there is none.
 
-    faults: requests that failed since the send. begun: how many requests that may carry an answer began since; None if
-    unknown.
+    faults: requests that failed since the send. begun: number of requests since that may carry an answer, or None.
     """
     shown = _in_bubbles(page, turn) or _outside_bubbles(page, turn)
     if shown is None:

@@ -197,8 +197,7 @@ FAULT = Wording("""
 
 
 def human_check(text: str) -> str:
-    """Return the words by which a window asks for proof of being human, or "". `Just a moment` does not count, because
-    pages that only load say it, too."""
+    """Return the words that ask for proof of being human, or "". `Just a moment` is also on pages that only load."""
     found = HUMAN.find(text)
     return "" if found.lower().startswith("just a") else found
 

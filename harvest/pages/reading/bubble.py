@@ -21,8 +21,8 @@ _SMALLER = 0.94  # of the size of the letters
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look of a text. ink: the colour as the page writes it, or None. size: in CSS pixels, or None. strength:
-    opacity, in [0, 1]."""
+    """The look of a text. ink: the page's colour, or None. size: in CSS pixels, or None. strength: opacity, in
+    [0, 1]."""
 
     ink: str | None
     size: float | None
@@ -132,8 +132,7 @@ def leaves_of(node: Node, dropped: Collection[Node], *, controls: bool = False) 
 
 
 def closing_of(leaves: Sequence[Leaf], bubble: Node) -> list[Node]:
-    """Return the elements that contain the last of the texts, but not all of them, the largest first. They are at most
-    as long as a sentence."""
+    """Return the elements with the last of the texts, but not all, largest first, at most as long as a sentence."""
     said = [leaf for leaf in leaves if leaf.text]
     found: list[Node] = []
     for element in said[-1].parent.self_and_ancestors() if len(said) > 1 else ():
@@ -248,8 +247,7 @@ def in_sentence(node: Node) -> bool:
 
 
 class Siblings:
-    """The siblings of elements, counted once for each parent: on some pages a parent has a hundred
-    thousand children."""
+    """The siblings of elements, counted once for each parent: on some pages a parent has 100,000 children."""
 
     def __init__(self) -> None:
         self._counts: dict[Node, _Count] = {}

@@ -20,8 +20,7 @@ _MARKUP = (
 
 
 class Echo(NamedTuple):
-    """The user's words: the smallest element `node` that contains them, and their letters [start, end) of the page's
-    text."""
+    """The smallest element `node` with the user's words, and their letters [start, end) of the page's text."""
 
     node: Node
     start: int

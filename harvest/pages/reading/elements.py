@@ -102,8 +102,7 @@ def _hint_words(names: str) -> frozenset[str]:
 def hints_last(node: Node) -> frozenset[str]:
     """Return the last words of its class names and test id: `message-time` is a time.
 
-    `has-avatar`, `text-by-author`, and `message--time` if `message` is another class describe something in or around it
-    and do not count.
+    `has-avatar`, `text-by-author`, and `message--time` next to `message` do not count: they describe other elements.
     """
     return _last_words(f"{node.get('class')} {node.get('data-testid')}")
 

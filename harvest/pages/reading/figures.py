@@ -1,7 +1,6 @@
 """Parts of a bubble that say something without words: pictures, drawings, sounds, films, and cards of files.
 
-An answer may consist of these alone. Faces, icons, waiting signs, and sounds that only read the words aloud are not
-part of it.
+An answer may consist of these alone. Faces, icons, waiting signs, and sounds that read the words aloud do not count.
 """
 
 import re

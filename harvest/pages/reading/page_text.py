@@ -133,8 +133,7 @@ class PageText:
         return node
 
     def piece(self, end: int) -> tuple[Node, int, int]:
-        """Return where the letters up to `end` end in a text: the element, the index of its child, and of
-        a character."""
+        """Return where the letters up to `end` end in a text: element, index of its child, index of a character."""
         index = bisect_left(self.pieces, end, key=lambda piece: piece[0]) - 1
         begins, node, child = self.pieces[index]
         text = node.children[child]

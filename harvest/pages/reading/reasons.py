@@ -128,8 +128,7 @@ class Reasons:
         )
 
     def of_line(self, near: list[Leaf], bubble: Node, first: bool) -> list[tuple[Node, Reason]]:
-        """Return the decorations at an edge of the bubble, with reasons, from small to large. near: its texts from that
-        edge."""
+        """Return the decorations at an edge of the bubble, with reasons, small to large. near: its texts from there."""
         found: list[tuple[Node, Reason]] = []
         prose = in_prose(near[0].parent, bubble)  # headings and paragraphs are part of the answer
         for element in near[0].parent.self_and_ancestors():

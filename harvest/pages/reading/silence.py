@@ -20,8 +20,7 @@ _WAITING = frozenset({"caret", "cursor", "dots", "loader", "loading", "skeleton"
 def is_wordless(ground: PageText, spot: Spot, left_out: Sequence[str], heard: float | None = None) -> bool:
     """True if the turn has a bubble of its own that has at most names and times.
 
-    left_out: texts of the answer's decorations. A sign that more will come is not an empty answer. heard: as in
-    `offered_choices`.
+    left_out: texts of decorations. A sign that more will come is not an empty answer. heard: as in `offered_choices`.
     """
     if any(map(is_placeholder, left_out)) or not ground.dated:
         return False

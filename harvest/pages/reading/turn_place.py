@@ -220,8 +220,7 @@ class _Climb:
         return None
 
     def _log_element(self) -> Node | None:
-        """Return the element the answer will come in: the log, or the widest one with the user's words but
-        no composer."""
+        """Return the element the answer will come in: the log, or the widest with the user's words but no composer."""
         last = self.echo.node.parent
         for around in self.echo.node.ancestors():
             if around.get("role") in ("log", "feed"):

@@ -123,8 +123,8 @@ class Account:
 def account_of(
     opened: Opened, said: str, answer: str, heard: Heard, known: Collection[KeyParts] = frozenset()
 ) -> Account:
-    """Compare the received content of a turn with the answer on the page. known: keys that were like the page before in
-    this run; their texts are always kept."""
+    """Compare a turn's received content with the answer. known: keys like the page before; their texts are
+    always kept."""
     reading = Reading(page_readings(answer), said)
     like: list[tuple[float, Strand]] = []
     unlike: list[tuple[float, Strand]] = []

@@ -29,8 +29,7 @@ class Either:
 
 
 def values_in(data: bytes) -> list[object]:
-    """Return the values of a binary message: mappings (protobuf fields are `f1`, `f2`, …), lists or text; [] without
-    text."""
+    """Return the values of a message: mappings (protobuf fields are `f1`, `f2`, …), lists or text; [] without text."""
     if not data:
         return []
     framed = _grpc_frames(data)

@@ -53,6 +53,5 @@ class Endings:
 
 
 def last_text(leaves: Sequence[Leaf], places: Collection[tuple[str, str]]) -> float | None:
-    """Return when the last piece of a reply came; None if none did. places: addresses and general paths of
-    its pieces."""
+    """Return when the last piece of a reply came, or None. places: addresses and general paths of its pieces."""
     return max((leaf.at for leaf in leaves if (leaf.address, general(leaf.path)) in places), default=None)

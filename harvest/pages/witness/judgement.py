@@ -28,8 +28,7 @@ _WAYS = {"joined": 0, "one": 2}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """word: see Word. why: the reason for a silence, a phrase. page, wire: the words of only one side if
-    they differ."""
+    """word: see Word. why: the reason for a silence. page, wire: the words of only one side if they differ."""
 
     word: Word
     why: str = ""

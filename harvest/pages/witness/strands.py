@@ -219,8 +219,8 @@ class _Search:
         self.add(key, "written on, all", [Run(text, 2) for text in texts.values()])
 
     def strands(self) -> list[Strand]:
-        """Return the longest texts; those that begin with the user's words, which a page may send too, also without
-        them."""
+        """Return the longest texts; those that begin with the user's words also without them, as a page may
+        send both."""
         made: list[Strand] = []
         longest = sorted(self.found.items(), key=lambda one: -len(one[0][0]))[:_MOST_STRANDS]
         for (text, old, beside), (keys, pieces) in longest:
