@@ -31,9 +31,9 @@ NO_COMPARISON = "do not compare"
 class _Covered:
     """The criteria in the SWANs of one system.
 
-    conversations: how many conversations a SWAN was computed for. scored: in how many of them each criterion was
-    scored. left_out: in how many each criterion had something to score that nobody scored. judged: criteria that a
-    person or model scored. Rules are not counted there: a rule knows where it does not apply, and leaves nothing out.
+    conversations: how many have a SWAN. scored: in how many of them each criterion was scored. left_out: in how many
+    it had something that nobody scored. judged: criteria that a person or model scored. Rules are not counted there:
+    a rule knows where it does not apply, and leaves nothing out.
     """
 
     conversations: int = 0
@@ -58,10 +58,10 @@ class _Covered:
 class Asked:
     """The measures asked for, with what was found out about their judgments so far.
 
-    judged: loads the judgments; called only for measures of judgments. assessments: one of each conversation seen so
-    far, if any measure is of judgments. covered: the criteria in the SWANs of each system. scorers: the kinds of
-    sources behind each SWAN and WAN. seen: trial and attempt of each assessed conversation. checked: sentences about
-    figures of models that people checked, added while rows are made. designs: by system.
+    judged: loads the judgments; called only for measures of judgments. assessments: of each conversation so far, if
+    any measure is of judgments. covered: the criteria in the SWANs of each system. scorers: the kinds of sources
+    behind each SWAN and WAN. seen: trial and attempt of each assessed conversation. checked: sentences about models'
+    figures that people checked.
     """
 
     measures: Sequence[Measure]
@@ -159,9 +159,9 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """Correct a row by the judgments of people, if models scored it and people judged enough of it.
+        """Correct a weighted mean by people's judgments, if models scored it and people judged enough of it.
 
-        Only weighted means over all topics, or all topics of a type, and all trials are corrected.
+        It must be over all topics, or all topics of a type, and over all trials.
         """
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
         weighting = measure.declaration.weighting if measure is not None else None
@@ -249,8 +249,8 @@ class Asked:
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
-        """Sentences about the criteria in SWAN and WAN: which they are, which do not compare, and where judges are
-        mixed.
+        """Sentences about the criteria in SWAN and WAN: which they are, which do not compare, where judges differ in
+        kind.
         """
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
@@ -289,9 +289,7 @@ class Asked:
                 yield f"{name} was scored by different judges ({each}): a difference in it is one of judges, too."
 
     def _coverage_notes(self) -> tuple[str, ...]:
-        """Sentences about the criteria that the SWAN of each system covers; SWANs over different criteria do not
-        compare.
-        """
+        """Sentences about the criteria that each system's SWAN covers; SWANs over different criteria do not compare."""
         if not any(measure.declaration.swan for measure in self.measures):
             return ()
         said = []

@@ -34,9 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One measure over conversations. at: the numbers of the conversations; the other fields, of the same length, are
-    those of `scoring.figure.Figure`.
-    """
+    """One measure over conversations, whose numbers are `at`; other fields, of the same length, are as in `Figure`."""
 
     measure: str
     at: Counts
@@ -67,12 +65,13 @@ def present_means(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Conversations:
-    """Conversations on judged topics of one type, under the same settings, with their relevant nuggets in one sequence.
+    """Conversations on judged topics of one type, under the same settings, with their relevant nuggets in one
+    sequence.
 
     at: (n,) the number of each conversation. unjudged: (n,) entities that are not in the gold table. limit: (n,) L in
-    the unit of each conversation. The other arrays are (nuggets,), conversation by conversation, in reading order. of:
-    index of the conversation. turn: a number that differs for each turn of each conversation. entry: index of the gold
-    entry in `entries`. made: results of `once` so far.
+    the unit of each conversation. The other arrays are (nuggets,), in reading order. of: index of the conversation.
+    turn: a number for each turn of each conversation. entry: index of the gold entry in `entries`. made: results of
+    `once`.
     """
 
     grounds: Sequence[Material]
@@ -150,8 +149,8 @@ class Conversations:
 class Columns:
     """The conversations of one system and their figures.
 
-    keys: (n,) of the conversations. columns: in the order in which they were computed. order: the measures in the order
-    of tables. nuggets: returns the figures of the nuggets of a conversation, given its number.
+    keys: (n,) of the conversations. order: the measures in the order of tables. nuggets: returns the figures of the
+    nuggets of a conversation, given its number.
     """
 
     system: str
@@ -211,12 +210,12 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The two sides of a share, and what was lost of it. turn: the turn it is of, from 1; None for all turns.
+    """The two sides of a share of a turn, from 1, or of all turns (None), and what was lost of it.
 
     above, below: (topics, trials) answers that count, and all answers, NaN if there is none. lost: (topics, trials)
-    trials that would have had it and never became valid. whole: (topics,) the most answers that are lost with one
-    trial. there: (topics,) True for topics that can have it. pooled: it is one ratio of sums, not a mean of shares.
-    fewest: how many units its interval needs, and what the units must have, in words.
+    trials that would have had it and never became valid. whole: (topics,) the most answers lost with one trial.
+    there: (topics,) True for topics that can have it. pooled: it is one ratio of sums, not a mean of shares. fewest:
+    how many units its interval needs, and what the units must have, in words.
     """
 
     measure: str

@@ -56,10 +56,9 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """Compute the measures that can be computed for many conversations at once, as columns under their base names.
+    """Compute the measures that can be computed for many conversations of one run at once, as columns by base name.
 
-    grounds: conversations of one run, under the settings of the measures. Conversations for which it is unknown what a
-    good answer contains are left out.
+    Conversations for which it is unknown what a good answer contains are left out.
     """
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
@@ -83,8 +82,8 @@ def in_order(columns: Iterable[Ranked]) -> list[str]:
 
 
 def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """Group conversations by topic type. Yields the places of each group in `grounds`, and its conversations prepared
-    for columns; None if it is unknown what a good answer contains.
+    """Yield places of conversations of one topic type, and columns; None if it is unknown what a good answer
+    contains.
     """
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
@@ -108,9 +107,7 @@ def _shown(*, gold: bool) -> Iterator[Declaration]:
 
 
 def _figures(declaration: Declaration, material: Material) -> Sequence[Figure]:
-    """The figures of a family, or that of a measure, computed once: a measure of another distribution is called only
-    once.
-    """
+    """The figures of a family, or that of a measure; a measure of another distribution is called only once."""
 
     def make() -> tuple[Figure, ...]:
         if declaration.family is not None:

@@ -32,10 +32,7 @@ _AT_ONCE = 2**13  # rows whose columns stay in the cache of a processor
 
 
 def jsd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0.
-
-    Nominal groups, symmetric. The divergence itself, not its square root.
-    """
+    """Jensen-Shannon divergence in bits: (KL(p‖m) + KL(q‖m)) / 2 with m = (p + q)/2 and 0·log 0 = 0; no square root."""
     return _in_parts(_jensen_shannon, *_pair(p, q))
 
 
@@ -50,8 +47,7 @@ def nmd(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
 def od(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
     """Order-aware divergence ([STC3] Eq. 7): mean over {i : q_i > 0} of the sum over j of |i-j|·(p_j - q_j)².
 
-    Ordinal groups, not symmetric: the average runs over the gold's support. In [0, C - 1]: `od` and `sod` are not
-    normalised.
+    Ordinal groups, not symmetric: the average is over the gold's support. Not normalised: in [0, C - 1].
     """
     return _in_parts(_order_aware, *_pair(p, q))
 
@@ -161,9 +157,7 @@ def _distances(groups: int) -> Floats:
 
 
 def _row_sums(rows: Floats) -> Floats:
-    """The sum over the last axis. For few groups in many rows the columns are added one by one, several times faster:
-    numpy adds fewer than eight numbers in the same order.
-    """
+    """The sum over the last axis. A few columns are added one by one, faster than numpy and in the same order."""
     if rows.shape[-1] >= 8 or rows.size < _MANY:
         sums: Floats = rows.sum(axis=-1)
         return sums

@@ -143,9 +143,8 @@ def measures() -> tuple[Declaration, ...]:
 
 
 def declared(name: str) -> Declaration | None:
-    """The declaration of the measure that a printed name begins with: that of GF for `GF(RATINGS, by=NMD)`.
-
-    None if the name begins with no measure of conversations. Measures of other distributions are found too.
+    """The declaration of the measure that a printed name begins with, such as GF of `GF(RATINGS, by=NMD)`; None
+    without one.
     """
     own = _OWN.get(name.partition("(")[0])
     if own is not None:
@@ -154,9 +153,7 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """The range of a printed measure. A form whose values are values of its inner measure (not shares) has that one's
-    range.
-    """
+    """The range of a printed measure; that of the inner measure for a form whose values are its values (not shares)."""
     term, found = parse(name), declared(name)
     if found is None:
         return (0.0, 1.0)
@@ -165,8 +162,8 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """The good end of a measure's range, as it is written; that of a form can depend on its inner measure. "high" for
-    an unknown name.
+    """The good end of a measure's range, which for a form can depend on its inner measure; "high" for an unknown
+    name.
     """
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
@@ -191,10 +188,10 @@ _PARTS = {"turn": "system turn", "nugget": "nugget"}
 def understand(
     term: Term, settings: Settings, topics: TopicSet, schema: Schema | Callable[[], Schema]
 ) -> tuple[Measure, ...]:
-    """Read a term: returns one measure, or all three readings of GF for each of the last two.
+    """Read a term: returns one measure, or all three readings of GF.
 
-    schema: of measures of judgments, or a function that loads it if one of them is asked for. Raises InputError for an
-    unknown measure or parameter and for values out of range.
+    schema: for measures of judgments, or a function that loads it if needed. Raises InputError for an unknown measure
+    or parameter and for values out of range.
     """
     declaration = find(term.name)
     if declaration.of in _PARTS:

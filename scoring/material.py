@@ -123,9 +123,7 @@ class Material:
 
     @property
     def assessment(self) -> Assessment:
-        """The items and scores of every criterion, under the settings of the run: no measure has parameters that change
-        what was judged.
-        """
+        """The items and scores of every criterion under the run's settings: no parameter changes what was judged."""
         return self.under(self.base).once("assessment", self._assess)
 
     @property

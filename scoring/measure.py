@@ -178,8 +178,8 @@ class Declaration:
 class Asking:
     """The context in which a written form is read.
 
-    criteria: loads the schema; called only for measures of judgments, because reading one takes a while. inner: reads a
-    measure that is written inside another one.
+    criteria: loads the schema, only for measures of judgments, since that takes a while. inner: reads an inner
+    measure.
     """
 
     settings: Settings
@@ -248,9 +248,7 @@ class Measure:
 
 
 def plainly(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """Read a term by what its measure declares: parameters that are settings or its own, and arguments. Raises
-    InputError.
-    """
+    """Read a term by the parameters, settings and arguments that its measure declares. Raises InputError."""
     refuse_parameters(term, [one.name for one in declaration.parameters])
     settings = under_parameters(declaration, term, asking.settings)
     refuse_arguments(declaration, term)

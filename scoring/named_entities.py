@@ -82,9 +82,7 @@ class _Reader:
         found.limit.append(self._settings.limit(unit))
 
     def _read(self, conversation: Conversation, topic: Topic) -> int | None:
-        """The number of unjudged entities; None if an answer needs more care, after only some of the turns have been
-        read.
-        """
+        """The number of unjudged entities; None if an answer needs more care, after reading only some of the turns."""
         kind, unjudged = topic.type.url, 0
         assert kind is not None
         keys, judged = self._keys.setdefault(topic.id, {}), self._judged.setdefault(topic.id, {})

@@ -35,11 +35,9 @@ _ADVICE = "write it as tables print it, for example GF(RATINGS, by=NMD) or SWAN(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A name with its arguments and parameters.
+    """A name with its arguments, in order, and its (name, value) parameters, sorted by name so that terms are equal.
 
     name: letters, digits, `_`, `-` and `%`, before `,` and `)` also with a `*` at its end, or `*` for a product.
-    arguments: in order. parameters: (name, value) pairs in the order of their names, each name once, so terms are equal
-    whatever order their parameters were written in.
     """
 
     name: str

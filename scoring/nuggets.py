@@ -151,9 +151,7 @@ def _occurrences(answer: Answer, passage: Passage, kind: UrlKind) -> Iterator[tu
 def _with_sources(
     answer: Answer, kind: UrlKind, spans: list[tuple[str, str, int, int]]
 ) -> list[tuple[str, str, int, int]]:
-    """Add the links beside the text that are sources of a part of it, if their entity is not linked in the text. Each
-    gets the first words that it is a source of; the result is in reading order.
-    """
+    """Add links beside the text that are sources of a part, if their entity is not linked there, in reading order."""
     lacked: dict[str, tuple[str, str, int, int]] = {}
     inside = {entity for entity, *_ in spans}
     for source in sorted((one for one in answer.sources if one.start >= 0), key=lambda one: one.start):

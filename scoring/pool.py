@@ -46,9 +46,9 @@ class Scores(Protocol):
 class Pool:
     """All that a measure over many conversations can use of one system.
 
-    conversations: the valid ones of the system. assessments: of the conversations of several systems, if judgments were
-    asked for. resampler: under the design of `scores`. seed: of the random numbers drawn here. planned: how many trials
-    of each topic the run is to have; 0 if that is unknown.
+    assessments: of conversations of several systems, if judgments were asked for. resampler: under the design of
+    `scores`. seed: of the random numbers drawn here. planned: the planned number of trials of each topic; 0 if that
+    is unknown.
     """
 
     scores: Scores
@@ -84,8 +84,8 @@ def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measure's value over some topics. value: NaN if undefined. n: how many things it is over. topics: None within
-    one topic.
+    """A measure's value over some topics (None within one), and the number `n` of things it is over; NaN if
+    undefined.
     """
 
     part: Part

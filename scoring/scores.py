@@ -185,10 +185,7 @@ def score(
 
 
 def _form_rows(measures: Sequence[Measure], pool: Pool) -> Iterator[ScoreRow]:
-    """Yield the rows of measures over many conversations of one system.
-
-    Raises InputError if a worst case within topics is asked of a run that plans too few trials.
-    """
+    """Yield the rows of measures over many conversations; InputError if a run plans too few trials for a worst case."""
     for measure in measures:
         rows = (measure.form or measure.declaration).rows
         for reading in rows(measure, pool) if rows is not None else ():

@@ -117,9 +117,7 @@ Kind: TypeAlias = Choice | Number | ByName | ByGrade
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting. name: in audits and in Python. help: a few words. metavar: placeholder for the value; "" for the
-    default.
-    """
+    """One setting: its name in audits and Python, a few words of help, and the placeholder for its value."""
 
     name: str
     default: Any

@@ -178,8 +178,7 @@ class SystemScores:
         """Widen the intervals over trials if trials near each other in time are alike; return a sentence about it, or
         "".
 
-        The test looks at the share of useful answers and the first measures of conversations; p is corrected for
-        their number.
+        The test uses the share of useful answers and the first measures, with p corrected for their number.
         """
         shares = {one.measure: one.above / one.below for one in self.tallies() if one.turn is None and not one.pooled}
         chosen = {**shares, **{name: one.values for name, one in self.cells.items()}}

@@ -69,9 +69,7 @@ class ScoreRow:
 
     @property
     def label(self) -> str:
-        """The measure as people read it, with its turn or its scorers: `%useful S1`, `SWAN(rules)`, `WAN(Sufficiency,
-        people, rules)`.
-        """
+        """The measure as people read it, with turn or scorers: `%useful S1`, `WAN(Sufficiency, people, rules)`."""
         if self.scorers:
             return str(_with_scorers(parse(self.measure), self.scorers))
         return f"{self.measure} S{self.turn}" if self.turn else self.measure
@@ -131,9 +129,7 @@ Single = Literal["conversation", "topic", "trial"]
 
 @dataclass(frozen=True)  # without slots, so that the rows are cached
 class Late:
-    """Rows that are made when they are first needed. of: what each row is of. make: makes them, with intervals if its
-    argument is True.
-    """
+    """Rows that are made when they are first needed, by `make`, with intervals if its argument is True."""
 
     of: Single
     make: Callable[[bool], Iterable[ScoreRow]]

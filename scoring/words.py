@@ -77,8 +77,8 @@ def length(text: str, unit: Unit) -> int:
 
 
 def unit_starts(text: str) -> list[int]:
-    """The start of each character that counts, in order; an address is one character. The text up to `end` (exclusive)
-    has as many characters as there are starts before `end`.
+    """The start of each character that counts, in order, with one for an address; a text has as many as begin before
+    its end.
     """
     found: list[int] = []
     at = 0

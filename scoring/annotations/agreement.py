@@ -78,9 +78,7 @@ def agreement(
 
 
 def _code_rows(rows: Sequence[Sequence[float | str]]) -> list[Rows]:
-    """The judgments of each thing as (people, d): scores unchanged, and values as corners of a simplex, between which
-    half the squared distance is 1.
-    """
+    """The (people, d) judgments of each thing; values are corners of a simplex, half the squared distance 1 apart."""
     place = {
         value: column
         for column, value in enumerate(sorted({one for row in rows for one in row if isinstance(one, str)}))

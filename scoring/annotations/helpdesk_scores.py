@@ -71,9 +71,7 @@ def _uniform(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate]:
 
 
 def _prior(gold: Sequence[AnnotatedDialogue]) -> dict[str, Estimate] | None:
-    """The mean of all other dialogues, for each side's blocks and each question; None without another dialogue, or if
-    the dialogues differ in types and levels.
-    """
+    """By side and question, the mean of all other dialogues; None without any, or if types and levels differ."""
     if len({(*dialogue.types.values(), dialogue.levels) for dialogue in gold}) > 1:
         return None
     blocks: dict[str, dict[str, tuple[float, ...]]] = {}

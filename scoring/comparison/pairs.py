@@ -282,9 +282,7 @@ def _pair(
     *,
     dependent: str,
 ) -> Pair:
-    """Compare two systems. dependent: why no winner is named, whatever the figures are; "" if there is no such
-    reason.
-    """
+    """Compare two systems; `dependent` is the reason why no winner is named, whatever the figures are, or ""."""
     first, second = place
     each = values[:, first] - values[:, second]
     apart = aligned.own[:, first] - aligned.own[:, second]
@@ -331,11 +329,10 @@ def _find_needed(
     reach: float,
     guard: Guard,
 ) -> Needed:
-    """The study that would settle the comparison; unknown if a larger one would not, or if its obstacle is not in the
-    model.
+    """The study that would settle the comparison; unknown if a larger one would not, or its obstacle is not modelled.
 
-    The model has the spread of topics and trials only. It does not cover lost attempts (a larger study loses as many),
-    clusters, trials alike in time, or a ratio that has too few turns for an interval.
+    The model has the spread of topics and trials only: no lost attempts (a larger study loses as many), clusters,
+    trials alike in time, or ratios with too few turns for an interval.
     """
     withheld = math.isnan(found.p) and not found.interval.printed
     if bounds is not None or aligned.clusters is not None or withheld:

@@ -32,9 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure, ...]:
-    """Read a term: one measure, or all three readings of GF, because a pooled GF can look fair while nobody was treated
-    fairly.
-    """
+    """Read one measure, or all three readings of GF: a pooled GF can look fair while nobody was treated fairly."""
     inside = term.arguments[0] if len(term.arguments) == 1 else None
     if declaration is POOLED and isinstance(inside, Term) and inside.name == WAN.name:
         base = read_wan(WAN, inside, asking, sets=True)[0]  # pooled, also of a criterion scored once for a topic

@@ -144,9 +144,7 @@ def _rates(measure: Measure, pool: Pool) -> Iterator[Reading]:
 
 
 def _tail_within_topics(names: list[str], values: Floats, measure: Measure, planned: int) -> Tail:
-    """Raise InputError if the run never was to have enough trials. If some were lost or are not played yet, the value
-    is undefined instead, so that the other figures of the run are available.
-    """
+    """Raise InputError if the run plans too few trials; if some are lost or not played yet, the value is undefined."""
     beta, kind = _beta(measure), tail_kind(measure)
     known = [place for place, row in enumerate(values) if not np.isnan(row).all()]
     try:

@@ -48,9 +48,7 @@ _POSITIVE: Mapping[str, tuple[int, ...]] = MappingProxyType({"B": (2,), "PB+B": 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """One measure, by turn. measure: as written. of: its declaration. above, below: (turns,) both sides of the ratio.
-    n: how many turns, or labels, the value is over.
-    """
+    """One measure, by turn: its declaration, both sides of the ratio, (turns,) each, and `n` turns or labels."""
 
     measure: str
     of: Declaration

@@ -40,9 +40,9 @@ FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class ClusteredDetection:
-    """detection: with intervals over units; NaN, with a note, if fewer than FEWEST units have several trials.
-    correlation: of the two rates over units, in [-1, 1]; 0 if nothing is nested, NaN for too few units. units:
-    topics with a trial.
+    """Signal detection over `units` topics with a trial; NaN, with a note, if fewer than FEWEST have several trials.
+
+    correlation: of the two rates over units, in [-1, 1]; 0 if nothing is nested, NaN for too few units.
     """
 
     detection: Detection

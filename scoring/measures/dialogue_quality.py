@@ -59,19 +59,18 @@ QUALITY_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by f
 
 
 def quality_divergences(predicted: npt.ArrayLike, gold: npt.ArrayLike) -> dict[str, Floats]:
-    """The divergences (...) of each measure. predicted, gold: (..., L) distributions over the ordered levels, L >= 2.
+    """The divergences (...) of each measure over (..., L) distributions with L >= 2 ordered levels, in either order.
 
-    The levels may be in ascending or descending order: the values are the same. Raises ValueError for a row that is not
-    a distribution.
+    Raises ValueError for a row that is not a distribution.
     """
     return {name: divergence(predicted, gold) for name, divergence in QUALITY_DIVERGENCES.items()}
 
 
 def minus_log2(mean: float) -> float:
-    """-log2 of a mean divergence in [0, 1]: from 0 up, infinite for a perfect predictor, NaN for NaN.
+    """-log2 of a mean divergence in [0, 1], as official scripts print it: infinite for a perfect predictor, NaN for
+    NaN.
 
-    This is what the official script prints. It is not a mean over dialogues; its interval is that of the mean, with the
-    ends transformed and exchanged.
+    It is not a mean over dialogues; its interval is that of the mean, with the ends transformed and exchanged.
     """
     if math.isnan(mean):
         return math.nan

@@ -14,10 +14,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
-    """g / (gmax + 1): how likely a document of this gain satisfies its reader.
+    """g / (gmax + 1), in [0, 1): how likely a document of this gain satisfies its reader.
 
-    gains: (...) in [0, highest]. highest: gmax, the largest gain of the whole collection and not of the list, above 0.
-    Returns (...) in [0, 1). Raises ValueError for gains out of range.
+    highest: gmax, the largest gain of the whole collection, not of the list, above 0. ValueError for gains out of
+    range.
     """
     found = np.asarray(gains, dtype=np.float64)
     if not np.isfinite(highest) or highest <= 0:
@@ -29,10 +29,9 @@ def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def decay(gains: npt.ArrayLike, highest: float) -> Floats:
-    """The share of users who stop at each rank k: stop_k · product over j < k of (1 - stop_j).
+    """The share of users who stop at each rank k: stop_k · product over j < k of (1 - stop_j), in (..., K).
 
-    gains: (..., K) of the documents from the top. Returns (..., K), each in [0, 1); a row sums to less than 1, the
-    rest being users whom the list does not satisfy. (..., 0) for an empty list.
+    A row sums to less than 1, the rest being users whom the list does not satisfy.
     """
     stops = stop_probability(gains, highest)
     if stops.ndim == 0:
@@ -44,11 +43,7 @@ def decay(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def err(gains: npt.ArrayLike, highest: float) -> Floats:
-    """ERR = sum over k of decay_k / k.
-
-    gains: (..., K). Returns (...) in [0, 1). A list that is empty or has no relevant document has ERR 0: no user is
-    ever satisfied.
-    """
+    """ERR = sum over k of decay_k / k, in [0, 1), of (..., K) gains; 0 for a list without a relevant document."""
     shares = decay(gains, highest)
     value: Floats = (shares / np.arange(1, shares.shape[-1] + 1)).sum(axis=-1)
     return value

@@ -1,7 +1,7 @@
 """GF of many conversations at once, with the same bits as `scoring.fairness` computes for each of them.
 
-Both exist for good reason: for one conversation numpy takes many times as long as the cached functions there, which
-also compute single turns, notes, and settings that are not `taken_alike`.
+For one conversation numpy takes many times as long as the cached functions there, which also compute single turns,
+notes, and settings that are not `taken_alike`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ class FairnessColumns:
 
 
 def taken_alike(settings: Settings) -> bool:
-    """True if all turns that count weigh the same and contain a relevant nugget. Under other settings, which are rare,
-    conversations are scored one by one.
-    """
+    """True if all turns that count weigh the same and contain a relevant nugget; other settings are rare and slower."""
     return settings.irrelevant != "uniform" and settings.turn_weight == "one"
 
 
@@ -96,8 +94,8 @@ def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int)
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The turns that contain a relevant nugget. slot: (nuggets,) the turn of each. count: (turns,) numbers of nuggets.
-    sizes: (n,) numbers of such turns in each conversation. starts: (n,) the first of them.
+    """The turns with a relevant nugget: each nugget's turn, (turns,) counts, and (n,) conversations' sizes and
+    starts.
     """
 
     slot: Counts
@@ -125,9 +123,7 @@ class _Slots:
         return np.stack(each, axis=1)
 
     def cumulated(self, rows: Floats) -> Floats:
-        """(turns, columns) sums of each row and the rows of the earlier turns of its conversation, added one after the
-        other.
-        """
+        """(turns, columns) sums over each turn and the earlier ones of its conversation, added one after the other."""
         found = rows.copy()
         place = np.arange(len(rows)) - np.repeat(self.starts, self.sizes)
         for further in range(1, int(place.max(initial=0)) + 1):

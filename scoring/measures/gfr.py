@@ -25,10 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def mean_membership(memberships: npt.ArrayLike) -> Floats:
-    """The mean membership of the top k documents, for every k.
-
-    memberships: (..., K, C), rows of probabilities, from the top. Returns (..., K, C).
-    """
+    """(..., K, C) mean membership of the top k documents, for every k, from rows of probabilities."""
     rows = np.asarray(memberships, dtype=np.float64)
     sums: Floats = np.cumsum(rows, axis=-2)
     return sums / np.arange(1, rows.shape[-2] + 1)[:, None]
@@ -53,9 +50,8 @@ def list_fairness(
 
 
 def gfr(utility: float, fairness: Sequence[float]) -> float:
-    """GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1).
+    """GFR = (utility + sum of GF over the M attribute sets) / (1 + M), in [0, 1); the utility is ERR or iRBU.
 
-    utility: ERR or iRBU. fairness: one GF for each set, by NMD or RNOD for ordinal sets and by JSD for nominal ones.
     NaN if M is 0 or a part is NaN: a utility alone does not measure fairness.
     """
     if not fairness:

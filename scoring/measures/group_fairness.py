@@ -58,9 +58,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """The names of the figures that are computed together. cumulative: each turn counts with all relevant entities up
-    to it. where_relevant: "" if the family has no such measure.
-    """
+    """Figures that are computed together; with `cumulative`, each turn counts with all relevant entities up to it."""
 
     cumulative: bool
     fairness: str

@@ -16,11 +16,10 @@ PERSISTENCE = 0.99
 
 
 def irbu(gains: npt.ArrayLike, highest: float, *, persistence: float = PERSISTENCE) -> npt.NDArray[np.float64]:
-    """iRBU = sum over k of decay_k · p^k.
+    """iRBU = sum over k of decay_k · p^k, in [0, 1); 0 for a list that is empty or has no relevant document.
 
-    gains: (..., K) of the documents from the top, in [0, highest]. highest: gmax of the collection. persistence: p in
-    (0, 1]; 1 is the share of users who are ever satisfied. Returns (...) in [0, 1). An empty list, and one without a
-    relevant document, has iRBU 0. Raises ValueError for gains or p out of range.
+    highest: gmax of the collection. persistence: p in (0, 1]; 1 is the share of users who are ever satisfied. Raises
+    ValueError for gains or p out of range.
     """
     if not 0 < persistence <= 1:
         raise ValueError(f"persistence lies in (0, 1], not {persistence}")

@@ -15,10 +15,10 @@ from scoring.measures.u_measure import Piece, expected_utility
 
 
 def trailtext(first: Sequence[Piece], second: Mapping[str, Sequence[Piece]], intent: str | None) -> tuple[Piece, ...]:
-    """The pieces that a user with this intent reads, in order.
+    """The pieces that a user with this intent reads, in order; with no intent, or no link for it, the first layer
+    only.
 
-    first: the first layer; pieces with a `link` open `second[link]`. A user without an intent (None), or whose intent
-    has no link, reads the first layer only. A link is followed once. Raises ValueError for a link that opens nothing.
+    Pieces of the first layer with a `link` open `second[link]`, once. Raises ValueError for one that opens nothing.
     """
     return tuple(_reading(first, second, intent))
 

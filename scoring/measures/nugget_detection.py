@@ -52,10 +52,7 @@ NUGGET_DIVERGENCES: Mapping[str, Divergence] = MappingProxyType({one.name: by fo
 
 
 def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike], divergence: Divergence) -> float:
-    """Mean divergence over the blocks of one side of one dialogue; NaN without blocks.
-
-    predicted, gold: (blocks, T) distributions over the side's types.
-    """
+    """Mean divergence over one side's (blocks, T) distributions over its types; NaN without blocks."""
     if len(predicted) != len(gold):
         raise ValueError(f"{len(predicted)} predicted blocks and {len(gold)} gold ones")
     if not len(gold):
@@ -65,10 +62,9 @@ def side_mean(predicted: Sequence[npt.ArrayLike], gold: Sequence[npt.ArrayLike],
 
 
 def dialogue_score(customer: float, helpdesk: float, alpha: float = 0.5) -> float:
-    """Eq. 12 from the means of the two sides. alpha: weight of the customer's side, in [0, 1].
+    """Eq. 12 from the means of the two sides, with `alpha` in [0, 1] the weight of the customer's.
 
-    A side without blocks is NaN, and the score is then the mean of the other side, even if alpha gives that side no
-    weight. NaN if neither side has blocks.
+    If one side has no blocks (NaN), the other side's mean, even if its weight is 0. NaN if neither side has blocks.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha must lie in [0, 1], not {alpha}")

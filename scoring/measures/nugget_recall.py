@@ -28,10 +28,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) -> Floats:
-    """The first occurrence of each gold nugget: (N,) offsets in characters, NaN for a nugget that is not in the text.
+    """(N,) offset in characters of the first match of each gold nugget, NaN for a nugget that is not in the text.
 
-    nuggets: (N,) names. matches: (name, offset from 0) in any order. Only the first match of a nugget earns. Raises
-    ValueError for an offset below 0 and for a match of a nugget that is not gold.
+    Raises ValueError for an offset below 0 and for a match of a nugget that is not gold.
     """
     place: Mapping[str, int] = {name: at for at, name in enumerate(nuggets)}
     if len(place) < len(nuggets):
@@ -47,18 +46,13 @@ def first_offsets(nuggets: Sequence[str], matches: Iterable[tuple[str, float]]) 
 
 
 def recall(offsets: npt.ArrayLike) -> float:
-    """The share of gold nuggets that are in the text. offsets: (N,), NaN if not in the text. In [0, 1]; NaN
-    for N = 0.
-    """
+    """The share of gold nuggets that are in the text, whose (N,) offsets are not NaN; NaN for N = 0."""
     places = np.asarray(offsets, dtype=np.float64)
     return float((~np.isnan(places)).mean()) if places.size else math.nan
 
 
 def weighted_recall(weights: npt.ArrayLike, offsets: npt.ArrayLike) -> float:
-    """W-recall: the weight of the nuggets in the text over the weight of all gold nuggets.
-
-    weights: (N,) at least 0. offsets: (N,), NaN if not in the text. In [0, 1]; NaN if the weights sum to 0.
-    """
+    """W-recall: the weight of nuggets in the text (offset not NaN) over that of all; NaN if (N,) weights sum to 0."""
     shares, places = np.asarray(weights, dtype=np.float64), np.asarray(offsets, dtype=np.float64)
     if shares.shape != places.shape:
         raise ValueError(f"{shares.size} weights for {places.size} nuggets")

@@ -28,10 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def pseudo_minimal_offsets(weights: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
-    """The end of each gold nugget in the pseudo-minimal output, in characters.
-
-    weights, lengths: (N,) weight and vital string length, from 0. Returns (N,) in the order of the nuggets.
-    """
+    """(N,) end of each gold nugget in the pseudo-minimal output, in characters, from (N,) weights and lengths."""
     heavy, long = _nuggets(weights, lengths)
     order = np.lexsort((long, -heavy))
     found = np.empty(len(heavy))

@@ -41,10 +41,7 @@ def t_flat(value: float) -> float:
 
 
 def of_conversation(material: Material) -> float:
-    """T-measure of a conversation over the relevant entities of its topic, in words or characters.
-
-    Both sides of the conversation count, the user's too. An entity has the length 1 in either unit.
-    """
+    """T-measure of a conversation (user turns too) over its topic's relevant entities, each of length 1."""
     known = known_nuggets(material)
     return t_measure(known.lengths, known.offsets, sum(passage.words for passage in material.passages))
 

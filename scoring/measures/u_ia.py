@@ -12,9 +12,8 @@ from scoring.measures.u_measure import expected_utility
 
 
 def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """U-IA = sum over the intents i of P(i)·U_i.
+    """U-IA = sum over the intents i of P(i)·U_i, from (I,) probabilities and utilities under each intent's gains.
 
-    intents: (I,) probabilities, sum 1. utilities: (I,) U of the trailtext with the gains that count under each intent.
-    Between the smallest and the largest U_i; NaN for I = 0 and where an intent that can happen has no U.
+    NaN for I = 0, and if an intent that can happen has no U.
     """
     return expected_utility(intents, utilities)

@@ -32,11 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text. length: in characters or words, one unit throughout. nugget: the one it expresses; None for
-    none.
-
-    link: the intent whose second layer opens where the piece ends (M-measure); None if it is not a link.
-    """
+    """A stretch of text with its length in one unit, its nugget or None, and the intent whose layer its link opens."""
 
     length: float
     nugget: str | None = None
@@ -55,10 +51,7 @@ def linear_discount(positions: npt.ArrayLike, patience: float) -> Floats:
 
 
 def reading_positions(trailtext: Iterable[Piece]) -> dict[str, float]:
-    """For each nugget, the length read up to the end of the first piece that expresses it.
-
-    A repeated nugget costs its length and earns nothing. {} for a trailtext without nuggets.
-    """
+    """By nugget, the length read up to the end of its first piece: repetitions cost length and earn nothing."""
     found: dict[str, float] = {}
     position = 0.0
     for piece in trailtext:
@@ -88,10 +81,9 @@ def u_measure(gains: npt.ArrayLike, positions: npt.ArrayLike, patience: float, *
 
 
 def expected_utility(probabilities: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """Sum of P·U over the cases a user may be in.
+    """Sum of P·U over the (n,) cases a user may be in; NaN for n = 0, and if a possible case has no utility.
 
-    probabilities: (n,) that sum to 1 within 1e-6. utilities: (n,). Between the smallest and the largest utility. NaN
-    for n = 0, and if a possible case has no utility. Raises ValueError if the probabilities are not a distribution.
+    Raises ValueError if the probabilities are not a distribution, which sums to 1 within 1e-6.
     """
     shares, values = np.asarray(probabilities, dtype=np.float64), np.asarray(utilities, dtype=np.float64)
     if shares.shape != values.shape:

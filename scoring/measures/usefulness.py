@@ -55,11 +55,8 @@ NOT_ASKED = "·"
 @dataclass(frozen=True, slots=True)
 class Share:
     """value: in [0, 1], NaN for n = 0. n: answers in the denominator. topics: how many topics they come from. units:
-    how many independent units the interval is over: topics, clusters, sessions or trials; for topics and sessions
-    together, the smaller number.
-
-    worst, best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then
-    `o`).
+    how many independent units the interval is over; for topics and sessions together, the smaller number. worst,
+    best: the value if all invalid trials were useless / useful (for %recovery: `x` then not `o` / `x` then `o`).
     """
 
     value: float
@@ -72,8 +69,7 @@ class Share:
 
 
 def labels(conversation: Conversation, turns: int) -> tuple[str, ...]:
-    """(turns,) labels: `o`, `x`, `-` for a turn that a bad end prevented, `·` for one not asked, `?` for any other or
-    no label.
+    """(turns,) labels: `o`, `x`, `-` prevented by a bad end, `·` not asked, `?` for any other or no label.
 
     A last user turn without an answer is `-` if the conversation ended badly, else `·`.
     """
@@ -114,9 +110,7 @@ def recovery_cells(row: Sequence[str]) -> tuple[float, float]:
 def shares(
     above: npt.ArrayLike, below: npt.ArrayLike, invalid: npt.ArrayLike, whole: npt.ArrayLike, *, pooled: bool
 ) -> list[Share]:
-    """Shares of many parts at once, without intervals. The arguments are those of `share` with parts as their first
-    axis.
-    """
+    """Shares of many parts at once, without intervals; arguments as for `share`, with parts as their first axis."""
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     seen = ~(np.isnan(top) | np.isnan(bottom))
     top, bottom = np.where(seen, top, 0.0), np.where(seen, bottom, 0.0)

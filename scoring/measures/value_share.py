@@ -1,8 +1,7 @@
-"""share_of(Criterion, VALUE): the share of the turns, nuggets or dialogues of a conversation that get a value by a
-criterion with values instead of scores, such as the nugget types of DialEval.
+"""share_of(Criterion, VALUE): the share of a conversation's turns, nuggets or dialogues with a value, not a score.
 
 If several people judged one thing, all votes count alike, so the shares of all values are the mean of the annotators'
-distributions; `--judgments` chooses otherwise.
+distributions, such as DialEval's nugget types; `--judgments` chooses otherwise.
 """
 
 from __future__ import annotations

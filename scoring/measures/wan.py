@@ -24,8 +24,8 @@ def criterion_of(measure: Measure, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with the weighting written in a SWAN or WAN, if any. Criteria of dialogues and sets, which have no
-    position, keep their own.
+    """The schema with a SWAN's or WAN's weighting, if any; criteria of dialogues and sets have no position and keep
+    theirs.
     """
     weights = term.get("weights")
     if weights is None:

@@ -51,7 +51,7 @@ TRANSITIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """source → target. step: the turn it leads to, from 1; None over all steps. share: its probability."""
+    """The transition source → target at turn `step`, from 1 (None over all steps), with its probability `share`."""
 
     source: str
     target: str
@@ -62,7 +62,7 @@ class Transition:
 def codes(rows: Iterable[Sequence[str]]) -> Labels:
     """(conversations, turns) label codes from rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`, all of one length.
 
-    Rows are what `scoring.measures.usefulness.labels` gives. Raises ValueError for another label.
+    Raises ValueError for another label than those of `scoring.measures.usefulness.labels`.
     """
     listed = [[_CODES.get(label, -2) for label in row] for row in rows]
     found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)
@@ -82,12 +82,12 @@ def chain(
     resampler: Resampler | None = None,
     design: Design = INDEPENDENT,
 ) -> tuple[Transition, ...]:
-    """Every transition of `TRANSITIONS`, with its interval.
+    """Every transition of `TRANSITIONS`, with its interval; NaN with n = 0 for a source that nothing followed.
 
-    labels: (topics, trials, turns) codes, `ABSENT` if a trial has none. topics: names. invalid: (topics, trials) bool,
-    trials that never became valid, for the bounds `worst` and `best`. step: only transitions to this turn. only: source
-    and target, to compute a single transition. design: how topics and trials depend on each other. Within one topic the
-    trials are the units. NaN with n = 0 for a source that nothing followed.
+    labels: (topics, trials, turns) codes, `ABSENT` if a trial has none. invalid: (topics, trials) bool, trials that
+    never became valid, for the bounds `worst` and `best`. step: only transitions to this turn. only: source and
+    target, to compute a single transition. design: how topics and trials depend on each other; the units are trials
+    in one topic.
     """
     grid = _grid(labels, topics)
     turns = grid.shape[2]

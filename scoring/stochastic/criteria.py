@@ -23,8 +23,8 @@ Floats = npt.NDArray[np.float64]
 class SwanReadings:
     """expected, pooled: in [0, 1]; NaN if no criterion is defined on any path.
 
-    criteria: both readings of each WAN^c, with the probability that it is defined. defined: probability of the paths on
-    which any criterion of positive weight is defined. n: the number of such paths.
+    criteria: both readings of each WAN^c, with the probability that it is defined. defined, n: probability and number
+    of the paths on which any criterion of positive weight is defined.
     """
 
     expected: float

@@ -83,10 +83,7 @@ def contributions(
 
 
 def pooled_contributions(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> Floats:
-    """(N,) each turn's own part of the pooled reading: ρ(v)·Num(v) / Σ ρ·Den; they add up to it. NaN without any Den.
-
-    numerators, denominators: (N,) of each turn alone; reach: (N,) ρ(v).
-    """
+    """(N,) each turn's own part ρ(v)·Num(v) / Σ ρ·Den of the pooled reading; NaN without any Den."""
     top, bottom, share = (np.asarray(part, dtype=np.float64) for part in (numerators, denominators, reach))
     whole = float((share * bottom).sum())
     parts: Floats = share * top / whole if whole > 0 else np.full(share.shape, np.nan)
@@ -103,8 +100,8 @@ def spread(
 ) -> Spread:
     """The variance of a score, turn by turn.
 
-    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities, for an
-    exact result. None: the paths are trials, and the estimate is corrected, or `plain` if that is asked for.
+    parent: (N,). ends: (n,) where each path ends. values: (n,) finite scores. weights: (n,) known probabilities, for
+    an exact result; None for trials, whose estimate is corrected, or `plain` if that is asked for.
     """
     nodes, where, given = _paths(parent, ends, values)
     known = weights is not None
@@ -139,9 +136,8 @@ def spread(
 
 
 def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
-    """(3, D + 1) by depth: sum of within-node variance times weight, the weight it speaks for, weight of lone trials.
-
-    sums: (N, 3) weight, Σ off and Σ off² of each node.
+    """(3, D + 1) by depth: sum of within-node variance times weight, weight with known variance, weight of lone
+    trials.
     """
     weight, first, second = sums.T
     squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)

@@ -19,8 +19,8 @@ Indices = npt.NDArray[np.intp]
 class Ends:
     """E ends, by node and then by name; a node at which no trial ends has one without a name.
 
-    node: (E,) of each end. name: (E,) the way of ending, "" if unknown. at: (n,) the end of each trial, -1 for one that
-    does not count; (0,) if trials are only counted.
+    node: (E,) of each end. name: (E,) the way of ending, "" if unknown. at: (n,) the end of each trial, -1 for one
+    that does not count; (0,) if trials are only counted.
     """
 
     node: Indices
@@ -45,10 +45,9 @@ def plain_ends(size: int) -> Ends:
 
 
 def ends_of(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
-    """The ends of trials in a tree of `size` nodes.
+    """The ends of trials in a tree of `size` nodes, from (n,) nodes and (n,) names of how they ended.
 
-    nodes: (n,) the node at which each trial ends. names: (n,) how it ended; without names, or with a single "", every
-    node has one end: a distinction that is unknown for some trials is made for none.
+    Without names, or with a single "", every node has one end: ends are distinguished for all trials or none.
     """
     places = np.asarray(nodes, dtype=np.intp)
     if not names or "" in names:

@@ -26,9 +26,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RatioReadings:
-    """Both readings of a ratio measure such as WAN. expected, pooled: in the range of the measure; NaN for n = 0.
-    covariance: Cov_P(WAN, Den)/E[Den], which is pooled - expected. defined: probability, in [0, 1], of the paths on
-    which the measure is defined (Den > 0); the expectation is conditional on these. n: the number of such paths.
+    """Both readings of a ratio measure such as WAN, in the range of the measure; NaN for n = 0.
+
+    covariance: Cov_P(WAN, Den)/E[Den] = pooled - expected. defined, n: probability and number of the paths with Den >
+    0; the expectation is conditional on these.
     """
 
     expected: float
@@ -58,10 +59,7 @@ class FairnessReadings:
 
 
 def mean(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
-    """Σ P(π)·value(π) of a measure with a fixed normaliser, which is its expected and its pooled reading.
-
-    values: (n,) finite. weights: (n,), scaled to sum 1; None for even ones. NaN for n = 0.
-    """
+    """Σ P(π)·value(π) of (n,) finite values with a fixed normaliser: both readings are the same. NaN for n = 0."""
     given = _finite("values", values)
     return float((given * weights_of(weights, len(given))).sum()) if len(given) else math.nan
 
@@ -91,10 +89,7 @@ def ratio(
 
 
 def pooled_over_nodes(numerators: npt.ArrayLike, denominators: npt.ArrayLike, reach: npt.ArrayLike) -> float:
-    """The pooled reading node by node: Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v); the same value as `ratio(...).pooled`.
-
-    numerators, denominators: (N,) of each turn alone. reach: (N,) ρ(v). NaN if the lower sum is 0.
-    """
+    """Σ_v ρ(v)·Num(v) / Σ_v ρ(v)·Den(v) over (N,) turns, equal to `ratio(...).pooled`; NaN if the lower sum is 0."""
     share = _finite("reach", reach)
     bottom = float((share * _finite("denominators", denominators)).sum())
     return float((share * _finite("numerators", numerators)).sum()) / bottom if bottom > 0 else math.nan

@@ -22,11 +22,12 @@ from topics.counting import pluralize
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The rate of a bad event. share: with the interval of %useful, or the exact one over the units if the event
-    happened never or always; its `worst` and `best` are the rates had all invalid trials failed, or none. highest:
-    if it never happened, the one-sided upper bound 1 - (1 - level)^(1/units), for excluding a rate; else NaN.
-    units: the number of independent ones: topics, clusters, or trials within one topic and of these topics. unit:
-    their name; "" if the interval does not rest on independent units.
+    """The rate of a bad event.
+
+    share: with the interval of %useful, or the exact one over the units if the event happened never or always; its
+    `worst` and `best` are the rates had all invalid trials failed, or none. highest: if it never happened, the
+    one-sided upper bound 1 - (1 - level)^(1/units), else NaN. units, unit: the number and name of independent ones:
+    topics, clusters, or trials within one topic and of these topics; "" without any.
     """
 
     share: Share
@@ -69,10 +70,9 @@ def rate_of(
     invalid: npt.ArrayLike | None = None,
     design: Design = INDEPENDENT,
 ) -> Rate:
-    """The rate of an event such as a breakdown. happened: (topics, trials) 1.0, 0.0, or NaN without a trial.
+    """The rate of an event such as a breakdown: the mean over topics of each topic's rate, as for %useful.
 
-    invalid: (topics, trials) bool, trials that never became valid. design: how topics and trials depend on each other.
-    The rate is the mean over topics of each topic's rate, as for %useful.
+    happened: (topics, trials) 1.0, 0.0, or NaN without a trial. invalid: (topics, trials) that never became valid.
     """
     cells = np.asarray(happened, dtype=np.float64)
     if cells.ndim != 2 or len(cells) != len(topics) or not np.all((cells == 0) | (cells == 1) | np.isnan(cells)):

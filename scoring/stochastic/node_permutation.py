@@ -142,9 +142,7 @@ def node_p(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Every:
-    """A node dealt in every way. values: (A,) its statistic; chances: (A,) the probability of each, sum 1. seen: the
-    observed statistic.
-    """
+    """A node dealt in A ways, with the statistic and probability of each, and the observed statistic `seen`."""
 
     values: Floats
     chances: Floats
@@ -152,8 +150,8 @@ class _Every:
 
     @classmethod
     def deal(cls, came: Counts, took: Counts, most: int) -> _Every | None:
-        """Deal the trials of a node in every way; None if that is more than `most` ways, or without an informative
-        topic. came, took: as in `_dealt`.
+        """Deal the trials of a node in every way; None for more than `most` ways, or no informative topic (see
+        `_dealt`).
         """
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
@@ -242,8 +240,8 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
 
 
 def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
-    """(F,) the nodes that stay. largest: (F,) frequency of their most extreme value. finest: (F,) resolution of the
-    draws, 0 if all ways to deal were enumerated.
+    """(F,) the nodes that stay, by the frequency of their most extreme value and the resolution of draws (0 if
+    exact).
     """
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
@@ -255,10 +253,7 @@ def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.boo
 def whole_p(
     both: BothSides, rng: np.random.Generator, *, draws: int = WHOLE_DRAWS, enumerated: int = ENUMERATED
 ) -> WholeTest:
-    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic.
-
-    draws, enumerated: as for `node_p`.
-    """
+    """Test whether the two trees differ at all, with whole trials dealt anew to the sides within each topic."""
     used = np.flatnonzero(both.ended.any(axis=(0, 1)))
     ended, trials = both.ended[:, :, used], both.trials
     if len(used) == 1:

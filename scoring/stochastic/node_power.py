@@ -112,9 +112,9 @@ class NodeModel:
 
 @dataclass(frozen=True, slots=True)
 class NodePower:
-    """found: share of studies that name the node; found_error: its Monte-Carlo standard error. come: trials of a system
-    that come to the node, on average. critical: the value that z must exceed, on average. NaN if there is no test:
-    single trials, or too few for any node to reach the level.
+    """found: share of studies that name the node, with its Monte-Carlo standard error. come: mean number of a
+    system's trials that come to the node. critical: mean value that z must exceed. NaN if there is no test: single
+    trials, or too few for any node to reach the level.
     """
 
     found: float
@@ -195,8 +195,9 @@ def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, 
 
 
 def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
-    """(G,) log likelihood of each concentration of the grid, up to a constant. counts: (K, W); below: (K,) their sums;
-    shares: (W,)."""
+    """(G,) log likelihood of the grid's concentrations, up to a constant; counts (K, W) sum to `below`, shares are
+    (W,).
+    """
     found = np.zeros(len(_GRID))
     for taken in range(int(below.max())):
         found -= (below > taken).sum() * np.log(_GRID + taken)

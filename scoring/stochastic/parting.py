@@ -34,10 +34,7 @@ from topics.errors import InputError
 
 
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
-    """(N, T) how many trials of each topic pass through each node.
-
-    size: (N,) of the subtrees, in pre-order. ends: (n,) the node where each trial ends. topics: (n,) its topic, from 0.
-    """
+    """(N, T) trials of each topic through each node, from (N,) subtree sizes in pre-order and (n,) ends and topics."""
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
     np.add.at(ended, (np.asarray(ends, dtype=np.int64) + 1, where), 1)
@@ -52,9 +49,7 @@ def varies_within_topic(below: Counts) -> npt.NDArray[np.bool_]:
 
 
 def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Floats]:
-    """(J,) low, (J,) high ends of shares pooled over topics. above, below: (J, T); a topic with 0 below is not
-    a unit.
-    """
+    """(J,) low, (J,) high ends of shares pooled over (J, T) topics; a topic with 0 below is not a unit."""
     order = np.lexsort((above, below), axis=1)
     both = np.concatenate([np.take_along_axis(side, order, axis=1) for side in (above, below)], axis=1)
     different, back = np.unique(both, axis=0, return_inverse=True)  # a large tree has few different ones
@@ -69,10 +64,7 @@ def topic_shares(above: Counts, below: Counts, level: float) -> tuple[Floats, Fl
 
 
 def visits_alone(branches: Counts, parent: npt.ArrayLike, size: int) -> Counts:
-    """(size, T) trials at each node, by topic, that took a branch which no other topic took.
-
-    branches: (M, T) trials of each branch. parent: (M,) the node where it begins.
-    """
+    """(size, T) trials by topic at each node on branches that no other topic took, from (M, T) trials of branches."""
     own = branches * ((branches > 0).sum(axis=1) == 1)[:, None]
     found = np.zeros((size, branches.shape[1]), dtype=np.int64)
     np.add.at(found, np.asarray(parent, dtype=np.int64), own)
@@ -156,9 +148,7 @@ class BothSides:
 
     @cached_property
     def nodes(self) -> Indices:
-        """(J,) the node of each way to go on: first of all branches in order, then of the ends that any trial
-        came to.
-        """
+        """(J,) the node of each way to go on: of all branches in order, then of the ends that any trial came to."""
         return np.concatenate([self.tree.parent[1:].astype(np.intp), self._all_ends.node[self._stops]])
 
     @cached_property

@@ -49,7 +49,7 @@ def sum_below(parent: npt.ArrayLike, values: npt.ArrayLike) -> Floats:
 
 
 def _double_stretches(nodes: Indices, values: Floats, combine: np.ufunc) -> Floats:
-    """Each round doubles the stretch of path included, so a chain of N nodes takes log N rounds.
+    """Combine values along paths, doubling the stretch in each round: a chain of N nodes takes log N rounds.
 
     The root is excluded from every stretch until the end; else it would be counted once a round.
     """
@@ -114,10 +114,7 @@ def stop_probabilities(parent: npt.ArrayLike, probability: npt.ArrayLike) -> Flo
 
 
 def weights_of(weights: npt.ArrayLike | None, n: int) -> Floats:
-    """(n,) weights that sum to 1: even ones for None, else `weights` scaled. Raises ValueError for invalid weights.
-
-    n: at least 1; for 0 paths the result is empty.
-    """
+    """(n,) weights that sum to 1: even for None, else scaled; empty for n = 0. Raises ValueError for invalid ones."""
     if weights is None:
         return np.full(n, 1.0 / n) if n else np.empty(0)
     given = np.asarray(weights, dtype=np.float64)

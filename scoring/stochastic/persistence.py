@@ -1,16 +1,14 @@
-"""Do failures follow failures? P(fails next | failed) compared with P(fails next | was useful), with a test.
+"""A test of whether failures follow failures: P(fails next | failed) compared with P(fails next | was useful).
 
 A system that fails on hard topics fails twice on them without one failure leading to the next. So trials are compared
-within each topic and step only: among trials of the same topic at the same turn, if the last label does not matter, the
-next labels can be permuted among them. That is the exact conditional test of `scoring.statistics.stratified` with
-(topic, step) as stratum. The steps of one topic share their labels, but the product of hypergeometric laws still holds:
-given a turn's labels, each way of dealing out the next turn's is equally likely, whatever came before.
+within each topic and step only: if the last label does not matter, the next labels of trials of the same topic at the
+same turn can be permuted among them. This is the exact conditional test of `scoring.statistics.stratified` with (topic,
+step) as stratum. The steps of one topic share their labels, but the product of hypergeometric laws is still valid:
+given a turn's labels, each way to deal the next turn's is equally likely, whatever came before.
 
 Only turns that were asked and answered count. A breakdown is the protocol's decision on the answer before it, and would
-count that failure twice.
-
-The test finds association within conversations, whatever its cause: one failure that leads to the next, or some
-conversations that are worse than others of their topic from beginning to end. It cannot distinguish the two.
+count that failure twice. The test finds association within conversations, whatever its cause: it cannot distinguish a
+failure that leads to the next from conversations that are worse than others of their topic throughout.
 """
 
 from collections.abc import Sequence
@@ -28,8 +26,9 @@ from scoring.stochastic.chain import STATES
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """after_x, after_o: P(fails next), each a share over topics with its interval. test: of their difference within
-    topic and step; `middle` is the p-value for "failures follow failures within conversations".
+    """P(fails next) after a failure and after a useful answer, over topics, and the test within topic and step.
+
+    `middle` is the p-value for "failures follow failures within conversations".
     """
 
     after_x: Share

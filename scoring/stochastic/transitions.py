@@ -211,9 +211,7 @@ def end_shares(
 
 
 def unseen_paths(tree: CountedTree, *, level: float = 0.95, topics: npt.ArrayLike | None = None) -> Unseen:
-    """Probability that the next conversation follows no path of the tree; n: trials. All values are scalars (0-d
-    arrays). topics: as for `transitions`.
-    """
+    """Probability, 0-d, that the next conversation follows no path of the tree; `topics` are as for `transitions`."""
     stops = np.asarray(tree.stops, dtype=np.int64)
     once, twice = int((stops == 1).sum()), int((stops == 2).sum())
     if not _several(topics):

@@ -35,7 +35,9 @@ def stated_years(text: str) -> Iterator[int]:
 
 
 def judge(sight: SetSight) -> SetVerdict | None:
-    """The share of conversations on the newest day that state a year whose newest is that year or the one before."""
+    """The share of conversations whose newest stated year is that of the conversation or the one before, among those
+    on the newest day that state a year. Merge the runs of several audits to see whether a system is updated.
+    """
     dated = [
         (one.conversation.started_at[:10], one) for one in sight.own if one.conversation.started_at[:4].isdecimal()
     ]
