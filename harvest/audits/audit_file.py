@@ -113,7 +113,7 @@ Trials = Annotated[int, Field(ge=1, le=1_000_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[float, Field(ge=0, le=86400)]
 
-# In which the topics of a trial are played.
+# The order of the topics in a trial.
 Order = Literal["as-written", "shuffled", "latin"]
 
 

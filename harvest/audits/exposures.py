@@ -13,7 +13,7 @@ from topics.document import Document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
-# The option of a command, and of no file, by which keys are sent over http to other machines, too.
+# The command option, never in a file, that allows keys to be sent over http to other machines.
 KEYS_IN_CLEAR = "--keys-in-clear"
 
 

@@ -6,7 +6,7 @@ from harvest.audits.audit import Audit
 from harvest.parrot.placebo import DRIVERS
 from topics.topic import TopicSet
 
-# Of the trials of a system that its placebo plays, at most; one at least.
+# The largest number of a system's trials in its placebo; at least one is played.
 SHARE = 0.05
 
 # Options that a placebo copies from its system: they define how it is read, not what it is.

@@ -336,7 +336,7 @@ def _import_sheet(
     adjudicate: bool,
 ) -> None:
     sheet = read_sheet(filled, assess_run(run, recorded, schema, nuggets=nuggets), schema, reasons=adjudicate)
-    cleaner = Redactor()  # a note is compared as it would be kept
+    cleaner = Redactor()  # compare a note in the form in which it is stored
     judgments = tuple(replace(one, note=str(cleaner.value(one.note))) for one in sheet.judgments)
     people = [layer for layer in read_layers(run) if layer.kind == "human"]
     # Without a version, earlier scores of the author count under any version.

@@ -177,7 +177,7 @@ def _with_words(files: Sequence[Path], counts: Counts) -> list[SpokenDialogue]:
     try:
         found = dialogue_files([file for file in files if file.suffix != ".jsonl"])
         return annotated([file for file in found if not file.name.endswith(".labels.json")], counts)
-    except InputError:  # compact files with counts alone, or predictions under another name
+    except InputError:  # compact files contain only counts, and predictions may have another name
         return []
 
 

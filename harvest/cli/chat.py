@@ -94,8 +94,8 @@ def _play_chat(audit: Audit, system: System, topic: Topic, folder: Path, trial: 
                 tell(f"note: {sentence}")
             work = _next_trial(recorded, system, topic, trial)
             plan = Plan({system.name: (Sitting((work,)),)}, 1, 0, 0, 0)
-            once = replace(system, limits=replace(system.limits, attempts=1))  # no person is asked to say it all again
-            with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before anybody is asked to type
+            once = replace(system, limits=replace(system.limits, attempts=1))  # no repetition for a person
+            with Keyboard(sys.stdin.fileno(), tell) as keyboard:  # before asking a person to type
                 tell(f"system {system.name}, topic {topic.id}, trial {work.key.trial}")
                 tell(f"what you want: {printable(topic.request)}")
                 tell(f"type your first turn; {STOP} or ctrl-D ends the conversation")

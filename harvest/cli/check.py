@@ -33,13 +33,13 @@ from topics.unseen_characters import named, show_unseen, unseen_in
 # Options of drivers that locate the system.
 _ADDRESSES = ("url", "base_url", "function", "run")
 
-# Places named of an invisible character.
+# The number of places to name for an invisible character.
 _NAMED = 3
 
-# Topics whose first turn is shown, and words of each of its ends.
+# The number of topics with their first turns shown, and of words at each end of a turn.
 _OPENINGS, _ENDS = 3, 6
 
-# Seed turns of them that are shown, and words of each end of one.
+# The number of their seed turns shown, and of words at each end of a turn.
 _TURNS, _TURN_ENDS = 6, 3
 
 
@@ -65,7 +65,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
         check_bounds(resolved)
     recorded: tuple[Conversation, ...] = ()
     if out is not None:
-        from recordings.log.continuation import refuse_differences  # late: mostly nothing is to be read
+        from recordings.log.continuation import refuse_differences  # late: there is usually nothing to read
         from recordings.log.run_folder import is_run, read
 
         if is_run(out):
@@ -169,7 +169,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
             _echo(told)
         else:
             _echo(f"  {name}: {first['driver']}{how}")
-            click.echo(f"    {address}")  # whole, to be copied
+            click.echo(f"    {address}")  # unbroken, so that it can be copied
         if resolved.groups and resolved.arms:
             pairs = (f"{system['group']} in {system['arm']}: {system['trials']}" for system in own)
             _echo("    of " + ", ".join(pairs))
@@ -211,7 +211,7 @@ def command(audit: str, out: Path | None, as_json: bool, keys_in_clear: bool) ->
     judged = len(resolved.gold or ())
     gold = pluralize(judged, "judged entity") if judged else "none: only usefulness will be scored"
     _echo(f"  gold: {gold}")
-    if document["nearly_same"]:  # to find them takes a while where there are many topics
+    if document["nearly_same"]:  # finding them takes a while if there are many topics
         _echo(f"  note: {nearly_same_note(resolved.topics.topics)}")
 
 

@@ -32,8 +32,8 @@ LIBRARIES = (
     "rich",
     "yarl",
 )
-_MARGIN = " " * 7  # for the state
-_START = 20.0  # seconds a browser gets to start: on a cold disk it takes several
+_MARGIN = " " * 7  # the column of the state
+_START = 20.0  # seconds for a browser to start, which takes several on a cold disk
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def command(
     if system is not None and system not in systems:
         raise InputError(f"no system is called {system!r}", allowed=", ".join(systems))
     if topic is not None:
-        found.material.topics[topic]  # raises, naming the topics there are
+        found.material.topics[topic]  # raises an error that names the existing topics
     rows = probe_rows(found, level=level)
     measures = tuple(dict.fromkeys(str(term) for text in wanted for term in parse_all(text)))
     known = dict.fromkeys(map(_base_measure, rows))

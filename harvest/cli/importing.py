@@ -25,7 +25,7 @@ from topics.gold import GoldEntry, GoldTable
 from topics.library import load_gold, load_topics
 from topics.topic import TopicSet
 
-# Conversations that were left out and are named; of the others, only the number is printed.
+# The number of left-out conversations to name; the others are only counted.
 _LISTED = 10
 
 
@@ -100,7 +100,7 @@ def command(
     found = chosen.read(request)
     table = (
         None if gold is None else _read_gold(gold, found.topics)
-    )  # now, so that a run is written whole or not at all
+    )  # now, so that a run is written completely or not at all
     names = odd_names(one.key.system for one in (*request.recorded, *found.conversations))
     for warning in (*found.warnings, *names, *_grades_without_gain(found.gold), *_grades_without_gain(table or ())):
         tell(printable(f"warning: {warning}", line=True))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What an interrupted command exits with, whichever signal it was.
+# The exit code of an interrupted command, for every signal.
 CODE = 130
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -105,7 +105,7 @@ def _ignore_signals(restore: Callable[[], None]) -> None:
     """Ignore further signals, because they would change the exit code."""
 
     def came(number: int, _: FrameType | None) -> None:
-        if number != signal.SIGHUP:  # a terminal that goes may say so twice
+        if number != signal.SIGHUP:  # a closing terminal may send the signal twice
             restore()
             os._exit(CODE)
 

@@ -27,7 +27,7 @@ from topics.document import Document
 from topics.errors import InputError, Place
 from topics.yaml_values import Loc
 
-_LOAD = 120.0  # seconds: a person is there to see what keeps it
+_LOAD = 120.0  # seconds, since a person can see the cause of a delay
 
 
 @click.command()
@@ -126,7 +126,7 @@ def _driver_options(url: str, given: dict[str, str | None]) -> Options:
     proxy = given.get("proxy")
     if proxy is not None and proxy.startswith("env:"):
         value["proxy"] = {"env": proxy.removeprefix("env:")}
-    marks: dict[Loc, tuple[int, int]] = {(name,): (1, 1) for name in value}  # so that a fault names its option
+    marks: dict[Loc, tuple[int, int]] = {(name,): (1, 1) for name in value}  # so that an error names its option
     marks["proxy", "env"] = (1, 1)
     try:
         return Document("", value, marks, marks).validated(Options)

@@ -29,9 +29,9 @@ from recordings.log.run_folder import Run, begun_files, is_run
 from recordings.log.store import read_header
 from topics.errors import HarvestError, InputError, Place
 
-# By the name of a rule, the option that gives it.
+# The option for each rule, by the rule's name.
 OPTIONS = {"matters": "--matters", "looks": "--looks", "apart": "--confirm-after", "enforce": "--enforce"}
-# Runs that are read to be named: somebody who moved a history has hundreds without a look.
+# Runs to read for their names: after a history was moved, there are hundreds without a look.
 _MOST = 5
 
 
@@ -79,7 +79,7 @@ class Reaudit:
             raise Interrupted(f"interrupted; every finished turn is saved, and this resumes it: {command}") from None
         finally:
             with contextlib.suppress(OSError):
-                folder.rmdir()  # which it can be only where nothing at all was begun in it
+                folder.rmdir()  # possible only if nothing was begun in it
 
     def tell_replaced(self, run: Path) -> None:
         """Print a note if another baseline was blessed in the meantime."""
@@ -95,7 +95,7 @@ class Reaudit:
 def hold_run(folder: Path) -> Iterator[None]:
     """Hold a run until it is judged, so that no other command considers it abandoned."""
     lock = None
-    with contextlib.suppress(HarvestError):  # somebody else goes on with it already
+    with contextlib.suppress(HarvestError):  # another process already continues it
         lock = Lock(folder)
     try:
         yield
@@ -130,7 +130,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
             noted = found.noted
             if before is not None and before.harness:
                 harness = replace(harness or Harness(), noted=before.harness)
-            if harness is not None and not harness.sound:  # what a faulty harness read is no evidence of the system
+            if harness is not None and not harness.sound:  # a faulty harness gives no evidence about the system
                 silent = {name: one.model_copy(update={"figures": {}}) for name, one in noted.systems.items()}
                 noted = noted.model_copy(update={"systems": silent, "harness": tuple(harness.sentences())})
             if this.blessed.holds(run.header):

@@ -46,7 +46,7 @@ def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
     return command
 
 
-# By this environment variable the shell asks for completions.
+# The environment variable in which the shell requests completions.
 VARIABLE = "_HARVEST_COMPLETE"
 
 
@@ -175,7 +175,7 @@ class _LateCommands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = arguments[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from topics.suggestions import did_you_mean  # late: only a slip of the pen needs it
+            from topics.suggestions import did_you_mean  # late: only a typing error needs it
 
             context.fail(f"No such command {name!r}{did_you_mean(name, COMMANDS)}")
         return super().resolve_command(context, arguments)
@@ -237,7 +237,7 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
     if arguments is None:
         interruption.interruptible()
         # Recordings and topic sets are millions of values without cycles: looking for some all the time adds a quarter
-        # to what reading them takes.
+        # to the time for reading them.
         gc.set_threshold(200_000, 50, 50)
         if not {*sys.argv[1:2]} & _WITH_PIPES:
             # End quietly with the reader, as `| head` expects, unless a pipe may be a system's or a browser's.
@@ -268,17 +268,15 @@ def _run_command(arguments: list[str] | None) -> NoReturn:
         reason, advice = in_words(fault)
         _echo(f"error: {os.fsdecode(fault.filename) if fault.filename else 'the output'}: {reason}\n  do: {advice}")
         code = 2
-    except (
-        BaseException
-    ) as fault:  # also SystemExit: no command ends that way, but code that a command calls may try to
-        if isinstance(fault.__context__, BrokenPipeError):  # how rich leaves when the reader is gone
+    except BaseException as fault:  # also SystemExit, which code that a command calls may raise
+        if isinstance(fault.__context__, BrokenPipeError):  # raised by rich when the reader is gone
             code = _READER_GONE
         else:
             _echo(f"{traceback.format_exc()}error: this is a bug in Harvest; please report it with the traceback above")
             code = _FAULT
     unwritten = _flush()
     if arguments is None:
-        gc.freeze()  # nothing is collected any more: the process ends, and would look through all there is
+        gc.freeze()  # no garbage collection at the end, which would go through everything
     sys.exit(code if isinstance(code, int) and code else unwritten)
 
 

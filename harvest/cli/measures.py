@@ -24,7 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
     wanted = known
     if name is not None:
         if "(" in name:
-            parse_all(name)  # what could not be asked for is refused here, too
+            parse_all(name)  # also refuse measures that could not be requested
         bare = name.partition("(")[0].split(" ")[0]
         wanted = tuple(one for one in known if one.name == bare)
         if not wanted:

@@ -109,7 +109,7 @@ class Channels:
         for name, path in self.files.items():
             with _failures_reported(str(path)):
                 check_output_file(path, replace=True, ours=_FILES[name].ours)  # there may be another file by now
-                with shared_file(path) as file:  # another audit may go on with the same file
+                with shared_file(path) as file:  # another audit may use the same file
                     file.replace(_FILES[name].make(bulletin, file.data.decode(errors="replace")))
         if self.github:
             with _failures_reported(_SUMMARY):

@@ -35,7 +35,7 @@ def check_output_file(
         raise InputError(
             "refusing to overwrite a file that Harvest did not write", place=place, advice="take another name"
         )
-    if not os.access(folder, os.W_OK | os.X_OK):  # a file is replaced as a whole, for which its folder counts
+    if not os.access(folder, os.W_OK | os.X_OK):  # the folder counts: files are replaced
         raise InputError(
             f"cannot be written: there is no permission to write in the folder {path.parent}", place=place, advice=other
         )

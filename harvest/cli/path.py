@@ -25,7 +25,7 @@ class GivenPath(click.Path):
         if not str(value):
             self.fail(_EMPTY, param, ctx)
         if "://" in str(value):
-            self.fail(_ADDRESS, param, ctx)  # which is not repeated: it may hold a password
+            self.fail(_ADDRESS, param, ctx)  # do not repeat it: it may contain a password
         return super().convert(value, param, ctx)
 
 

@@ -99,7 +99,7 @@ def command(
     spreads = {f"--{name}": value for name, value in stated.items()}
 
     def read_audit() -> Audit:
-        # Nothing of it is played: no code of its own is imported, and nothing is sent.
+        # The audit is not played: none of its code is imported, and nothing is sent.
         return load_audit(audit, imports=False, keys_in_clear=True)
 
     if allocate:

@@ -75,7 +75,7 @@ def play_to_folder(
         left.update(display.left)
 
     try:
-        # The turn in flight is given up; everything before it is on disk.
+        # The current turn is given up; everything before it is on disk.
         if stored is not None:
             return run_until_stopped(play_stored(audit, folder, stored, worker=worker, watching=watching)), left
         return run_until_stopped(play_audit(audit, folder, worker=worker, watching=watching)), left

@@ -103,7 +103,7 @@ def command(
     console = live_console()
     base = baseline or baseline_beside(audit)
     if recorded is None or not base.exists():
-        _, file = read_audit(audit)  # what is no audit has no baseline either
+        _, file = read_audit(audit)  # refuse a file that is not an audit before looking for a baseline
     if not base.exists():
         raise InputError(
             "there is no baseline",
@@ -115,7 +115,7 @@ def command(
     past = whole_history(log)
     check_output_file(log, replace=True, other="give another --history")  # before anything is sent
     with open_history(log):
-        pass  # nor is anything sent where its disk cannot lock it
+        pass  # and nothing is sent if the disk cannot lock it
     now = REAL_CLOCK.now().timestamp()
     for sentence in past.damage(log, now):
         tell(f"note: {sentence}")

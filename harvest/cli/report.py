@@ -129,7 +129,7 @@ def write_report(
     folder = _beside(out)
     if made.files:
         folder.mkdir(exist_ok=True)
-    for file in folder.glob("*.js"):  # of an older report: they hold other conversations
+    for file in folder.glob("*.js"):  # of an older report, with other conversations
         if _CHUNK.fullmatch(file.name) and f"{folder.name}/{file.name}" not in made.files:
             file.unlink()
     for name, text in made.files.items():

@@ -29,7 +29,7 @@ from simulators.wrappers.wrapped import REWORDING
 from topics.counting import pluralize
 from topics.errors import InputError
 
-_LONGEST_DIFF = 24  # lines of a text's diff that a person is shown; --json has both texts
+_LONGEST_DIFF = 24  # printed lines of a text's diff; --json has both texts
 _LONGEST_LINE = 300  # characters of a difference
 
 

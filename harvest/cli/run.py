@@ -102,7 +102,7 @@ def command(
     shared = open_store(store) if store is not None else None
     try:
         resolved = load_audit(audit, trials=trials, seed=seed, only=topics, shard=shard, keys_in_clear=keys_in_clear)
-        with resolved.document.placing(("scoring",)):  # what cannot be scored is refused before it is played
+        with resolved.document.placing(("scoring",)):  # refuse a run that cannot be scored before playing it
             scoring_settings(resolved.scoring, resolved.topics, resolved.gold)
         if resolved.thresholds:
             from harvest.studies.scores.bounds import check_bounds  # late: it imports every measure
@@ -119,7 +119,7 @@ def command(
     journal, left = None, set[str]()
     if dask is not None:
         file = str(Path(audit).absolute()) if Path(audit).is_file() else audit
-        where = named if shared else folder  # of each worker alone, or of all of them
+        where = named if shared else folder  # of a single worker, or of all of them
         left = _play_on_cluster(
             Assignment(file, trials, seed, topics, store=store or "", keys_in_clear=keys_in_clear),
             resolved,
@@ -236,7 +236,7 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
     """Report trials without a valid attempt, or cut short by a failing user; True if they exceed the audit's limit."""
     plan = make_plan(resolved, run.conversations)
     if plan.to_play:
-        # Where a system was left alone, or nothing of it ever worked, trying again alone would come to the same.
+        # If a system was given up or never worked, merely trying again would not help.
         working = {one.key.system for one in run.finished}
         stuck = {one.name for one in resolved.played if one.asked in left or one.name not in working}
         helps = any(sittings for name, sittings in plan.sittings.items() if name not in stuck)

@@ -141,7 +141,7 @@ def command(
         people.print(line, soft_wrap=True)
     code = code_of(bounds, strict=strict)
     if channels.any:
-        from harvest.notices.verdicts import bounds_bulletin  # late: it needs much that nothing else here does
+        from harvest.notices.verdicts import bounds_bulletin  # late: it has many imports that nothing else here needs
 
         own, at = str(recorded_audit(recorded[0]).get("name") or runs[0].name), REAL_CLOCK.now().timestamp()
         channels.tell(bounds_bulletin(bounds, audit=own, run=str(runs[0]), at=at, code=code, strict=strict))

@@ -81,7 +81,7 @@ def serve_page(
         if not rows:
             raise InputError("no two people judged the same thing differently by these criteria, so nothing is open")
     asked = questions(rows, assessed, same=same)
-    bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices say what they mean
+    bare = {one.name: one.question for one in schema if one.values and one.question}  # the choices explain themselves
     asked = tuple(replace(one, question=bare.get(one.criterion, one.question)) for one in asked)
     part = f" of {total}, drawn with seed {seed}" if len(rows) < total else ""
     told = f" ({len(rows)}{part} rows; the same words are asked about once)" if len(asked) < len(rows) or part else ""
@@ -189,7 +189,7 @@ def serve_questions(
     try:
         run_until_stopped(work())
     except KeyboardInterrupt:
-        pass  # which is how it ends: all that was said to be saved is on disk
+        pass  # the normal end; everything reported as saved is on disk
     finally:
         listening.close()
 

@@ -47,7 +47,7 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from harvest.studies.validity.worded_turns import WordedTurn
 
-_LONGEST_PART = 300  # characters of thoughts and the like; --json has them whole
+_LONGEST_PART = 300  # characters of thoughts and the like; --json has the complete texts
 
 
 @click.command()

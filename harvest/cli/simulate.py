@@ -119,7 +119,7 @@ def fit_command(
     """
     check_name(name)
     if out is not None and out.exists():
-        raise _taken_error(out)  # before the work, not after it
+        raise _taken_error(out)  # refuse before the work, not after it
     people = people_console(stderr=as_json)
     dialogues = _read_all(data, intents, people)
     if sys.stderr.isatty():  # this may take minutes, and nothing else is printed until it is done

@@ -17,7 +17,7 @@ from topics.counting import pluralize
 from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 
-_MOST, _LONGEST = 20, 300  # faults, and characters of one
+_MOST, _LONGEST = 20, 300  # the number of faults, and of characters of each
 _NEWER = "{}: has judgments newer than the report, so it may differ for them: make it again"
 _NOT_ASKED = (
     "it does not say which figures were asked for, so one that is gone is not missed: it is of an earlier version, "
@@ -131,7 +131,7 @@ def _verify_figures(path: Path, found: _Found) -> None:
     try:
         kept = kept_scores(path)
         if kept is None:
-            read(path, spoken=True)  # which computing figures does
+            read(path, spoken=True)  # as computing figures does
         found.faults += [f"scores.json: {sentence}" for sentence in rescored(path)]
     except HarvestError as fault:
         found.open = True
@@ -167,7 +167,7 @@ def _verify_report(path: Path) -> _Found:
     if not found.faults:
         differences = list(remade(path, known))
         if differences:
-            made = path.stat().st_mtime  # as far as the files' times tell
+            made = path.stat().st_mtime  # as far as the files' times show
             layers = {
                 run: entries(run, "judgments", "*.jsonl") + entries(run, "decisions", "*.jsonl") for run in known.runs
             }

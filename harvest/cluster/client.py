@@ -14,13 +14,13 @@ from topics.errors import InputError
 # Schemes of addresses for which Dask needs certificates.
 _ENCRYPTED = ("tls", "wss")
 
-# What to do if they are missing.
+# Advice if they are missing.
 _TLS = (
     "name them in Dask's settings (distributed.comm.tls), or in DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
     "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"
 )
 
-# Seconds without a scheduler after which it is taken to be gone; one that was only out of reach comes back.
+# Seconds after which an unreachable scheduler counts as gone; a shorter break is tolerated.
 _GONE = 15
 
 
@@ -50,7 +50,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
                 raise
 
         async def _start(self, **options: Any) -> None:
-            # Dask's own limit ends with the connection: for the first words of who took it, it would wait for ever.
+            # Dask's own limit covers only the connection: it would wait forever for the other side's first words.
             await asyncio.wait_for(super()._start(**options), 2 * seconds)
 
     try:

@@ -22,7 +22,7 @@ from harvest.systems.limits import Busy, Gate, Pace
 from harvest.systems.load import Load
 from harvest.systems.timing import SENDING, Clock
 
-# Seconds more than the spacing: the way to a system takes now a little longer and now a little less.
+# Seconds to add to the spacing, because the time to reach a system varies a little.
 _UNDER_WAY = 0.005
 
 _PATIENCE = 2.0  # seconds of one call to the scheduler, so that a run that is stopped need not wait for its turn
@@ -44,7 +44,7 @@ class Board(Protocol):
     def write(self, key: str, value: Any) -> None: ...
 
 
-# Gives the semaphore and the board of a name, the same to all workers.
+# Returns the semaphore and the board of a name, the same for all workers.
 Shared: TypeAlias = Callable[[str], tuple[Semaphore, Board]]
 
 
@@ -92,7 +92,7 @@ class SharedGate(Gate):
         self._slowed = True
         self._told += 1
         now = self.clock.monotonic()
-        self._until = max(self._until, now + wait)  # it may take the place of a complaint that was not heeded yet
+        self._until = max(self._until, now + wait)  # it may replace a complaint that was not heeded yet
         complaint = [self._told, complaints, self._until - now, told]
         await asyncio.to_thread(self._board.write, self._name, complaint)
 

@@ -23,7 +23,7 @@ from recordings.merging.merge import Merged
 from topics.counting import pluralize
 from topics.errors import InputError, Place
 
-# Shards for each that is played at a time.
+# The number of shards for each one that is played at a time.
 _EACH = 4
 
 

@@ -38,7 +38,7 @@ from topics.written_form import written_form
 # Default seconds from one turn to the next; a site on this machine needs none.
 PACE = 2.0
 
-# Answers of a site that are given longer: links may come after the words. One conversation's end is waited out.
+# Answers of a site with more time: links may come after the words. Only one conversation's end is waited for.
 _NEW = 2
 
 _PROXIES = ("http", "https", "socks5")
@@ -188,7 +188,7 @@ class BrowserDriver:
         )
         self._signed_in = login is not None
         self._experience = Experience(asks_on=True)
-        if site.quiet is None:  # who gives it knows the site, and what its polls are for
+        if site.quiet is None:  # the author of the option knows the site's polls
             self._experience = Experience(untried=_NEW, unsettled=1)
         self._relay = BrowserRotation(self._settings, clock=surroundings.clock)
         self._met = Acquaintance()

@@ -27,13 +27,13 @@ _FAILED = frozenset(
     {"error", "abort", "aborted", "cancelled", "failed", "timeout", "insufficient_system_resource", "network_error"}
 )
 _OTHER_ANSWERS = ("refusal", "tool_calls", "function_call")
-# Where servers put what a model thinks: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
+# The fields of a model's thoughts: DeepSeek and vLLM, OpenRouter and Groq, Ollama, LiteLLM, OpenRouter again;
 # Copilot, and gateways with other names.
 _THOUGHTS = (
     *("reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details"),
     *("reasoning_text", "reasoning_summary", "thinking_content", "thought", "thoughts"),
 )
-# Where they put sources, in a message, in a piece of one or in the body.
+# The fields of sources, in a message, in a piece of one or in the body.
 _SOURCES = ("annotations", "search_results", "citations", "sources", "references")
 _READ = frozenset({"role", "name", "content", "refusal", *_THOUGHTS, *_SOURCES})
 # Words that may be addressed to a user; characters in scripts without blanks.
@@ -184,7 +184,7 @@ class Completion:
                     advice = "Give the address of chat completions, or take the driver http"
                     self._other = f": this looks like {name}. {advice}"
                     break
-            if not self.finish:  # else the reply is whole
+            if not self.finish:  # otherwise the reply is complete
                 # Some servers send an error that is not called one before [DONE]; a message alone may be a notice.
                 said = excerpt(error_message(value))
                 if value.get("errors") or value.get("error_code") or value.get("object") == "error":
@@ -253,7 +253,7 @@ class Completion:
         came = parts.characters - self._characters
         if came:
             self._characters = parts.characters
-            self._complaint = ""  # it was none, for the reply went on
+            self._complaint = ""  # not a real end, since the reply went on
         if self._envelope.begins_again(reply, message.get("role"), words=came > 0):
             parts.restarts.add(first)
         for field in _THOUGHTS:

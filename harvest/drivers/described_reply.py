@@ -149,7 +149,7 @@ Paths = Annotated[tuple[Path, ...], BeforeValidator(listed)]
 
 
 WHOLE_BODY = "text"
-# What an audit may give paths for besides the reply's text.
+# The parts, besides the reply's text, for which an audit may give paths.
 PARTS = ("refusal", "links", "thoughts", "tools", "offers", "attachments", "finish", "model", "tokens")
 STREAMS = (
     "if this API only streams, ask it for its stream: `reply` is then the path of the text in each event, and the "
@@ -162,9 +162,9 @@ UNMARKED = "nothing but the end of the connection says that the stream was whole
 
 # Keys of an object that can be a reply, even with empty text.
 _TEXTS = frozenset({"type", "text", "content", "parts"})
-_MOST_KINDS = 12  # that a message lists
+_MOST_KINDS = 12  # to list in a message
 
-# What an event is called: by the stream, and by the keys `event` and `type` of its value.
+# The names of an event: the stream's, and the keys `event` and `type` of its value.
 Names = tuple[str, ...]
 
 
@@ -225,7 +225,7 @@ class Described:
                 said = excerpt(error_message(value) or repr(value["error"]))
                 raise received.fault(Unanswered, "system-error", said)
         if not answered and any(path.find(value) for path in paths for value in chosen):
-            # A null is what a server sends that broke off; of a reply that is known to have ended, it is the text.
+            # A server that broke off sends null; in a reply that is known to be complete, null is the text.
             answered = any(any(_first_found(self.parts.get("finish", ()), value)) for _, value in values)
         if not answered and not parts.refusals and not any(path.many for path in paths):
             where = " or ".join(path.text for path in paths)

@@ -13,7 +13,7 @@ from typing import Protocol
 from harvest.systems.driver import Unanswered
 from harvest.systems.timing import Stopwatch
 
-_LINE = re.compile(r"\r\n|\n|\r")  # nothing else ends a line of a stream: U+2028 may be in a text
+_LINE = re.compile(r"\r\n|\n|\r")  # the only line ends of a stream: U+2028 may occur in a text
 _LINES = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl", "application/stream+json"})
 
 

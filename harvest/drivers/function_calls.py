@@ -17,9 +17,9 @@ from typing import Any, TextIO, cast
 from harvest.systems.timing import REAL_CLOCK, Clock
 
 Function = Callable[..., Any]
-_SIGN_OF_LIFE = 0.2  # seconds that a loop has, after a call ran out of time on it, to show that it still turns
+_SIGN_OF_LIFE = 0.2  # seconds for a loop to show that it still runs after a call timed out
 
-# What a call returned, and what it raised instead.
+# The result of a call, or the exception.
 Result = tuple[Any, BaseException | None]
 
 
@@ -49,7 +49,7 @@ class Calls:
         if self._loops and not self._loops[-1].responsive:
             await self._clock.sleep(_SIGN_OF_LIFE)
         if not self._loops or not self._loops[-1].responsive:
-            # The one before is not stopped: it may be slow, not stuck, and have other calls to finish.
+            # The previous loop is not stopped: it may be slow rather than stuck, and have other calls to finish.
             self._loops.append(_LoopThread())
         return await self._loops[-1].result(start)
 
@@ -105,7 +105,7 @@ class _LoopThread:
                 break
             except BaseException:  # of a task that a function left behind; other calls go on
                 continue
-        self._loop.set_exception_handler(lambda loop, context: None)  # tasks that refuse to end are not news
+        self._loop.set_exception_handler(lambda loop, context: None)  # tasks that refuse to end are not reported
         with contextlib.suppress(BaseException):
             left = asyncio.all_tasks(self._loop)
             for task in left:
@@ -148,7 +148,7 @@ def _make_future() -> tuple[Callable[[Any, BaseException | None], None], asyncio
 
 
 def _start_thread(work: Callable[[], None]) -> None:
-    # A daemon, not a pool's thread: one that never returns must not keep the program from ending.
+    # A daemon and not a pool's thread, because a thread that never returns must not keep the program alive.
     threading.Thread(target=work, name="harvest-python-driver", daemon=True).start()
 
 

@@ -16,7 +16,7 @@ from protocols.answer import Answer, Exchange
 # The note on a turn before which an empty reply was left out.
 LEFT_OUT = "the system refuses its own empty reply as a part of the history; it was sent without that message"
 
-# Reasons that a message which says nothing may lead to. Keys, quotas and times do not depend on the history.
+# Errors that an empty message may cause. Keys, quotas and times do not depend on the history.
 _REFUSED = re.compile(r"http-4(?!0[123478]|09|25|29)\d\d|http-500|system-error|exception|exit-\d+")
 
 Message = dict[str, str]
@@ -62,7 +62,7 @@ class History:
                 reply = await send()
             except DriverError as fault:
                 if form == forms[-1] or isinstance(fault, NotSent) or not _REFUSED.fullmatch(fault.reason):
-                    self._form = forms[0]  # it was not that
+                    self._form = forms[0]  # the form was not the cause
                     raise
                 refused = refused or [replace(one, name=f"refused-{one.name}") for one in fault.exhibits]
                 continue
@@ -77,7 +77,7 @@ def _is_empty(exchange: Exchange) -> bool:
 
 
 def _add_user_message(told: list[Message], text: str, *, joins: bool) -> None:
-    # Two messages of the user in a row are refused in their turn by some systems.
+    # Some systems also refuse two user messages in a row.
     if joins:
         told[-1] = {"role": "user", "content": f"{told[-1]['content']}\n\n{text}"}
     else:

@@ -44,7 +44,7 @@ from protocols.answer import Exchange
 from recordings.log.store import aside
 from topics.document import StrictModel, refusal
 
-_FAREWELL = 5.0  # seconds: the longest a session's end is waited for
+_FAREWELL = 5.0  # the longest wait in seconds for the end of a session
 
 
 def _text_or_path(text: str) -> str:

@@ -21,7 +21,7 @@ from topics.target import checked_target
 
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token"})
 
-# What the option `thoughts_apart` says, of every driver that has it.
+# The help of the option `thoughts_apart` in every driver that has it.
 THOUGHTS_APART = "separate thoughts in marks such as `<think>` at the beginning of the text from the answer"
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -72,7 +72,7 @@ def _url(url: str) -> str:
 
 
 def _proxy(value: Text) -> Text:
-    # Before anything is parsed: what a parser says of a URL may repeat its password.
+    # Checked before parsing, because a parser's message may repeat the password in the URL.
     if "@" in (value if isinstance(value, str) else value.prefix):
         raise refusal(
             "a proxy's user name and password must not be written in a file or a command: put its URL into an "

@@ -66,7 +66,7 @@ class Parts:
         self.whole = ""
         self._thoughts: dict[str, list[str]] = {}
         self._sources: list[Source] = []
-        self._calls = [StreamedCalls()]  # of a stream one, else one for each call
+        self._calls = [StreamedCalls()]  # one for a stream, else one for each call
         self._offers: list[Offer] = []
         self._attachments: list[Attachment] = []
         self._notes: dict[str, None] = {}

@@ -24,7 +24,7 @@ from harvest.systems.driver import Denied, Unanswered
 _MOST_STDERR = 64 * 1024
 _WORD = re.compile(rb"\A\S*")
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
-_DEAD = 5.0  # seconds a killed program may take to be gone
+_DEAD = 5.0  # seconds until a killed program must be gone
 _GRACE = 1.0  # seconds for each polite step before the next, harsher one
 
 
@@ -85,12 +85,12 @@ class Program(asyncio.SubprocessProtocol):
         if self._gone.is_set():
             self._let_go()
 
-    # What the event loop tells us -------------------------------------------------------------------------------
+    # Called by the event loop -------------------------------------------------------------------------------
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == _STDERR:
             self._stderr += data
-            if len(self._stderr) > _MOST_STDERR:  # its last words are the ones that explain an end
+            if len(self._stderr) > _MOST_STDERR:  # the last words explain why it ended
                 del self._stderr[:-_MOST_STDERR]
                 self._stderr_cut = True
             return
@@ -110,7 +110,7 @@ class Program(asyncio.SubprocessProtocol):
         if self._reported:  # else it is still being waited for
             self._let_go()
 
-    # What a session asks for ------------------------------------------------------------------------------------
+    # Called by a session ------------------------------------------------------------------------------------
 
     @property
     def exit_code(self) -> int | None:
@@ -176,7 +176,7 @@ class Program(asyncio.SubprocessProtocol):
     async def kill(self) -> None:
         """Kill the program and everything that it started, at once."""
         if self._control is not None and not self._gone.is_set():
-            self._control.shutdown(socket.SHUT_WR)  # the supervisor takes that for our end
+            self._control.shutdown(socket.SHUT_WR)  # the supervisor reads that as our end
         if self._transport is not None:
             # SIGKILL cannot be refused, and without the wait a zombie stays; a dead disk may block it for ever.
             await asyncio.shield(self._gone_within(_DEAD))

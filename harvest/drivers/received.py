@@ -46,7 +46,7 @@ def sound_text(text: str) -> str:
     stream may cut between them. A lone surrogate is kept, because the system sent it."""
     try:
         text.encode("utf-16-le")
-    except UnicodeEncodeError:  # quicker to learn than by looking for them
+    except UnicodeEncodeError:  # quicker than searching for them
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return text
 

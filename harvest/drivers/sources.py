@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from harvest.drivers.received import excerpt, sound_text
 from protocols.answer import Answer, Source
 
-# The note on a reply that came with something that may be a source, and is not known as one.
+# The note on a reply with something that may be an unknown kind of source.
 BESIDE = "the body holds addresses that are no part of the answer: name their path in `links` if they are its sources"
 
-# Keys of a body below which an address is no source: of pictures, tools and faults, of the API itself.
+# Keys of a body whose addresses are not sources but those of pictures, tools, faults or the API.
 NO_SOURCES = frozenset(
     {"refusal", "tool_calls", "function_call", "images", "image_url", "audio", "file", "error"}
     | {"favicon", "icon", "thumbnail", "logo", "image", "_links", "$schema", "@context"}

@@ -21,18 +21,18 @@ REPEATED = "the stream said again what it had said; it was taken once"
 # The note on an answer with an uncertain repetition.
 DOUBTED = "the stream may have said again what it had said, or the answer repeats itself; all of it was kept"
 
-# Characters from which a repetition is no chance.
+# The number of characters from which a repetition is not due to chance.
 _LEAST = 20
 _LEAST_GROWTHS = 3
-# Pieces that a system which writes them one by one does not write again as one.
+# The number of pieces that a system would not send again as a single piece.
 _LEAST_PIECES = 4
-# Words of a piece that is not a separate line.
+# The largest number of words in a piece that is not a line.
 _MOST_WORDS = 3
-# How often a stream may begin again.
+# The largest number of restarts of a stream.
 _MOST_BEGINNINGS = 3
-# Places that are looked at for a second beginning: each look reads the whole text, of at most this many characters.
+# The number of places to check for a second beginning: each check reads the text, up to this many characters.
 _MOST_LOOKS = 10
-_LONGEST = 1_000_000  # characters; in longer texts repetition is not looked for
+_LONGEST = 1_000_000  # characters; longer texts are not searched for repetitions
 _ENDS = (".", "!", "?", ":", ";", "…", "。", "！", "？", "\n")
 
 
@@ -88,7 +88,7 @@ class _Reading:
             said, self.repeated = said[place:], True
             text, beginnings = self._join_pieces(said)
         text, self.repeated = as_sent
-        return text  # so often: that is a model in a loop, and its words are an answer
+        return text  # more often means a model in a loop, whose words are an answer
 
     def _accept_repetition(self, known: bool) -> bool:
         """Return whether to remove a repetition. known: it is certainly the server's."""

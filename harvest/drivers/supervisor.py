@@ -39,7 +39,7 @@ def main() -> None:
     os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes)
     for one in (signal.SIGCHLD, *_OURS):
-        if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits what is ignored
+        if signal.getsignal(one) is not signal.SIG_IGN:  # the program inherits ignored signals
             signal.signal(one, lambda number, frame: None)
     adopting = _adopt_orphans()
     program = _start_child(control, sys.argv[2:])

@@ -129,7 +129,7 @@ def prepared(method: str, url: str, headers: tuple[tuple[str, str], ...], filled
     given = CIMultiDict([(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw])
     measured = filled and all(name.lower() != "content-length" for name, _ in headers)
     address = URL(str(request.url), encoded=True)
-    if address.raw_user is not None:  # httpx has made a header of it
+    if address.raw_user is not None:  # httpx has turned it into a header
         address = address.with_user(None)
     return Prepared(request.method, request.url, address, given, measured)
 
@@ -172,7 +172,7 @@ class Response:
             raise httpx.DecodingError(str(error)) from None
 
     def close(self) -> None:
-        self._response.close()  # one that was read to its end has given its connection back by now
+        self._response.close()  # a response read to its end has already returned its connection
 
 
 class Transport:

@@ -41,10 +41,10 @@ else:
     httpx = lazy_loader.load("httpx")  # at the first request: an audit that is only checked asks nothing
 _MOST_REDIRECTS = 5  # an API that has moved needs one or two
 _CONTROLS = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-# Codings that are undone though we asked for none. They swell a packet by 1000 at most; others, or one within the
-# other, know no such bound, and the limit on a reply's size is looked at only after each packet.
+# Codings that are undone although none was requested. They expand a packet 1000 times at most; others, or nested
+# ones, have no such bound, and the size of a reply is checked only after each packet.
 _UNPACKED = frozenset({"gzip", "deflate"})
-_AFTER_THE_END = 0.5  # seconds, and bytes, that may follow the last word of a stream
+_AFTER_THE_END = 0.5  # seconds, and bytes, allowed after the end of a reply in a stream
 _LINE_OF_C = re.compile(r" \(_ssl\.c:\d+\)$")
 _MOST_AFTER_THE_END = 65536  # bytes read on so that the connection can be used again
 _KEEP_ALIVE = 2.0  # seconds: servers drop idle connections after 5 s or more, and a turn lost to that is lost
@@ -253,7 +253,7 @@ class Wire:
         except TimeoutError:
             self._held_open = True
         except (httpx.HTTPError, OSError, Unanswered):
-            pass  # nothing of the reply is lost
+            pass  # no part of the reply is lost
 
     async def _read_bounded(self, response: Response, transfer: _Transfer) -> AsyncGenerator[bytes, None]:
         codings = [name.strip().lower() for name in response.header("content-encoding").split(",") if name]

@@ -40,7 +40,7 @@ class Disarmed:
         raise AttributeError("buffer")
 
     def write(self, text: str) -> int:
-        whole = self._last + text  # a sign may be written in pieces
+        whole = self._last + text  # a command may be written in pieces
         safe = _BRACKET.sub(r"\\u005b", whole) if self._as_json else _BRACKET.sub(" [", _LINE.sub(r"\g<0> ", whole))
         self.stream.write(safe[len(self._last) :])
         line = whole[max(whole.rfind("\n"), whole.rfind("\r")) + 1 :].lstrip()

@@ -8,10 +8,10 @@ from typing import Literal
 from harvest.notices.bulletin import Bulletin, Estimate, Notice, plain
 from topics.decimals import decimal
 
-# Bytes of a step's summary: of a larger one GitHub shows nothing at all.
+# Bytes of a step's summary: GitHub shows nothing of a larger one.
 LARGEST_SUMMARY = 2**20
 
-# Annotations of one kind that GitHub takes from a step; it drops the others without a word.
+# Annotations of one kind that GitHub accepts from a step; it silently drops the others.
 _MOST = 10
 
 _Kind = Literal["error", "warning", "notice"]

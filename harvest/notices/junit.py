@@ -13,7 +13,7 @@ from recordings.files.times import stamp
 
 _GOOD = ("same", "kept")
 
-_TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files takes no fractions and no zone
+_TO_THE_SECOND = len("2026-01-31T12:00:00")  # the schema of these files allows neither fractions nor a zone
 
 
 def junit(bulletin: Bulletin) -> bytes:

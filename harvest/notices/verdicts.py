@@ -12,7 +12,7 @@ from harvest.studies.watch.watched import Watched, WatchedFigure, WatchedSystem
 from harvest.studies.watch.words import figure_sentence, system_sentence
 from topics.counting import pluralize
 
-# What the share of planned trials that are valid is called among figures.
+# The name of the share of planned trials that are valid.
 COVERAGE = "coverage"
 
 
@@ -102,7 +102,7 @@ def bounds_bulletin(
     if played is not None:
         accounts = (Account("all trials", f"all trials: {played.sentence}", (played,)), *accounts)
         verdicts.add(played.verdict)
-    # As the exit code: of a run, trials that are missing count for more than a bound that was missed.
+    # As in the exit code of a run, missing trials count more than a missed bound.
     order: tuple[Verdict, ...] = ("missed", "not measured", "cannot tell", "kept")
     if code == 3:
         order = ("not measured", "missed", "cannot tell", "kept")

@@ -16,7 +16,7 @@ from topics.target import checked_target
 
 FORMAT = "harvest-notice/1"
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 
 def address(variable: str, environment: Mapping[str, str]) -> str:

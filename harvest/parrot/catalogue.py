@@ -14,7 +14,7 @@ from topics.kinds import UrlKind
 from topics.library import load_gold, load_topics
 from topics.topic import Topic, TopicSet
 
-_TAIL = 4  # characters of a URL that a wrong one has different: enough for 24 entries, and near the true one
+_TAIL = 4  # characters that differ in a wrong URL: enough for 24 entries, and close to the true one
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-# The honest answer to whatever is not in the catalogue. docs/parrot.md says which label it gets.
+# The honest answer to anything outside the catalogue. docs/parrot.md says which label it gets.
 UNKNOWN = "I do not know anything about that: my catalogue is small, and your question is not in it."
 
 

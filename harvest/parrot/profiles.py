@@ -20,7 +20,7 @@ from typing import Literal, get_args
 Behaviour = Literal["list", "bare", "prose", "refusal", "silent"]
 BEHAVIOURS: tuple[Behaviour, ...] = get_args(Behaviour)
 
-# How the parrot takes a user turn: a request it knows, a wish for more, a reminder of the format, or none of these.
+# The parrot's reading of a user turn: a known request, a wish for more, a reminder of the format, or none of these.
 Heard = Literal["request", "more", "adhere", "unknown"]
 
 # Probabilities in [0, 1] of the next behaviour; they sum to 1, and a behaviour left out has probability 0.

@@ -69,7 +69,7 @@ class Lease:
         await self.settle()
         await self.close()
         self._session, self._renewed = None, self._renewed + 1
-        # A system that draws numbers must not draw those of the session before once more.
+        # A system that draws numbers must not repeat the draws of the previous session.
         seed = derived_seed(self._opening.seed, "session", self._renewed)
         self._opening = replace(self._opening, history=(), before=turns, seed=seed)
         return f"{self.name}/{self._renewed + 1}"
@@ -82,7 +82,7 @@ class Lease:
 
     async def close(self) -> None:
         if self._session is not None:
-            with suppress(Exception):  # the conversation is on disk; a session that will not go quietly is its own loss
+            with suppress(Exception):  # the conversation is on disk, so an error while closing the session does no harm
                 await self._session.close()
 
 
@@ -164,7 +164,7 @@ class Player:
         begun = 0  # exchanges of earlier sessions
         while isinstance(action, Say):
             # The answer that these words got before the attempt was interrupted. Once the user says something else, no
-            # later answer is one to what was said.
+            # later answer belongs to these words.
             before = carried.pop(action.turn, None)
             words_now = (action.text, action.state, action.user, action.act)
             if before is not None and (before.said, before.state, before.user, before.act) != words_now:
@@ -212,7 +212,7 @@ class Player:
             (stored,) = await self.writer.append(answered, sync=True)
             turn = stored.reply
             played.exchanges.append(Exchange(action.text, turn.answer))
-            # Where the system has closed the conversation, only the route of the next turn counts, and not its words.
+            # If the system has closed the conversation, only the route of the next turn counts, and not its words.
             words = NoWords() if turn.ended else self.words
             seen = Observation(turn.answer)
             size += len(turn.answer.text)

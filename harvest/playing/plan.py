@@ -123,7 +123,7 @@ def _work(
 ) -> Work:
     latest = sorted(attempts, key=lambda one: one.attempt, reverse=True)
     number = latest[0].attempt + 1 if latest else 1
-    # Interrupted attempts do not count: what goes on after one must ask for its words with the same seeds.
+    # Interrupted attempts do not count: the one that continues them must request words with the same seeds.
     lost = sum(one.outcome is not None for one in attempts)
     member = audit.member_of(topic, key.trial)
     arm, name = (member.arm, member.name) if member else (system.arm, "")
@@ -131,7 +131,7 @@ def _work(
     interrupted = list(takewhile(lambda one: one.outcome is None, latest))
     if not interrupted or audit.drivers[system.asked].capabilities.stateful:
         return work
-    # One that was stopped while it began has less than the one before.
+    # An attempt that was stopped while it began has less than the previous one.
     furthest = max(interrupted, key=lambda one: len(one.exchanges))
     answered = tuple(turn for turn in furthest.turns if turn.reply is not None)
     return replace(work, carried=answered, carried_from=furthest.attempt if answered else 0)

@@ -66,7 +66,7 @@ async def play_audit(
     events, or None if nothing was left to play. Errors are raised in a group: see `first_of`.
     """
     header = audit.header()
-    # How finished trials ended says what is left; what was said in them is needed where a session goes on.
+    # The ends of finished trials show what is left; their turns are needed if a session continues.
     turns_of = frozenset(system.name for system in audit.played if system.session != "fresh")
     seen = extent(folder)
     recorded = read(folder, turns_of=turns_of) if is_run(folder) else None

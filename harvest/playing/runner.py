@@ -92,7 +92,7 @@ class _Desk:
     tries: dict[TrialKey, int] = field(default_factory=dict)  # in this command; earlier ones do not count
     invalid_in_a_row: int = 0
     left: str = ""
-    told_gap: float = 0.5  # seconds between turns; twice as many are told
+    told_gap: float = 0.5  # seconds between turns; reported again when they double
 
 
 @dataclass(frozen=True, slots=True)

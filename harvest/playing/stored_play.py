@@ -66,7 +66,7 @@ async def play_stored(
 
     @contextmanager
     def waking(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:
-        more.set()  # before the first turn has ended: who was shut out meanwhile learns it at once
+        more.set()  # before the end of the first turn, so that a worker that was shut out learns it at once
         with watching(plan, (*notes, *damage)) as watcher:
             yield _Waking(watcher, more.set)
 

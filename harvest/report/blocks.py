@@ -14,7 +14,7 @@ from rich.text import Text
 
 Block = dict[str, Any]
 
-# Columns of a terminal on which nothing is cut into several tables.
+# Columns of a terminal wide enough that no table is split.
 WIDE = 100_000
 
 _TONES = {"dim": "dim", "yellow": "warn", "bold": "strong", "bold red": "warn"}

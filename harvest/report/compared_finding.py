@@ -33,7 +33,7 @@ from topics.counting import pluralize
 from topics.decimals import decimal, roughly
 
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_BEYOND = 100_000  # nobody plays so many
+_BEYOND = 100_000  # more than anyone would play
 
 
 def compared(found: Comparison, material: Material, matters: float, runs: Sequence[Path]) -> Finding:

@@ -21,7 +21,7 @@ from topics.counting import pluralize
 
 MOST_NAMED = 3  # topics named in a finding
 _TIMES = 4  # the factor for trials or topics in advice on narrower intervals
-# Systems that are named and drawn at the top of a report.
+# The number of systems named and drawn at the top of a report.
 MOST_SYSTEMS = 8
 
 

@@ -14,7 +14,7 @@ from scoring.table import ScoreRow
 from topics.counting import pluralize
 from topics.topic import Topic
 
-# The most trials with a mark each; more are counted.
+# The largest number of trials with a mark for each; more are counted.
 _MOST_MARKS = 10
 _MOST_TOPICS = 300  # a larger grid cannot be read, and is slow to open
 _MOST_COLUMNS = 60  # of all systems together

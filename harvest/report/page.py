@@ -21,7 +21,7 @@ from harvest.report.sections import embedded
 from harvest.report.transcripts import bounded
 from harvest.tables.drawing.svg import STYLE as CHART_STYLE
 
-# Bytes of conversations that still lie in the page itself.
+# The most bytes of conversations in the page itself.
 INSIDE = 8_000_000
 
 _LONGEST = 4000  # characters of one text outside the conversations
@@ -64,7 +64,7 @@ def page(report: Report, name: str, *, inside: int = INSIDE) -> Page:
     document = report.document
     files = {}
     if sum(len(chunk.encode()) for chunk in report.chunks) > inside:
-        # Each file hands its conversations over as one text: nothing in it runs but the call.
+        # Each file passes its conversations on as one text, so only this call runs.
         files = {
             chunk_file(name, place): f"harvestChunk({place},{_inert(json.dumps(chunk, ensure_ascii=False))});\n"
             for place, chunk in enumerate(report.chunks)

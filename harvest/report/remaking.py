@@ -23,7 +23,7 @@ _FROM = re.compile(r'<script type="application/json" id="from">(.*?)</script>', 
 _CHUNKS = re.compile(r"\d{4,}\.js")
 _SHOWN = 60  # bytes of a line that differs
 _WRITES = "name a run folder, or a page as harvest report RUN… --out FILE.html writes it"
-_MOST = 20  # lines that are named
+_MOST = 20  # the number of lines to name
 # Of a run that is looked for in a text: two characters, and a letter among them. Figures and systems are 9 or A.
 _NAME = re.compile(r"(?=.*[^\W\d_])..")
 

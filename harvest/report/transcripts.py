@@ -49,7 +49,7 @@ class Transcripts:
 def bounded(text: str, most: int = MOST_TEXT) -> tuple[str, int]:
     """Return the part of a text that is shown, and the number of characters that are left out."""
     shown = text[:most]
-    if not shown.isprintable() and _STEERING.search(shown):  # the first is quicker, and false for every one of them
+    if not shown.isprintable() and _STEERING.search(shown):  # the first test is quicker, and false for all of them
         shown = _STEERING.sub(_draw_character, shown)
     return shown, max(0, len(text) - most)
 
@@ -231,7 +231,7 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
             "moreLinks": max(0, len(links) - _MOST_LINKS) + reply.answer.links_left_out,
             "parts": list(map(_bounded_line, parts[:_MOST_LINKS])),
             "moreParts": max(0, len(parts) - _MOST_LINKS),
-            # A page that a system wrote is never linked to: opened from a disk it would be taken for ours.
+            # Never link to a page that a system wrote: opened from a disk, it would look like ours.
             "files": [
                 [
                     bounded(name, _QUOTE)[0],

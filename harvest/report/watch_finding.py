@@ -39,7 +39,7 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
         return Finding("nothing", f"No trial has been played yet, so there is nothing to report{planned}.")
     lost = pluralize(len(material.invalid), "trial")
     held = " So it cannot be said whether anything changed since the baseline." if baseline else ""
-    # Why attempts broke, the most frequent reasons first, each with one thing that was said.
+    # The reasons why attempts failed, the most frequent first, each with one example of a text.
     broken = [one for one in material.conversations if one.outcome is None or one.outcome.kind == INVALID]
     counts = Counter(one.outcome.why if one.outcome else "interrupted" for one in broken)
     said = {one.outcome.why: one.outcome.detail for one in reversed(broken) if one.outcome}

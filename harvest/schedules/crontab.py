@@ -10,7 +10,7 @@ import shlex
 from harvest.schedules.job import BUSY, Every, Job, Slot
 from topics.errors import InputError
 
-# Characters of a command: cron of Debian and of BSD cuts a longer one, without a word.
+# Characters of a command: cron of Debian and of BSD silently cuts longer ones.
 LONGEST = 998
 
 _MAILED = 40  # lines

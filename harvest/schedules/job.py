@@ -17,7 +17,7 @@ EVERY: tuple[Every, ...] = ("hour", "day", "week", "month")
 BUSY = 75
 
 _MINUTES = tuple(minute for minute in range(1, 60) if minute % 15)
-_HOURS = (4, 5)  # by night, and not in the hours that a change of clocks leaves out or repeats
+_HOURS = (4, 5)  # at night, but not in hours that a change of clocks skips or repeats
 _LATER = 6  # hours after an audit, another one confirms its alarm
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -61,8 +61,8 @@ class Job:
 
     def __post_init__(self) -> None:
         for word in (*self.words, *map(str, (self.folder, self.lock, self.log, self.environment))):
-            # A backslash before a % is one for cron and none for the shell; at the end of a path systemd takes it for
-            # a line that goes on.
+            # cron removes a backslash before %, and at the end of a path systemd reads it as a line
+            # that continues.
             if not word.isprintable() or "${{" in word or "\\" in word:
                 allowed = "printable characters, without ${{ and without backslashes"
                 raise InputError(f"{word!r} cannot be used in a schedule", allowed=allowed)

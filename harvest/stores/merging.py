@@ -60,7 +60,7 @@ def merge_stored(runs: Sequence[str], out: Path, *, salvage: bool = False) -> Me
 
 def _name_fault(fault: InputError, copies: Copies, runs: Sequence[str], out: Path) -> InputError:
     place, advice = fault.place, fault.advice
-    if advice and copies.named(advice) != advice:  # to salvage a folder that will be gone
+    if advice and copies.named(advice) != advice:  # as advice to salvage a folder that will be gone
         few = runs if len(runs) < 5 else ("RUN", "RUN", "…")
         again = f"harvest merge {shlex.join(few)} --salvage --out {shlex.quote(str(out))}"
         advice = f"{again}\n      makes a run of all attempts that can be read completely; the store is not changed"

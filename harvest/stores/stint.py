@@ -206,7 +206,7 @@ class Sender:
                 advice="play into another folder (--out), which begins with what is in the store",
             ) from None
         named = {address for row in rows if isinstance(row["evidence"], dict) for address in row["evidence"].values()}
-        # Those of an attempt that goes on from one that others recorded are not here, but in the store.
+        # The exhibits of an attempt that continues one of another worker are not here but in the store.
         new = sorted(one for one in named - self._known if _ADDRESS.fullmatch(one) and (self._folder / one).exists())
         at_once(lambda name: self._stored.put_new(name, read_inside(self._folder, name)), new)
         self._known.update(new)

@@ -150,7 +150,7 @@ class StoredRun:
             open_ = [stint for stint in stints.values() if not stint.sealed]
             if not open_:
                 return stints
-            for stint in open_:  # one that sends a piece meanwhile is quicker, and asked again
+            for stint in open_:  # a worker that sends a piece meanwhile is quicker, so ask again
                 self.put_new(piece(stint.number, "trials", stint.end), b"")
 
     def events(self, stint: Stint, begin: bytes = b"") -> bytes:
@@ -179,7 +179,7 @@ class StoredRun:
         header = self.header(stints)
         if not header:
             for stint in stints.values():
-                if stint.end:  # of which the header is sent first
+                if stint.end:  # a stint sends its header first
                     raise self._damage_error(f"stints/{stint.number:06d}/run.json is missing or empty")
             return {}
         folder.mkdir(parents=True)

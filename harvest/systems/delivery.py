@@ -19,7 +19,7 @@ from harvest.systems.driver import Denied, DriverError, Exhibit, NotSent, Reply,
 from harvest.systems.limits import LONGEST_WAIT, TOO_MUCH, Gate, Limits
 from topics.identity import generator
 
-# Seconds below which a system says nothing of when to come again: it would be asked hundreds of times.
+# A shorter Retry-After in seconds is ignored: the system would be asked hundreds of times.
 _MOMENT = 1.0
 
 
@@ -59,7 +59,7 @@ async def deliver(
                 chances = chances or generator(seed, "wait")
                 wait = limits.retry_wait * (2 ** min(sends - 1, 20) + chances.random() / 2)
             if much:
-                # One that asks for hours is not waited for: this attempt is invalid, and others only come more slowly.
+                # A wait of hours is too long: this attempt is invalid, and others only come more slowly.
                 hours = fault.retry_after is not None and fault.retry_after > LONGEST_WAIT
                 pause = 0.0 if hours else min(LONGEST_WAIT, wait)
                 await gate.slow(complaints, pause, told=says_when)
@@ -67,7 +67,7 @@ async def deliver(
                 gate.busy.left_alone(fault.retry_after or 0.0)
                 complaint = fault
             if not again or gate.busy.over:
-                if fault.reason == TOO_MUCH and complaint is not None:  # what the system said of this turn says more
+                if fault.reason == TOO_MUCH and complaint is not None:  # the system's message says more
                     raise complaint from None
                 raise
         if not much:

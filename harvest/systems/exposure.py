@@ -131,7 +131,7 @@ def is_this_machine(host: str | None) -> bool:
     """Return whether data sent to this host stays here; False for names that need a lookup and may lead anywhere."""
     if host is None:
         return False
-    if host.lower() == "localhost":  # with a point after it a name server is asked
+    if host.lower() == "localhost":  # with a trailing dot, a name server is asked
         return True
     try:
         return ipaddress.ip_address(host).is_loopback

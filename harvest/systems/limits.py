@@ -18,11 +18,11 @@ from recordings.files.times import clock_time
 # can be resumed later.
 LONGEST_WAIT = 120.0
 
-# Seconds for which a system is waited for that says nothing but that it is asked too much: with what it takes to
-# begin and to end, less than five minutes, after which a scheduled job still has time to report it.
+# Seconds to wait for a system that only complains of too many requests. Together with the time to start and to end,
+# this is less than five minutes, so a scheduled job still has time to report it.
 BUSY_TIMEOUT = 240.0
 
-# The reason of a turn that is not sent any more, to a system that only complains.
+# The reason of turns that are no longer sent to a system that only complains.
 TOO_MUCH = "asked-too-much"
 
 
@@ -60,7 +60,7 @@ _LEAST_GAP = 0.005  # seconds; a system without a pace needs no shorter gap
 _FEWEST_TRIES = 4  # before a system that only complains is given up
 _MOMENT = 1.0  # seconds
 _LONG = 5.0  # seconds of a noticeable wait
-_TOLD = 2  # times the wait that a system asks for: it rounds, and knows nothing of other sessions
+_TOLD = 2  # times the requested wait: systems round it, and ignore other sessions
 _EASE = 0.95  # of the gap, turn after turn: it halves again in 14 turns
 
 
@@ -101,7 +101,7 @@ class Busy:
         self._longest, self._clock, self.tell = max(longest, _FEWEST_TRIES * spacing), clock, tell
         self._idle = LONGEST_WAIT + spacing
         self._since: float | None = None
-        self._expected = 0.0  # when the system is asked again at the latest, if there is anything to ask
+        self._expected = 0.0  # the latest time at which the system is asked again, if there are turns left
         self._told = False
         self._under_way = 0
         self.over = ""
@@ -143,7 +143,7 @@ class Busy:
             self._since, self._told = now, False
         self._expected = max(self._expected, now + wait)
         self._give_up_before(now + wait)
-        # A single complaint is what a pace is found by; two in a row, or a long wait, is what somebody wonders about.
+        # A single complaint helps to find the pace; two in a row, or a long wait, should be reported.
         if not self.over and not self._told and (again or wait > _LONG):
             self._told = True
             end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
@@ -232,8 +232,8 @@ class Gate:
         return pace.slower(min(self.busy.longest_gap, _TOLD * asked_for))
 
 
-# Gives the gate of a system by its name, the seconds between turns, its load, with the clock that times them, and how
-# long its complaints are listened to.
+# Returns the gate of a system, given its name, the seconds between turns, its load with the clock, and how
+# long it may complain.
 Gates: TypeAlias = Callable[[str, float, Load, Busy], Gate]
 
 

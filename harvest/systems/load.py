@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import asyncio
     from types import TracebackType
 
-_FEWEST = 4  # turns at a time below which nothing is tried
-_SHORTEST = 0.5  # seconds: where turns take less, Harvest's own work would be taken for the system's
-_TURNS, _ROUNDS = 60, 4  # turns of a stretch: so many, and so many for each that may be under way
+_FEWEST = 4  # turns at a time; below that, no other number is tried
+_SHORTEST = 0.5  # seconds; in shorter turns, Harvest's own work would count as the system's
+_TURNS, _ROUNDS = 60, 4  # turns of a stretch: a fixed number, and a number for each turn under way
 _STRETCHES = 3  # of a try, at most
 _LOOK = 20  # turns of a try from one look to the next
-_BUSY = math.log(0.57)  # of half as many turns: half the time where the others only wait, the same where none does
+_BUSY = math.log(0.57)  # ratio of durations at half the turns: half if the others only wait, 1 if none waits
 _SURE, _RATHER_SURE = 3.0, 2.0  # standard errors, for accepting a change and for rejecting it
 _REST, _LONGEST_REST = 1_000, 8_000  # turns before a try, four times as many each time that one changes nothing
 
@@ -118,7 +118,7 @@ class Level:
         self._before, self._seen = _Seconds(), _Seconds()
         self._rest = self._patience = _REST
         self._lowered = self._found = False
-        self._first = most  # answered of an era: the quick ones come first, and the slow ones are still under way
+        self._first = most  # share answered in an era: quick turns come first, and slow ones are still under way
 
     def took(self, turn: int, era: int, seconds: float) -> None:
         """Add the duration of a turn that was sent in `era` and was answered, or timed out, after `seconds`."""
@@ -138,7 +138,7 @@ class Level:
         self._rest -= self._seen.count
         self._before, self._seen = self._seen, _Seconds()
         if self._rest <= 0 and self._before.mean >= _SHORTEST:
-            # The way that led to something is followed, and the other one taken after one that led to nothing.
+            # Go on in a direction that helped, and turn around after one that did not.
             self._lowered = self.now == self._most or (self.now > 1 and self._lowered == self._found)
             self._go(math.ceil(self.now / 2) if self._lowered else min(self._most, 2 * self.now))
 

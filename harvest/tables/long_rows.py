@@ -19,7 +19,7 @@ from topics.decimals import decimal
 # square; ratio: of variances; bits: of a divergence.
 Unit = Literal["share", "value", "variance", "ratio", "count", "hours", "bits"]
 
-_DIGITS = 12  # fewer than a float has, so that two machines print the same
+_DIGITS = 12  # fewer than a float has, so that all machines print the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

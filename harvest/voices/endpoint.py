@@ -130,7 +130,7 @@ class Endpoint:
         except DriverError as fault:
             raise self._make_failure(fault) from fault
         text = reply.turn.answer.text
-        self._redactor.add(*self._secrets)  # by now all of the audit's are known
+        self._redactor.add(*self._secrets)  # by now all secrets of the audit are known
         kept = self._redactor.text(text)
         if kept != text:
             return Sample(kept, SECRET)
@@ -159,7 +159,7 @@ class Endpoint:
 
     def _make_failure(self, fault: DriverError) -> EndpointFailed:
         body = next((exhibit.data for exhibit in fault.exhibits if exhibit.name == "response"), b"")
-        code = ""  # what the API calls the error
+        code = ""  # the API's name for the error
         with suppress(ValueError, RecursionError):
             code = error_code(json.loads(body))
         named = f" ({code})" if code and code not in str(fault).lower() else ""
@@ -182,7 +182,7 @@ def _unfit_finish(reply: Reply) -> str:
         TypeError,
         AttributeError,
         RecursionError,
-    ):  # a stream, or words that stand elsewhere
+    ):  # a stream, or words in another place
         return ""
     if message.get("refusal") and not message.get("content"):
         return REFUSED

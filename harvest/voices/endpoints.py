@@ -147,7 +147,7 @@ def wording_exhibits(taken: Taken) -> tuple[Exhibit, ...]:
             "finish": sample.finish,
         }
         for prompt, sample in taken
-        if prompt.source != SOURCE  # what a person typed is the turn, and nothing else
+        if prompt.source != SOURCE  # a person's typed words are the whole turn
     ]
     if not value:
         return ()

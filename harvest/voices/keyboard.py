@@ -71,7 +71,7 @@ class LineEditor:
 
         source = open(terminal, encoding="utf-8", closefd=False)  # noqa: SIM115
         screen = open(terminal, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-        # A session of the library's own, not its arguments: only then does it spare terminals that know no sequences.
+        # A session object of the library, not its arguments: only that supports terminals without sequences.
         term = os.environ.get("TERM", "dumb")
         output = (
             PlainTextOutput(screen) if is_dumb_terminal(term) else Vt100_Output(screen, size, term, enable_cpr=False)
@@ -89,7 +89,7 @@ class LineEditor:
                 line = await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
         except EOFError:
             return None
-        # Bytes that are not UTF-8 come as halves of surrogate pairs, which no system can be sent.
+        # Bytes that are not UTF-8 come as lone surrogates, which cannot be sent to any system.
         return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip("\n")
 
 
@@ -116,7 +116,7 @@ class Keyboard:
             mode[0] &= ~(termios.ICRNL | termios.IXON)
             mode[3] &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)  # ISIG stays: ctrl-C interrupts
             mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-            mode[6][termios.VSUSP] = b"\0"  # a program that comes back from a stop would find its terminal changed
+            mode[6][termios.VSUSP] = b"\0"  # a program that continues after a stop would find its terminal changed
             termios.tcsetattr(self._source, termios.TCSANOW, mode)
             self._editor = LineEditor(self._source, self._tell)
         return self
@@ -172,7 +172,7 @@ class Keyboard:
             self._typed += self._decoder.decode(piece, final=not piece)
             self._ended = not piece
         if "\n" not in self._typed and not self._typed:
-            # A terminal gives its end once for every ctrl-D, and may be read again.
+            # A terminal reports its end once for every ctrl-D, and can be read again.
             self._ended = False
             return None
         line, _, self._typed = self._typed.partition("\n")

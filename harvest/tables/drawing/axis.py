@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: people count in these
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)  # times a power of ten: the usual round steps
 
 
 @dataclass(frozen=True, slots=True)

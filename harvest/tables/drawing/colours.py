@@ -4,7 +4,7 @@ Text has a contrast of at least 4.5:1 with its background. Green and orange, for
 red-green colour blindness, and the marks o and x repeat them without colour.
 """
 
-# name: (fill, stroke) on light ground, on dark ground
+# name: (fill, stroke) on a light background, on a dark background
 PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "paper": (("#ffffff", ""), ("#0d1117", "")),
     "ink": (("#1f2328", ""), ("#e6edf3", "")),
@@ -20,7 +20,7 @@ PAINTS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "useless-mark": (("none", "#b5471b"), ("none", "#f0883e")),
     "end": (("#1f2328", ""), ("#e6edf3", "")),
 }
-# Single colours of charts, on light ground and on dark.
+# Single colours of charts, on a light background and on a dark one.
 THEMES: dict[str, tuple[str, str]] = {
     name: (PAINTS[paint][0][side], PAINTS[paint][1][side])
     for name, paint, side in (

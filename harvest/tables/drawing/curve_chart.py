@@ -8,7 +8,7 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, path, room, text, triangle
 
 _HEIGHT, _AXIS, _BETWEEN = 230.0, 46.0, 30.0
-# Colour, dashes, mark, whether it is filled: of the first curve, the second, and so on, from the beginning again.
+# (colour, dashes, mark, filled) of the first curve, the second, and so on, repeated from the beginning.
 _STYLES: tuple[tuple[str, str, Callable[..., str], bool], ...] = (
     ("blue", "", circle, True),
     ("orange", "7 4", diamond, True),

@@ -14,7 +14,7 @@ _ROW, _SMALL_ROW = 21.0, 15.0
 _SIZE, _SMALL = 12.0, 10.5
 _INDENT, _BOLD = 10.0, 1.12  # pixels before a label below a heading; how much wider bold letters are
 _GAP = 14.0  # in pixels
-_MOST, _PLOT = 560.0, 270.0  # the most that words take on either side; the least that is drawn in
+_MOST, _PLOT = 560.0, 270.0  # the largest width of the text on either side; the smallest width of the plot
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def select_branches(tree: ConversationTree, *, least: float = 0.0, most: int = 1
     trials. most: branches of a node. nodes: in all. Other branches are folded at the node where they begin."""
     kept: dict[int, list[int]] = {}
     drawn = 0
-    # By visits, then in the order of the tree; a branch is never visited more than the node it hangs on.
+    # By visits, then in the order of the tree; a branch is never visited more often than its parent.
     waiting = [(-int(tree.visits[0]), 0)]
     while waiting and drawn < nodes:
         _, node = heapq.heappop(waiting)

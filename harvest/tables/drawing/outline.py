@@ -75,7 +75,7 @@ def _line(
     node: int, kind: str, rails: str, mark: str, words: str, figure: str, room: int, width: int, after: str = ""
 ) -> OutlineLine:
     most = max(width - room - 2 - cells(mark) - _NARROWEST, 4)
-    if cells(rails) > most:  # deeper than there is room for: the lines nearest to the words are kept
+    if cells(rails) > most:  # too deep for the width: keep the lines nearest to the words
         rails = "…" + rails[-(most - 1) :]
     free = max(width - cells(rails) - cells(mark) - (room + 2 if figure else 0), 1)
     words = cut(words, max(free - cells(after), 1)) + after

@@ -7,7 +7,7 @@ from harvest.tables.drawing.axis import Axis
 from harvest.tables.drawing.svg import MARGIN, break_lines, circle, diamond, line, room, text, triangle
 
 _HEIGHT, _LEFT = 320.0, 54.0
-# Colour, mark, whether it is filled: of the first series, the second, and so on, from the beginning again.
+# (colour, mark, filled) of the first series, the second, and so on, repeated from the beginning.
 _MARKS: tuple[tuple[str, Callable[..., str], bool], ...] = (
     ("blue", circle, True),
     ("orange", diamond, True),

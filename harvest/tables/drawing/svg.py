@@ -16,14 +16,14 @@ MARGIN = 18.0  # in pixels
 
 _FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _LINES = 12  # of a heading
-_SMALLEST = 0.77  # of its size: below that letters have less than 10 pixels, and a page is scrolled
+_SMALLEST = 0.77  # of its size: below that, letters have less than 10 pixels, and the page scrolls instead
 
 
 def _variables(theme: int) -> str:
     return "".join(f"--harvest-{name}:{both[theme]};" for name, both in THEMES.items())
 
 
-# The ground of a chart and its colours, which hold within a chart only.
+# The background and the colours of a chart, which apply only within a chart.
 STYLE = (
     f".harvest-chart{{color-scheme:light dark;{_variables(0)}background:var(--harvest-paper)}}"
     f"@media screen and (prefers-color-scheme:dark){{.harvest-chart{{{_variables(1)}}}}}"
@@ -99,7 +99,7 @@ def paragraphs(
 def page(title: str, description: str, elements: Sequence[str], width: float, height: float) -> str:
     """Return the text of an SVG file. title, description: for screen readers; they are escaped."""
     w, h = round(width), round(height)
-    # On a narrow screen words would be smaller than 10 pixels: there a page is scrolled.
+    # On a narrow screen, text below 10 pixels would be unreadable, so the page scrolls instead.
     style = f'style="max-width:100%;min-width:{round(_SMALLEST * w)}px;height:auto"'
     return (
         "\n".join(
