@@ -27,8 +27,8 @@ def refuse_hidden_packages() -> None:
             continue
         what = f"{found} is in the way: Harvest has a package called {name!r}"
         advice = (
-            "rename it (or uninstall the package it is of), or start Python in another folder; in a notebook, then "
-            "restart the kernel"
+            "rename it (or uninstall the package it belongs to), or start Python in another folder; in a notebook, "
+            "then restart the kernel"
         )
         # The script `harvest`, or `python -m harvest`: Python replaces "-m" only when it has found the package.
         if sys.argv[:1] == ["-m"] or Path(sys.argv[0] if sys.argv else "").name == "harvest":

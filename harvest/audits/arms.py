@@ -161,5 +161,5 @@ def _read_texts(document: Document, loc: Loc, name: str, protocol: Protocol, top
         if fault.place is not None and fault.place.line:
             raise
         what = f"{path}: {fault.what}"
-        advice = fault.advice or "name a file of words, as seen from the folder of this one"
+        advice = fault.advice or "name a file of words, relative to the folder of this one"
         raise document.error(loc, what, allowed=fault.allowed, advice=advice) from None

@@ -302,7 +302,7 @@ def _export_sheet(
     adjudicate: bool,
 ) -> None:
     sheet_ending(sheet)
-    check_output_file(sheet, replace=force, other="take another name, or --force")
+    check_output_file(sheet, replace=force, other="choose another name, or --force")
     assessed = assess_run(run, recorded, schema, nuggets=nuggets)
     rows, total = asked_criteria(assessed, schema, names, sample, seed, goal="sheet")
     if adjudicate:

@@ -152,5 +152,5 @@ def _write_sheet(sheet: Path, drawn: _Drawn, seed: int) -> None:
     if cut and sheet_ending(sheet) == ".csv":
         tell(
             f"{pluralize(cut, 'conversation')} longer than {LONGEST_CELL:,} characters: a spreadsheet will cut them; "
-            "take a .jsonl sheet"
+            "use a .jsonl sheet"
         )

@@ -43,7 +43,9 @@ _SHOWN = 5  # features behind each prediction
 @click.option("--out", required=True, metavar="FILE", type=GivenPath(), help="Write the detector here.")
 @click.option("--counts", type=click.Choice(["workshop", "revised"]), default="workshop", show_default=True)
 @click.option("--source", default="", metavar="TEXT", help="Where the data are from and their licence, for the file.")
-@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Of what each tree sees.")
+@click.option(
+    "--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of the sample for each tree."
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed: int, force: bool) -> None:
     """Train a detector of breakdown on annotated dialogues.
@@ -51,7 +53,7 @@ def train(files: tuple[Path, ...], out: Path, counts: Counts, source: str, seed:
     FILE... are DBDC dialogues with words and annotations, or folders of them. The same data and seed give the same
     file, in any order of FILE...
     """
-    check_output_file(out, replace=force, other="take another name, or --force")
+    check_output_file(out, replace=force, other="choose another name, or --force")
     examples = training_examples(annotated(files, counts))
     detector = train_detector(examples, seed=seed, about={"source": source, "counts": counts})
     try:
@@ -80,7 +82,7 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
         for line in _predictions(paths, load_detector(detector), why):
             click.echo(line)
         return
-    check_output_file(out, replace=force, other="take another name, or --force")
+    check_output_file(out, replace=force, other="choose another name, or --force")
     count = 0
 
     def lines() -> Iterator[bytes]:

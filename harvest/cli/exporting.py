@@ -59,7 +59,7 @@ def command(
     if form == "dbdc" and out.exists():
         raise InputError("this exists already", place=Place(str(out)), advice="choose the name of a new folder")
     if form != "dbdc":
-        check_output_file(out, replace=force, other="take another name, or --force")
+        check_output_file(out, replace=force, other="choose another name, or --force")
     recorded = read(run)
     chosen = [
         conversation
@@ -93,13 +93,13 @@ def command(
         tell(f"{pluralize(rows, 'score')} by people written to {out}")
         return
     if without := _parts_left_out(form, chosen):
-        tell(f"note: {form!r} has no place for {without}; `messages` keeps them")
+        tell(f"note: {form!r} cannot contain {without}; `messages` keeps them")
     for sentence in recorded.damage:
         tell(printable(f"damage: {sentence}", line=True))
     lost = {one.key for one in recorded.conversations if system in (None, one.key.system)} - {one.key for one in chosen}
     if lost:
         tell(
-            f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so what is imported from this "
+            f"note: {pluralize(len(lost), 'trial')} without a valid attempt left out, so a run imported from this "
             "file has no bounds for them; --all writes every attempt"
         )
     tell(f"{pluralize(len(chosen), 'conversation')} written to {out}")

@@ -60,7 +60,7 @@ def _format_help() -> str:
 @click.option(
     "--breakdown",
     type=click.Choice(BREAKDOWNS),
-    help="dbdc: x where most annotators say breakdown, or also where they say possible breakdown [B].",
+    help="dbdc: x if most annotators say breakdown, or also if they say possible breakdown [B].",
 )
 @click.option("--gold", type=NameOrFile(), metavar="NAME|FILE.csv", help="Also store this gold table in the run.")
 @click.option("--strict", is_flag=True, help="messages: write nothing if one conversation cannot be read.")

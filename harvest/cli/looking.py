@@ -65,7 +65,7 @@ class Reaudit:
                 told += f"; to continue it: {self.command(option, one.path)}"
             _print_note(told)
         if others[_MOST:]:
-            _print_note(f"nor were these judged: {', '.join(str(one.path) for one in others[_MOST:])}")
+            _print_note(f"these were not judged either: {', '.join(str(one.path) for one in others[_MOST:])}")
 
     @contextlib.contextmanager
     def playing(self, folder: Path) -> Iterator[None]:
@@ -86,8 +86,8 @@ class Reaudit:
         with contextlib.suppress(InputError):
             if read_baseline(self.base).identity != self.blessed.identity:
                 _print_note(
-                    f"{self.base} was replaced meanwhile, and this is held against the one before; to hold it "
-                    f"against the new one: {self.command('--run', run)}"
+                    f"{self.base} was replaced meanwhile, and this is compared with the one before; to compare it "
+                    f"with the new one: {self.command('--run', run)}"
                 )
 
 
@@ -134,7 +134,7 @@ def judge(run: Run, this: Reaudit, harness: Harness | None) -> tuple[Watched, Ha
                 silent = {name: one.model_copy(update={"figures": {}}) for name, one in noted.systems.items()}
                 noted = noted.model_copy(update={"systems": silent, "harness": tuple(harness.sentences())})
             if this.blessed.holds(run.header):
-                _print_note("this run is in the baseline, so it is no evidence, and the history gets no look at it")
+                _print_note("this run is in the baseline, so it is not evidence, and no look is added to the history")
                 return found, harness
             if rules != this.rules:
                 options = shlex.join(

@@ -68,7 +68,7 @@ def command(
     if not wanted:
         raise InputError("this run has no nuggets", advice="--import FILE of created nuggets")
     if out is not None:
-        check_output_file(out, replace=force, other="take another name, or --force")
+        check_output_file(out, replace=force, other="choose another name, or --force")
     known = recorded.header.topic_set()
     requests = {one.id: one.request for one in known.topics} if known else {}
     if out is not None and form != "assigned":
@@ -86,7 +86,7 @@ def command(
     if output.form:
         return
     for system, count in {one.system: one.unassigned for one in figures if one.unassigned}.items():
-        told = f"{printable(system, line=True)}: {pluralize(count, 'conversation')} not assigned, in no figure"
+        told = f"{printable(system, line=True)}: {pluralize(count, 'conversation')} not assigned, so not in any figure"
         click.echo(told, err=True)
     unchecked = "" if kind == "human" else ", a model: unchecked by people"
     click.echo(f"assigned by {printable(name, line=True)}{unchecked}", err=True)

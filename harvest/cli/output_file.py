@@ -10,7 +10,11 @@ from topics.errors import InputError, Place
 
 
 def check_output_file(
-    path: Path, *, replace: bool = False, ours: Callable[[bytes], bool] | None = None, other: str = "take another name"
+    path: Path,
+    *,
+    replace: bool = False,
+    ours: Callable[[bytes], bool] | None = None,
+    other: str = "choose another name",
 ) -> None:
     """Raise InputError for a path at which no file can be written, or at which an existing file must stay. replace: an
     existing file may be replaced. ours: True for the bytes of an earlier file of the same kind; then only such a file,
@@ -33,7 +37,7 @@ def check_output_file(
         raise InputError("this is a device or pipe, not a file", place=place, advice="choose the name of a file")
     if mode is not None and ours is not None and not _is_replaceable(path, ours):
         raise InputError(
-            "refusing to overwrite a file that Harvest did not write", place=place, advice="take another name"
+            "refusing to overwrite a file that Harvest did not write", place=place, advice="choose another name"
         )
     if not os.access(folder, os.W_OK | os.X_OK):  # the folder counts: files are replaced
         raise InputError(

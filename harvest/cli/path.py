@@ -8,7 +8,7 @@ import click
 
 _EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
 _ADDRESS = (
-    "it is an address, and a path of this machine is needed: a run in a store is brought to one first, by "
+    "this is an address, but a path on this machine is needed: first fetch a run from a store with "
     "harvest merge URL --out RUN"
 )
 

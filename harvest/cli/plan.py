@@ -52,9 +52,7 @@ from topics.errors import InputError
     metavar="SPREAD",
     help="Standard deviation between topics of one system, in points for percentages.",
 )
-@click.option(
-    "--interaction", type=NumberRange(0), metavar="SPREAD", help="The part of it that is of systems × topics."
-)
+@click.option("--interaction", type=NumberRange(0), metavar="SPREAD", help="The part of it due to systems × topics.")
 @click.option("--within", type=NumberRange(0), metavar="SPREAD", help="Standard deviation between trials of a topic.")
 @click.option(
     "--failing",
@@ -166,7 +164,7 @@ def command(
 def _refuse_beside(what: str, options: Mapping[str, object]) -> None:
     given = [option for option, value in options.items() if value is not None]
     if given:
-        raise InputError(f"{', '.join(given)} says nothing to {what}", advice="leave it out")
+        raise InputError(f"{', '.join(given)} has no effect on {what}", advice="leave it out")
 
 
 def _read_counts(option: str, text: str | None, least: int) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ def command(
         raise InputError("--force goes with --out")
     if out is not None:
         sheet_ending(out)
-        check_output_file(out, replace=force, other="take another name, or --force")
+        check_output_file(out, replace=force, other="choose another name, or --force")
     criteria = load_schema(schema)
     chosen = {criteria[name].name for name in names}
     for one in criteria:

@@ -99,7 +99,7 @@ def _check_arguments(url: str, message: str, out: Path | None, screenshot: Path 
         raise InputError(f"--out and --screenshot are both {out}", advice="choose two names")
     for path in (out, screenshot):
         if path is not None:
-            check_output_file(path, other="take another name, or remove it")
+            check_output_file(path, other="choose another name, or remove it")
     if login is not None:
         secrets_of(login)
 

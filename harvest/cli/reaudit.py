@@ -64,7 +64,7 @@ from topics.errors import InputError, Place
     help="Seconds before another audit can confirm an alarm.",
 )
 @click.option("--enforce", is_flag=True, help="Count alarms although the baseline has fewer than 4 runs.")
-@click.option("--if-alarm", is_flag=True, help="Play only where an alarm waits for another audit to confirm it.")
+@click.option("--if-alarm", is_flag=True, help="Play only if an alarm waits for another audit to confirm it.")
 @click.option("--strict", is_flag=True, help="Exit with 3 also if it is undecided whether anything changed.")
 @form_options
 @keys_in_clear_option

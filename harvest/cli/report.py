@@ -34,7 +34,7 @@ _CHUNK = re.compile(r"\d{4,}\.js")
     show_default=True,
     help="The page.",
 )
-@click.option("--baseline", type=GivenPath(), metavar="FILE", help="Hold the run against this baseline.")
+@click.option("--baseline", type=GivenPath(), metavar="FILE", help="Compare the run with this baseline.")
 @click.option("--history", type=GivenPath(), metavar="FILE", help="Show the looks of `harvest reaudit`.")
 @click.option(
     "--matters",
@@ -68,7 +68,7 @@ def command(
     """
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out {out}: a report is an HTML page", allowed="FILE.html")
-    check_output_file(out, replace=force, ours=is_report, other="take another name, or --force")
+    check_output_file(out, replace=force, ours=is_report, other="choose another name, or --force")
     files = _beside(out)
     if files.is_symlink() or (files.exists() and not files.is_dir()):
         raise InputError(f"{files} is not a folder, and the report may need one of that name", advice="choose another")

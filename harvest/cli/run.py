@@ -161,7 +161,7 @@ def _play_on_cluster(assignment: Assignment, resolved: Audit, dask: str, folder:
     except KeyboardInterrupt:
         raise Interrupted("interrupted; every finished turn is saved, and the same command resumes the run") from None
     for system, reason in left.items():
-        tell(f"{system} was left alone: {reason}")
+        tell(f"{system} was given up: {reason}")
     for sentence in (*merged.conflicts, *merged.damage):
         tell(f"note: {sentence}")
     return set(left)

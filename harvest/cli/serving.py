@@ -223,7 +223,7 @@ def check_author(name: str) -> str:
     if found.casefold() in FOLDINGS:
         raise InputError(
             f"--author: {found!r} is a value of --judgments, so it cannot be a name",
-            advice="take another name",
+            advice="choose another name",
         )
     if not found.isprintable() or "," in found or len(found) > _LONGEST:
         raise InputError(

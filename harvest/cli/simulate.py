@@ -84,8 +84,8 @@ command.add_command(population_command)
     type=click.Choice(["best", *CANDIDATES]),
     default="best",
     show_default=True,
-    help="What is played: rows by turn and last act, rows over all turns, these with a stop model, hidden states, or "
-    "what foresees people best that it was not fitted on.",
+    help="The model to play: rows by turn and last act, rows over all turns, these with a stop model, hidden states, "
+    "or the one that best predicts people it was not fitted on.",
 )
 @click.option(
     "--folds", type=WholeNumberRange(2, 1000), default=10, show_default=True, help="Folds of cross-validation."

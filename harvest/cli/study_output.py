@@ -88,7 +88,7 @@ def check_output(figures: Sequence[Path], *forms: bool) -> None:
     for path in figures:
         if path.suffix.lower() not in _KINDS:
             raise InputError(f"--figure {path}: unknown kind of picture", allowed="FILE.svg, FILE.png")
-        check_output_file(path, other="take another name, or remove it")
+        check_output_file(path, other="choose another name, or remove it")
     if any(path.suffix.lower() == ".png" for path in figures):
         _browser()
 

@@ -18,9 +18,9 @@ from topics.errors import HarvestError, InputError
 from topics.regular_file import entries
 
 _MOST, _LONGEST = 20, 300  # the number of faults, and of characters of each
-_NEWER = "{}: has judgments newer than the report, so it may differ for them: make it again"
+_NEWER = "{}: has judgments newer than the report, which may change it: make it again"
 _NOT_ASKED = (
-    "it does not say which figures were asked for, so one that is gone is not missed: it is of an earlier version, "
+    "it does not record which figures were requested, so a missing one is not noticed: it is of an earlier version, "
     "or was changed"
 )
 _PROVES = (

@@ -65,7 +65,7 @@ def connected(address: str, *, seconds: float = 10) -> Iterator[Any]:
         client = Client(address, timeout=seconds, set_as_default=False)
     except Exception as fault:  # bytes of another program may be read as a length, and fail as MemoryError
         told = isinstance(fault, (OSError, ValueError, RuntimeError, ImportError)) and str(fault)
-        said = told or "what listens there is not one"
+        said = told or "the program that listens there is not one"
         raise InputError(f"there is no Dask scheduler at {address}: {said}", advice="check the address") from None
     with client:
         yield client

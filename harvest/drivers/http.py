@@ -110,7 +110,7 @@ class Options(WireOptions):
         description="the id for `{{ session }}`: `client` (we make one), or a path in the answer to `open`, or, "
         "without `open`, in each reply",
     )
-    first_session: str | None = Field(None, description="what `{{ session }}` is until a reply has named one")
+    first_session: str | None = Field(None, description="the value of `{{ session }}` until a reply names one")
     open: Call | None = Field(
         None, description="a request that starts a session: url, method, query, body, form, headers"
     )

@@ -29,7 +29,7 @@ class Disarmed:
     def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.stream, self._as_json = stream, as_json
         self._last = ""
-        """What stands for the line so far: what a sign may begin with, behind a dash where the line is not empty."""
+        """The end of the line so far: a possible start of a command, after a dash if the line is not empty."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

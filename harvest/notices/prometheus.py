@@ -21,9 +21,9 @@ _HELP = {
     "harvest_figure": "A figure of the last audit.",
     "harvest_figure_low": "Lower limit of its interval.",
     "harvest_figure_high": "Upper limit of its interval.",
-    "harvest_figure_n": "How many trials or answers it is made of.",
+    "harvest_figure_n": "The number of trials or answers behind it.",
     "harvest_baseline": "The figure of the baseline.",
-    "harvest_difference": "The figure less that of the baseline.",
+    "harvest_difference": "The figure minus that of the baseline.",
     "harvest_difference_low": "Lower limit of the interval of the difference.",
     "harvest_difference_high": "Upper limit of the interval of the difference.",
 }

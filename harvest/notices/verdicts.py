@@ -23,7 +23,7 @@ def watch_bulletin(
     counts as not measured."""
     if harness is not None and not harness.sound:
         said = tuple(harness.sentences())
-        notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said of the systems")
+        notice = Notice("placebo", "not measured", 3, "faults of the harness, so nothing is said about the systems")
         account = Account("harness", f"harness: {notice.sentence}", (notice,), said)
         return Bulletin("reaudit", audit, run, at, "not measured", code, (account,))
     accounts = []

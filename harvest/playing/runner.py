@@ -144,7 +144,7 @@ class Runner:
                 again = self._judge_attempt(desk, work, played)
                 if desk.gate.gap >= max(2 * desk.told_gap, 2 * desk.system.limits.spacing):
                     desk.told_gap = desk.gate.gap
-                    told = f"gets a turn every {desk.gate.gap:.1f} s: it says that it is asked too much"
+                    told = f"gets a turn every {desk.gate.gap:.1f} s: it says that it gets too many requests"
                     self.watcher.asked_less(desk.system.asked, told)
                 self.watcher.attempt_ended(work, played.outcome, tuple(played.labels), again=again)
                 if not played.outcome.valid:

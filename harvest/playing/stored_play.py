@@ -62,7 +62,7 @@ async def play_stored(
     taken = await asyncio.to_thread(take_up, stored, folder, refuse)
     sender = Sender(stored, folder, Stint(taken.number))
     more, ended = asyncio.Event(), False
-    notes = (f"what others had played again was moved to {taken.aside}",) if taken.aside else ()
+    notes = (f"trials that others had played again were moved to {taken.aside}",) if taken.aside else ()
 
     @contextmanager
     def waking(plan: Plan, damage: tuple[str, ...]) -> Iterator[Watcher]:

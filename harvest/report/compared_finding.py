@@ -127,10 +127,12 @@ class _Study:
         interval = difference_words(one, pair, turned=turned)
         if not pair.found and (pair.interval.low > 0 or pair.interval.high < 0):
             why = pair.why.removesuffix(SEE_BOUNDS) or f"the test does not settle it (p {p_text(pair.corrected)})"
-            interval += f"; the interval leaves out 0, but {why}"
+            interval += f"; the interval excludes 0, but {why}"
         lost = sum(found.invalid.values()) + sum(found.unplayed.values())
         missing = (
-            f" {pluralize(lost, 'planned trial')} without a valid attempt: play what is missing first." if lost else ""
+            f" {pluralize(lost, 'planned trial')} without a valid attempt: play the missing trials first."
+            if lost
+            else ""
         )
         if cure := self._cure(pair):
             following = cure
@@ -260,9 +262,9 @@ class _Study:
             reasons.append(f"Whether trials of {listed(selected)} were lost depended on what had been answered")
         if unlike:
             first = "the" if reasons else "The"
-            reasons.append(f"{first} users of {listed(unlike)} said something else than those of another system")
+            reasons.append(f"{first} users of {listed(unlike)} did not say the same as those of another system")
         cause = " (the model that words them, or its options)" if unlike else ""
-        again = " To play what is missing again would choose among the answers." if selected else ""
+        again = " Playing the missing trials again would select among the answers." if selected else ""
         return f"{', and '.join(reasons)}: remove the cause{cause} and make a new run.{again}"
 
     def _needed(self, pair: Pair) -> str:
@@ -273,11 +275,11 @@ class _Study:
         if math.isnan(wanted):
             return f"Play more {what}."
         if wanted > _BEYOND:
-            return f"No number of {what} that could be played would tell a difference as small as the one seen."
+            return f"No number of {what} that could be played would show a difference as small as the observed one."
         more = max(1, math.ceil(wanted) - there)
         return (
             f"Roughly {roughly(more)} more {what} (now {there:,}) would settle it in four studies of five, if the "
-            "difference is as large as it was seen."
+            "difference is as large as observed."
         )
 
     def _command(self, pair: Pair) -> str:

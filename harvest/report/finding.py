@@ -143,9 +143,7 @@ def _narrowing_advice(spread: SystemVariance | None) -> str:
         return ""
     like, these = spread.split.narrowing(_TIMES)
     if math.isnan(like):
-        return (
-            "Trials of a topic agree here, so ask more topics to narrow this interval." if spread.split.topics else ""
-        )
+        return "Trials of a topic agree here, so add topics to narrow this interval." if spread.split.topics else ""
     half = "half" if math.isclose(these, 0.5) else f"{100 * these:.0f}%"
     least, most = spread.split.narrowing_ends(_TIMES)
     by = f"{100 * like:.0f}% [{100 * least:.0f}, {100 * most:.0f}]" if most == most else "what cannot be told yet"

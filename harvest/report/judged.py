@@ -26,11 +26,11 @@ def judged_blocks(assessed: Assessed | str | None, material: Material, scores: S
     if assessed is None:
         return
     if isinstance(assessed, str):
-        yield text(f"What was judged cannot be scored: {assessed}", "warn")
+        yield text(f"The judgments cannot be scored: {assessed}", "warn")
         return
     yield text(
         f"{SWAN.name} and the weighted mean score of each criterion, by topic: from 0 to 1, 1 is good. A cell opens "
-        "its conversations, and each of those says what every nugget and turn scored, who said so, and what it weighs.",
+        "its conversations, and each of those shows the score, the judge and the weight of every nugget and turn.",
         "dim",
     )
     found = {(row.system, row.topic or "", row.measure): row for row in scores.single("topic") if row.turn is None}
@@ -71,7 +71,7 @@ def judged_sentence(assessed: Assessed | str | None, rows: Sequence[ScoreRow], c
     ]
     if not said:
         return ""
-    found = f"By what was judged, {SWAN.name} is {listed(said[:_MOST_SAID])}."
+    found = f"According to the judgments, {SWAN.name} is {listed(said[:_MOST_SAID])}."
     values = {name: whole[systems[0], terms[name]].value for name in assessed.criteria} if len(systems) == 1 else {}
     lowest = sorted((value, name) for name, value in values.items() if value == value)[:_MOST_SAID]
     if len(lowest) > 1:

@@ -138,7 +138,7 @@ def _differences(name: str, there: bytes, made: bytes, moved: Sequence[tuple[str
             continue
         if not all(_NAME.search(Path(path).name) for path in (was, now)):
             yield (
-                f"{name}: the run {was!r} is called {now!r} now, and so short a name may stand for something else: "
+                f"{name}: the run {was!r} is called {now!r} now, and so short a name may mean something else: "
                 "what it is compared with is not known until the folder has its name again"
             )
             continue

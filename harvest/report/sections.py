@@ -103,8 +103,8 @@ def fairness_blocks(material: Material, scores: ScoreTable) -> Iterator[Block]:
     if not rows:
         return
     yield text(
-        "Each point is a topic: the mean over its trials. To the right more that is relevant was named, and earlier; "
-        "further up it was spread over groups as the target says.",
+        "Each point is a topic: the mean over its trials. Points further right named more relevant entities, or "
+        "named them earlier; points further up spread them over groups more as the target says.",
         "dim",
     )
     if len(rows) <= _MOST_POINTS:
@@ -133,7 +133,7 @@ def distribution_blocks(scores: ScoreTable, cells: Mapping[str, Sequence[float]]
             values.setdefault(measure, {})[own.system] = value[~np.isnan(value)].tolist()
     if not values:
         return
-    yield text("How the values of single conversations are spread: a mean alone hides whether all are alike.", "dim")
+    yield text("How the values of single conversations are spread: a mean alone hides how much they differ.", "dim")
     yield picture(distributions_chart(values))
 
 
@@ -178,8 +178,8 @@ def invalid_blocks(material: Material) -> Iterator[Block]:
         return
     counts = Counter((one.key.system, one.outcome.why if one.outcome else "interrupted") for one in broken)
     yield text(
-        f"{pluralize(len(broken), 'attempt')} without a valid end, in no figure. Trials that have no valid attempt at "
-        f"all: {len(material.invalid)}.",
+        f"{pluralize(len(broken), 'attempt')} without a valid end, not in any figure. Trials that have no valid "
+        f"attempt at all: {len(material.invalid)}.",
         "warn" if material.invalid else "",
     )
     rows = [[system, reason, f"{count:,}"] for (system, reason), count in counts.most_common()]

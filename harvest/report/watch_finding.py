@@ -51,8 +51,8 @@ def nothing(material: Material, runs: Sequence[Path], *, baseline: bool) -> Find
     return Finding(
         "nothing",
         f"Nothing could be measured: none of {lost} that were tried has a valid attempt.{held}",
-        f"This says nothing of how good {listed([plain(name) for name in _tried_words(material)])} "
-        f"{'is' if len(_tried_words(material)) == 1 else 'are'}: failures of infrastructure are in no figure. "
+        f"This says nothing about how good {listed([plain(name) for name in _tried_words(material)])} "
+        f"{'is' if len(_tried_words(material)) == 1 else 'are'}: no figure includes failures of infrastructure. "
         f"{pluralize(len(material.planned), 'trial')} planned, none valid.",
         f"{'; '.join(parts)}." if parts else "",
         "Remove the cause, then audit again: it plays a new dated run."
@@ -167,7 +167,7 @@ def _scope_words(found: Watched, system: WatchedSystem, one: WatchedFigure | Non
     if one is not None and not one.difference.interval.printed:
         interval = f"{100 * found.level:g}% interval for these topics, between these very runs; "
     shadow = (
-        "; shadow: a baseline of fewer than 4 runs says little of how much audits differ by themselves"
+        "; shadow: a baseline of fewer than 4 runs says little about how much audits differ by themselves"
         if found.shadow
         else ""
     )
@@ -228,7 +228,7 @@ def _next_step(
     link = address(system=system.name, topic=topic or None)
     if kind == "changed":
         return (
-            "Read the conversations that changed. Where the change is wanted, bless the new state: "
+            "Read the conversations that changed. If the change is wanted, bless the new state: "
             "harvest bless takes the runs since.",
             show,
             link,
@@ -241,23 +241,23 @@ def _next_step(
         )
     if kind in ("fell", "rose"):
         return (
-            "Play the audit again at another hour: an alarm takes the evidence of more than one.",
+            "Play the audit again at another hour: an alarm needs the evidence of more than one.",
             _audit_command(rules),
             link,
         )
     if kind == "perhaps back" or (kind == "cannot tell" and one is not None and one.state.is_changed):
         return (
-            "Play the audit again at another hour: a second one near the baseline says that it is back.",
+            "Play the audit again at another hour: a second one near the baseline shows that it is back.",
             _audit_command(rules),
             "",
         )
     if kind in ("same", "back"):
         return "Nothing needs to be done: the next audit of the schedule looks again.", "", ""
     if system.incomparable:
-        return "Bless runs of the audit as it is now, and hold later ones against them.", "harvest bless RUN…", ""
+        return "Bless runs of the audit as it is now, and compare later ones with them.", "harvest bless RUN…", ""
     if kind == "not measured":
         return (
-            "Remove the cause, then play the audit again. This says nothing of how good it is.",
+            "Remove the cause, then play the audit again. This says nothing about how good it is.",
             f"harvest show {shlex.quote(str(run))} --all",
             "#invalid",
         )

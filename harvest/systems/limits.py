@@ -147,7 +147,7 @@ class Busy:
         if not self.over and not self._told and (again or wait > _LONG):
             self._told = True
             end = self._clock.now() + timedelta(seconds=self._since + self._longest - now)
-            self.tell(f"says that it is asked too much: unless it answers, it is waited for until {clock_time(end)}")
+            self.tell(f"says that it gets too many requests: unless it answers, Harvest waits until {clock_time(end)}")
 
     @property
     def look_again(self) -> float:

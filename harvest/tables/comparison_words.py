@@ -48,7 +48,7 @@ def bounds_words(one: Difference, *, share: bool) -> str:
         return ""
     low, high = (change(end, share=share) for end in sorted(one.bounds))
     said = (
-        "with all that was lost at one end of the measure or the other, the difference is between "
+        "if all lost trials were at one end of the measure or the other, the difference would be between "
         f"{low} and {high}{' points' if share else ''}"
     )
     return f"{said}; nothing is found, because {one.withheld}" if one.withheld else said

@@ -84,9 +84,9 @@ def test_parts_that_a_form_has_no_place_for_are_counted_and_sources_are_citation
     record(tmp_path / "run", [replace(one, turns=tuple(turns))], header)
     done = harvest("export", tmp_path / "run", "--format", form, "--out", tmp_path / "out")
     assert done.returncode == 0
-    note = f"note: '{form}' has no place for {left_out}; `messages` keeps them"
+    note = f"note: '{form}' cannot contain {left_out}; `messages` keeps them"
     assert (note in done.stderr) == bool(left_out), done.stderr
-    assert ("has no place" in done.stderr) == bool(left_out)
+    assert ("cannot contain" in done.stderr) == bool(left_out)
     if form == "answers":
         row = json.loads((tmp_path / "out").read_text())
         assert row["references"] == ["https://a.example/film", "Leaflet 3"]

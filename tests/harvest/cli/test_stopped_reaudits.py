@@ -228,7 +228,7 @@ def test_a_run_that_is_judged_again_takes_the_options_of_its_look_and_keeps_what
 def test_a_run_of_the_baseline_is_no_evidence(folder: Path) -> None:
     kept = Path(HISTORY).read_text()
     said = reaudit("--run", "runs/base-0")
-    assert "this run is in the baseline, so it is no evidence, and the history gets no look at it" in said
+    assert "this run is in the baseline, so it is not evidence, and no look is added to the history" in said
     assert Path(HISTORY).read_text() == kept
     shutil.copytree("runs/base-0", RUNS / "2026-01-01T00-00-00")
     assert "note:" not in whats_left(), "nor is it missed"
@@ -257,7 +257,7 @@ def test_a_baseline_that_is_replaced_meanwhile_is_said(folder: Path, monkeypatch
     monkeypatch.setattr("recordings.log.run_folder.read_header", replaced)
     said = reaudit("--run", "runs/base-1")
     assert "audit.baseline.json was replaced meanwhile" in said
-    assert "to hold it against the new one: harvest reaudit audit.yaml --run runs/base-1" in said
+    assert "to compare it with the new one: harvest reaudit audit.yaml --run runs/base-1" in said
 
 
 def test_a_placebo_that_was_stopped_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

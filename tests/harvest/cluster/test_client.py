@@ -48,7 +48,7 @@ def listening(says: bytes) -> Iterator[str]:
 def test_what_listens_and_is_no_scheduler_is_given_up(says: bytes) -> None:
     before = set(threading.enumerate())
     with listening(says) as address:
-        said = f"there is no Dask scheduler at {address}: what listens there is not one"
+        said = f"there is no Dask scheduler at {address}: the program that listens there is not one"
         with pytest.raises(InputError, match=said), connected(address, seconds=1):
             pass
     assert [one.name for one in threading.enumerate() if one not in before] == []

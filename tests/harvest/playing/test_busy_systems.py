@@ -40,7 +40,7 @@ def test_it_is_left_with_its_trials_invalid_and_the_same_command_plays_them_late
         (tmp_path / "audit.yaml").write_text(text)
         first = harvest("run", "audit.yaml", "--out", "run", cwd=tmp_path, width=200)
         assert first.returncode == 3
-        assert "A says that it is asked too much: unless it answers, it is waited for until " in first.stderr
+        assert "A says that it gets too many requests: unless it answers, Harvest waits until " in first.stderr
         assert "A is not contacted again: it has said for " in first.stderr
         assert "s only that it is asked too much, and it is waited for 1 s at most (busy_timeout)" in first.stderr
         assert not read(tmp_path / "run").finished

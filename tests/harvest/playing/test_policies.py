@@ -478,9 +478,9 @@ def test_that_a_system_is_asked_more_slowly_after_complaints_is_told_each_time_t
         return USEFUL
 
     _, watcher = play(tmp_path / "run", Scripted(behave), trials=20, retries=1, attempts=9)
-    told = re.compile(r"S gets a turn every (\d+\.\d) s: it says that it is asked too much")
+    told = re.compile(r"S gets a turn every (\d+\.\d) s: it says that it gets too many requests")
     gaps = [float(one[1]) for said in watcher.less if (one := told.fullmatch(" ".join(said)))]
-    waited = [why for _, why in watcher.less if "it is waited for until" in why]
+    waited = [why for _, why in watcher.less if "Harvest waits until" in why]
     assert len(gaps) + len(waited) == len(watcher.less)
     assert len(waited) == 1, "eight complaints in a row"
     assert gaps
@@ -533,7 +533,7 @@ def test_a_system_that_only_says_that_it_is_asked_too_much_is_left_within_five_m
             r"it has said for \d+ s only that it is asked too much, .* 240 s at most \(busy_timeout\)", reason
         )
         assert time.seconds >= (120 if retry_after == 120.0 else 180), "a last try when most of the time is over"
-        until = [why for _, why in watcher.less if "it is waited for until 03:06:" in why]
+        until = [why for _, why in watcher.less if "Harvest waits until 03:06:" in why]
         assert len(until) == 1, "once"
     assert not run.finished
     assert {c.outcome.reason for c in run.conversations if c.outcome} <= {"http-429", "asked-too-much"}
@@ -551,7 +551,7 @@ def test_it_is_told_at_once_until_when_a_system_is_waited_for_that_only_complain
     _, watcher = play(tmp_path / "run", Scripted(behave), stepped=time, watcher=Told(), retry_wait=1.0)
     second, why = watcher.less[0]
     assert int(second) <= 2
-    assert why == "says that it is asked too much: unless it answers, it is waited for until 03:06:01"
+    assert why == "says that it gets too many requests: unless it answers, Harvest waits until 03:06:01"
 
 
 def test_a_system_that_answers_again_within_the_bound_is_played_to_its_end(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_difference_that_is_shown_and_smaller_than_what_matters_is_said_to_be(
 def test_where_interval_and_test_do_not_agree_both_are_said(two: tuple[Comparison, Material]) -> None:
     found = said(*two, "cannot tell", 0.3, 0.1, 0.5)
     assert found.verdict == "cannot tell"
-    assert "the interval leaves out 0, but the test does not settle it (p " in found.found
+    assert "the interval excludes 0, but the test does not settle it (p " in found.found
 
 
 def test_where_a_winner_is_withheld_the_headline_says_why_and_not_that_a_test_failed(
@@ -111,13 +111,13 @@ def test_where_a_winner_is_withheld_the_headline_says_why_and_not_that_a_test_fa
     measures = tuple(replace(one, pairs=tuple(map(withheld, one.pairs))) for one in found.measures)
     changed = replace(found, measures=measures, selected=frozenset("A"), unlike=frozenset("AB"))
     headline = compared(changed, material, 0.03, [Path("run")])
-    assert f"the interval leaves out 0, but {why}." in headline.found
+    assert f"the interval excludes 0, but {why}." in headline.found
     assert "the test does not settle it" not in headline.found
     assert headline.next.startswith(
-        "Whether trials of A were lost depended on what had been answered, and the users of A and B said something "
-        "else than those of another system: remove the cause"
+        "Whether trials of A were lost depended on what had been answered, and the users of A and B did not "
+        "say the same as those of another system: remove the cause"
     )
-    assert "would choose among the answers" in headline.next
+    assert "would select among the answers" in headline.next
 
 
 def test_too_few_topics_are_said_and_never_taken_for_the_same(two: tuple[Comparison, Material]) -> None:

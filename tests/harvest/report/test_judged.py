@@ -68,7 +68,7 @@ def test_a_conversation_says_what_each_nugget_scored_by_whom_and_what_it_weighs(
 def test_the_beginning_says_what_was_judged_and_a_run_that_nobody_judged_says_nothing(
     report: Report, tmp_path: Path
 ) -> None:
-    assert "By what was judged, SWAN is A 0." in report.document["finding"]["drives"]
+    assert "According to the judgments, SWAN is A 0." in report.document["finding"]["drives"]
     plain = make_report([read(small_run(tmp_path, "  - {name: A, driver: parrot}\n", trials=1))], beside=tmp_path)
     assert not maps(plain)
     assert "SWAN" not in page(plain, "r").html.partition("<script")[0]

@@ -177,7 +177,7 @@ async def test_an_endpoint_that_only_says_that_it_is_asked_too_much_is_given_up_
     assert 2 <= asked == len(server.asked)
     ((name, why),) = told
     assert name == "the endpoint 'words'"
-    assert why.startswith("says that it is asked too much: unless it answers, it is waited for until ")
+    assert why.startswith("says that it gets too many requests: unless it answers, Harvest waits until ")
 
 
 async def test_an_endpoint_that_takes_no_seed_is_sent_none() -> None:

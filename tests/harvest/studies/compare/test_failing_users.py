@@ -213,7 +213,7 @@ async def test_compare_and_report_name_no_winner_and_do_not_advise_to_play_again
     headline = compared(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
     assert headline.verdict == "cannot tell"
     assert "remove the cause and make a new run" in headline.next
-    assert "play what is missing first" not in headline.next
+    assert "play the missing trials first" not in headline.next
 
 
 async def test_a_report_names_what_failing_users_lost_and_does_not_ask_for_more_of_it(tmp_path: Path) -> None:

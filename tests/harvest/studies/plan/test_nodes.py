@@ -182,8 +182,8 @@ def test_sessions_that_go_on_and_pilots_of_single_trials_are_refused(folder: Pat
     ("options", "why"),
     [
         ((), "--node needs a pilot"),
-        (("--from", "RUN", "--measure", "R", "--mean", "50"), "--measure, --mean says nothing to --node"),
-        (("--from", "RUN", "--figure", "plan.svg"), "--figure says nothing to --node"),
+        (("--from", "RUN", "--measure", "R", "--mean", "50"), "--measure, --mean has no effect on --node"),
+        (("--from", "RUN", "--figure", "plan.svg"), "--figure has no effect on --node"),
     ],
 )
 def test_the_command_refuses_what_says_nothing_to_a_turn(

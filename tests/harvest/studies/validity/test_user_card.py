@@ -274,7 +274,7 @@ async def test_the_card_is_recorded_scored_shown_and_reported(
     assert "met unlike users" in html
     headline = compared(found, gather_runs(run).material, 0.05, [tmp_path / "run"])
     assert headline.verdict == "cannot tell"
-    assert "said something else than those of another system" in headline.next
+    assert "did not say the same as those of another system" in headline.next
 
 
 @pytest.mark.soak
