@@ -128,7 +128,8 @@ class Frame:
         return Box(around.x + edges[0], around.y + edges[1], edges[2], edges[3])
 
     async def cover(self) -> Cover | None:
-        """Return what covers its middle in the page around it, or covers that page; None if nothing does."""
+        """Return the element that covers its middle in the page around it, or covers that page; None if there
+        is none."""
         if self.main:
             return None
         try:

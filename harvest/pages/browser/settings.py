@@ -63,7 +63,7 @@ class BrowserSettings:
     `http://user:password@host:port`, or socks5. viewport: width and height in CSS pixels. storage_state: a file with
     cookies and local storage of a log-in made by hand. trace: record one from the start. secrets: values to remove from
     a trace. by_hand: a person uses the window, so windows that the page opens stay open. colours: the colour scheme
-    requested from pages. witness: also record what the page receives.
+    requested from pages. witness: also record the received content.
     """
 
     executable: Path | None = None

@@ -54,7 +54,7 @@ class Clearing:
     _loaded: float = float("-inf")  # when the page was last seen loading after a launcher
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Close what covers the page. Returns True if something was pressed or is about to go."""
+        """Close the cover of the page. Returns True if something was pressed or is about to disappear."""
         for frame, page in looks:
             over = not frame.main and await self._covers_chat(frame, looks)
             for blocker in find_blockers(page, site=self.site, over=over)[:1]:

@@ -138,7 +138,7 @@ class Completion:
         return {sign: at for sign, at in sample.ended.items() if self._went_with_the_text(sample, sign, at)}
 
     def learn(self, sample: Sample) -> None:
-        """Teach `known` what a complete answer showed; `sample` is its last one."""
+        """Update `known` with the signs of a complete answer; `sample` is its last one."""
         known, patience, lasted = self.known, self.patience, self.lasting_signs(sample)
         # Time in which the page could not run, and show no sign, does not count.
         ran = sample.last_change - _stalled_seconds(sample, 0.0, sample.last_change)

@@ -35,7 +35,7 @@ class Exchange:
 
 
 def opening_findings(opening: Opening) -> tuple[Finding, ...]:
-    """Return findings about what had to be pressed before anybody could talk."""
+    """Return findings about the buttons that had to be pressed before anybody could talk."""
     found = []
     for (kind, selector), said in zip(opening.found, opening.did):
         field = "open" if kind == "launcher" else "dismiss"

@@ -137,7 +137,7 @@ class Opening:
                 raise self.wall(named)
 
     def wall(self, wall: Blocker) -> DriverError:
-        """Return the error for the wall, with advice on what a person can do."""
+        """Return the error for the wall, with advice for a person."""
         remedy = _REMEDY.get(wall.kind, "")
         if wall.kind == "login" and self._login is not None:
             remedy = _RENEWAL.format(self._login)
@@ -172,7 +172,7 @@ class Opening:
         self._clearing = Clearing(self._window, self._site, self._note_press)
 
     async def dismiss(self, looks: Sequence[tuple[Frame, Page]]) -> bool:
-        """Click away what covers the page. Returns True if something was clicked or is about to go."""
+        """Click away the cover of the page. Returns True if something was clicked or is about to disappear."""
         return await self._clearing.dismiss(looks)
 
     @property
@@ -239,7 +239,7 @@ class Opening:
         return True
 
     async def cover_of(self, place: Place) -> Cover | None:
-        """Return what covers the box to type in; None if nothing does."""
+        """Return the cover of the box to type in; None if there is none."""
         part = await place.frame.node(place.composer)
         if part is None:
             return _NOWHERE

@@ -1,4 +1,4 @@
-"""A probe of an unknown page: find where to type, say one harmless thing, and draft a site file from what worked.
+"""A probe of an unknown page: find where to type, say one harmless thing, and draft a site file from the findings.
 
 The draft is tested: its selectors are matched on the page after the answer, and the page is opened once more with the
 draft alone. Fields that do not work become comments.
@@ -90,7 +90,7 @@ async def probe(
 ) -> Probed:
     """Explore `url`. A failure on the way is part of the result and not raised, except for a lost browser.
 
-    tell: called with a line for people before each step that may take long.
+    tell: called with a line of text before each step that may take long.
     """
     manners = replace(manners, evidence=frozenset({"page", "watch"}))
     window = await browser.open_window(settings)

@@ -27,11 +27,11 @@ from recordings.secrets.redaction import Redactor, marks_in
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """One recorded answer and what today's code reads on its page.
+    """One recorded answer and the reading of its page by today's code.
 
     now: None if it could not be read. source: the exhibit that was read, `page` or `reply`; "" if neither was kept.
-    trouble: a sentence on what is wrong with an exhibit, or "". refused, excerpt: the kind of failure that today's code
-    sees in place of an answer, and its text; both "" if it sees none.
+    trouble: a sentence on the fault of an exhibit, or "". refused, excerpt: the kind of failure that today's code sees
+    in place of an answer, and its text; both "" if it sees none.
     """
 
     conversation: Conversation
@@ -137,7 +137,7 @@ def _reread_failures(run: Path, attempt: Attempt, conversation: Conversation, kn
 
 
 class _Unreadable(Exception):
-    """A sentence on what is wrong with an exhibit."""
+    """A sentence on the fault of an exhibit."""
 
 
 def _read(

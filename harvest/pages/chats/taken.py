@@ -1,4 +1,4 @@
-"""An answer that was considered complete, and what happened to it afterwards.
+"""An answer that was considered complete, and its later changes.
 
 Whatever showed its end, a page may add something later: links, another bubble, the rest of a text that stalled for
 longer than we wait. The answer is still on the page, so it is read once more: before the next turn is typed, after that

@@ -43,11 +43,9 @@ _ANSWERS = (REJECT, NECESSARY, CLOSE, ACCEPT)  # the one that agrees to least fi
 
 
 def find_banner(page: Page, *, over: bool = False) -> Blocker | None:
-    """Find what covers the page and can be clicked away (a modal window may have no button): consent, modal or login.
-
-    Returns None if nothing covers it, or if the window only contains the chat itself. over: the page is in a frame that
-    covers the one with the chat.
-    """
+    """Find a window over the page that can be clicked away (a modal window may have no button): consent, modal or
+    login. Returns None if there is none, or if the window only contains the chat itself. over: the page is in a frame
+    that covers the one with the chat."""
     composer = next(iter(possible_composers(page)), None)
     for region in _consents(page, composer):
         choices = _choices(page, region, _ANSWERS)

@@ -54,7 +54,7 @@ def find_refusal(
 
 
 def _named_blockers(page: Page, site: Site | None, turn: ReadTurn | None = None) -> Iterator[Blocker]:
-    """Yield what the site file lists as blocking the chat, or the turn if it came since that was sent."""
+    """Yield the site file's signs of a blocked chat, or of a blocked turn if they came since it was sent."""
     said = letters(turn.echo.text) if turn is not None and turn.echo is not None else None
     for name, block in site.each_block() if site is not None else ():
         # Without a selector, any element that is short enough to be a notice, innermost first.

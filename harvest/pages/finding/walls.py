@@ -28,10 +28,10 @@ _STATUS = {401: "login", 407: "login", 429: "rate-limit", 502: "maintenance", 50
 def find_wall(
     page: Page, status: int | None, *, since: bool = False, unanswered: ReadTurn | None = None
 ) -> Blocker | None:
-    """Find what keeps everybody from talking; None if nothing is known to.
+    """Find an obstacle that keeps everybody from talking; None if none is known.
 
     status: HTTP status of the page. since: consider only what came after the last send and covers the chat. unanswered:
-    the turn, if it has no answer; then what replaced the box to type in is considered as well.
+    the turn, if it has no answer; then the replacement of the box to type in is considered as well.
     """
     challenge = _challenge(page, since) or _puzzle(page, since)
     if challenge is not None:

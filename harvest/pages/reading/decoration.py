@@ -237,7 +237,8 @@ class _Search:
         return plain and not (phrases.is_role(text) or phrases.is_time(text) or phrases.is_status(text))
 
     def doubtful(self) -> frozenset[Node]:
-        """Return what to restore if nothing more likely comes, unless other replies show it or its place is empty."""
+        """Return the elements to restore if nothing more likely comes, unless other replies have them or their place is
+        empty."""
         if self._has_text_left() or any(slot is not None for slot in self.slots.values()):
             return frozenset()
         order = {node: number for number, node in enumerate(node for one in self.bubbles for node in one.walk())}

@@ -136,7 +136,7 @@ def _reasoning_under(title: Node, later: Sequence[_Block]) -> Reasoning | None:
 
 
 def _set_apart(blocks: Sequence[_Block]) -> Reasoning | None:
-    """Find what came first without a title and looks different from all that follows."""
+    """Find the first part without a title that looks different from the rest."""
     until = next((at for at, block in enumerate(blocks) if block.differs_from(blocks[0])), 0)
     first, rest = blocks[:until], blocks[until:]
     if not until or any(block.node.tag in _ANSWERS for block in first):
