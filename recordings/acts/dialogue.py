@@ -28,12 +28,11 @@ class ActTurn:
 class Dialogue:
     """The acts of one user in one conversation, in order; at least one turn.
 
-    ended: True if the user was seen to leave after the last turn. False: the dialogue was cut off there (turn limit,
-    end of the system, end of the log), so how the user would have continued is unknown (a censored end). person: who
+    ended: True if the user was seen to leave after the last turn; False if the dialogue was cut off there (turn limit,
+    end of the system or of the log), so it is unknown how the user would have continued (a censored end). person: who
     took the user's side, "" if unknown; dialogues of one person are not independent. draws: for a simulated user, the
-    names of its random streams; dialogues with the same draws are of one user that was played several times, with
-    several systems or for several groups. "" for people, or if unknown. system, topic: "" for none. score: of the
-    whole dialogue, NaN for none.
+    names of its random streams; dialogues with the same draws are of one user that was played several times. system,
+    topic: "" for none. score: of the whole dialogue, NaN for none.
     """
 
     id: str
@@ -61,7 +60,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Dialogues:
-    """The dialogues of a source. left_out: how many conversations say nothing about users, by reason."""
+    """The dialogues of a source. left_out: how many conversations were left out, by reason."""
 
     kept: tuple[Dialogue, ...]
     left_out: Sequence[tuple[str, int]] = ()
@@ -71,12 +70,10 @@ def dialogue_of(conversation: Conversation, seed: int | None = None) -> Dialogue
     """Return the acts in a recorded conversation; None if it is invalid or has no user turn.
 
     An act is what a simulated user of the protocol did, else the state of the user turn; an answer is the label of the
-    turn (None if no rule judged it). The user left if the outcome says so: `user-stopped`, `completed`, `breakdown`.
-    Every other end is censored, and so is a stop for which a simulated user had no choice, such as `no-branch`. The
-    score is the share of `o` among labelled answers.
-
-    seed: of the played run; None for an import and for a chat, whose users are people. The draws of a simulated user
-    are named by seed, user, topic and trial, never by the system (`harvest.playing.attempt`): these are its `draws`.
+    turn (None if no rule judged it). The user left if the outcome is `user-stopped`, `completed` or `breakdown`. Every
+    other end is censored, and so is a stop for which a simulated user had no choice, such as `no-branch`. The score is
+    the share of `o` among labelled answers. seed: of the played run; None for imports and chats, whose users are
+    people. The draws of a simulated user are named by seed, user, topic and trial, never by the system.
     """
     outcome = conversation.outcome
     if not conversation.turns or (outcome is not None and not outcome.valid):

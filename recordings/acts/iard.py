@@ -1,19 +1,17 @@
-"""IARD: dialogues of two people about films, one of whom recommends, with the intents of both sides annotated.
+"""IARD: dialogues of two people about films, in which one recommends; the intents of both sides are annotated.
 
     {"474": {"accepted_recommendation": [13], "dialogue_info": {
         "S1": {"role": "seeker", "worker_id": 1, "top-level intent/action": ["AskForRec"], "sub-intent/action": …}, …}}}
 
 Source: W. Cai, L. Chen, "Predicting User Intents and Satisfaction with Dialogue-based Conversational Recommendations",
-UMAP 2020. The seeker takes the user's side. An utterance may have several intents; here it has one act:
-
-    top    the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other talk) is
-           left out of a set that has any other intent
-    sub    its first sub-intent that is not OTH; further intents are lost
+UMAP 2020. The seeker takes the user's side. An utterance may have several intents; here it has one act. At the level
+`top` this is the set of its top-level intents, such as `AddDetails+GiveFeedback`; OTH (greetings, thanks, other talk)
+is left out of a set that has another intent. At the level `sub` it is the first sub-intent that is not OTH.
 
 Answers are the recommender's top-level actions in the same way. The recommender's words before the seeker's first
 utterance are left out, because the user of a system opens the conversation. Every dialogue counts as ended by the
-seeker: the file does not say who closed it. The seeker's `worker_id` is the person; without it the person is unknown.
-The score is 1 if a recommendation was accepted, else 0.
+seeker, because the file does not say who closed it. The seeker's `worker_id` is the person; without it the person is
+unknown. The score is 1 if a recommendation was accepted, else 0.
 """
 
 from collections.abc import Sequence
@@ -87,7 +85,7 @@ def _dialogue(name: str, row: Json, place: Place, level: Level) -> Dialogue:
 
 
 def _intents(said: dict[str, Json], key: str, where: str, place: Place) -> Sequence[str]:
-    """Return at least one intent, in the order of the file; OTH only if it is the only one."""
+    """Return at least one intent, in the order of the file; OTH only if there is no other."""
     found = said.get(key)
     if not isinstance(found, list) or not found or not all(isinstance(intent, str) and intent for intent in found):
         raise InputError(f"{where} has no {key!r}", place=place, allowed='["GiveFeedback", …]')

@@ -149,7 +149,7 @@ _WORD = re.compile(r"\w+")
 
 
 def query_act(query: str, before: str | None) -> str:
-    """Classify a query by its change from the one before (None: it is the first)."""
+    """Classify a query by its change from the one before it; None for the first."""
     if before is None:
         return "query"
     now, then = (frozenset(_WORD.findall(text.casefold())) for text in (query, before))

@@ -1,10 +1,9 @@
-"""Check whether a recording is as it was written: every file against its chain, its name, the inventory, or what names
-it.
+"""Check a recording: every file against its chain, its name, the inventory, or the events that refer to it.
 
-There are three kinds of findings. A *fault* is something that is not as it was written. A *gap* is something that
-should be covered and is not: a chain that is gone, a layer that was listed. A *note* is something that was never
-covered, such as the last lines of a killed process. Hashes without a key prove nothing against people who can write
-the folder and mean to deceive. The hash of the recording, kept or signed elsewhere, proves more.
+There are three kinds of findings. A *fault* is something that was changed after it was written. A *gap* is something
+that should be covered but is not, such as a missing chain or a missing layer that was listed. A *note* is something
+that was never covered, such as the last lines of a killed process. Hashes without a key prove nothing against people
+who can write the folder and mean to deceive. The hash of the recording, kept or signed elsewhere, proves more.
 """
 
 import hashlib
@@ -38,9 +37,9 @@ _AGAIN = "an earlier inventory was missing when this one was started, so other m
 @dataclass(slots=True)
 class Checked:
     """The findings on a recording. hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of
-    events. chained: how many of them a chain or a later file covers. evidence, layers: files whose content
-    matches their names. faults, gaps, notes: see the module. gone: files of events, layers and files of decisions
-    that were here and are not; `gaps` has a sentence on each."""
+    events. chained: number of lines that a chain or a later file covers. evidence, layers: number of files whose
+    content matches their names. faults, gaps, notes: see the module. gone: missing files, each with a sentence in
+    `gaps`."""
 
     hash: str
     lines: int = 0
@@ -53,8 +52,8 @@ class Checked:
     gone: list[str] = field(default_factory=list)
 
     def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
-        """Yield what a run made from this one, in the folder `run`, keeps of its findings. faults, notes: further
-        findings, sentences that name its files."""
+        """Yield the findings for the header of a run made from this one, in the folder `run`. faults, notes: further
+        ones."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
             yield Noted(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):
@@ -67,7 +66,7 @@ class Checked:
             self.notes += one.notes
 
     def take_gone(self, chains: Iterable[Path]) -> list[ChainedFile]:
-        """Return files that are gone but left a chain, with what their chains show."""
+        """Return missing files whose chain is still here, with what their chains show."""
         gone = [
             check_gone(chain.with_suffix(".jsonl"))
             for chain in sorted(chains)
@@ -114,7 +113,7 @@ class Checked:
         return checked
 
     def check_closed(self, one: ChainedFile, lines: int, head: str) -> None:
-        """Check a closed file, which never changes again, and neither does its chain."""
+        """Check a closed file: neither it nor its chain may change again."""
         if one.closing and (len(one.hashes), one.head) == (lines, head):
             return
         if len(one.hashes) < lines or not one.closing:
@@ -136,7 +135,7 @@ class Checked:
         *,
         declared: bool,
     ) -> None:
-        """Report listed files that are gone, were changed or were not closed, and files that were never listed."""
+        """Report listed files that are missing, changed or not closed, and files that are not listed."""
         if inventory is None:
             if declared or any(says_chained(run / one.name) for one in chained):
                 what = "it is missing, so missing layers of judgments and files of decisions cannot be detected"
@@ -233,8 +232,8 @@ def check_recording(run: Path) -> Checked:
 
 
 def check_written(run: Path) -> Checked:
-    """Check without exhibits, for callers that check those while copying, and without findings noted about the
-    recordings that the run was made from. Raises OSError."""
+    """Check without exhibits, which the caller checks while copying, and without findings noted about earlier
+    recordings. Raises OSError."""
     return _check_journal(run)[0]
 
 

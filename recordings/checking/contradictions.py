@@ -1,13 +1,10 @@
 """Contradictions between the lines of an attempt and their file, each other, and the plan of the run.
 
 A reader accepts every recording of format 1, and some contain less than Harvest writes: an import may know neither
-routes nor answers. What Harvest itself played is written in one way only, so a missing or changed line often
-contradicts the others:
-
-- a trial is identified by the hash of its protocol, topic, system and number;
-- every answer is routed by the state that asked, and its route leads to the next state that asks, or to the end;
-- a valid attempt has an answer to every turn and no failure except one of its user's, and an invalid one says what
-  failed.
+routes nor answers. Harvest itself writes what it played in one way only, so a missing or changed line often
+contradicts the others. A trial is identified by the hash of its protocol, topic, system and number. Every answer is
+routed by the state that asked, and its route leads to the next state that asks, or to the end. A valid attempt has an
+answer to every turn and no failure except one of its user's; an invalid one has a recorded failure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,9 +19,9 @@ from topics.identity import content_hash
 
 
 class Contradictions:
-    """Finds contradictions within the run that `header` describes. played: Harvest recorded its conversations as
-    they happened, none was imported. by_protocol: a protocol decided, too. reread: they were decided again later,
-    so a path may end in a state other than the recorded one."""
+    """Finds contradictions within the run that `header` describes. played: Harvest recorded its conversations as they
+    happened, none was imported. by_protocol: a protocol also decided their course. reread: answers were decided again
+    later, so a path may end in a state other than the recorded one."""
 
     def __init__(self, header: Header) -> None:
         self._hashes = header.hashes
@@ -108,7 +105,7 @@ class Contradictions:
             yield f"{then}, but the answer to turn {last.number} has no route"
 
     def _led_elsewhere(self, last: Turn, to: str, then: str) -> Iterator[str]:
-        """A user who should speak next in a state may leave there instead."""
+        """A user whose turn is next in a state may leave instead."""
         if not self._by_protocol or self._reread or last.route is None:
             return
         target = last.route.target
@@ -122,7 +119,7 @@ class Contradictions:
 
 def _check_quote(last: Turn, event: Routed) -> Iterator[str]:
     """Report only quotes that are nowhere in the answer: two separately written halves of a surrogate pair are read as
-    one character, which shifts the positions after it."""
+    one character, which shifts later positions."""
     if last.reply is None:
         return
     text = last.reply.answer.text

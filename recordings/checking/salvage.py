@@ -1,13 +1,11 @@
 """Save what a damaged run still contains.
 
 The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt it may
-have belonged to is cut there: what came before stays, as an interrupted attempt, which is never scored and can be
+have belonged to is cut there: the lines before it stay as an interrupted attempt, which is never scored and can be
 resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
 file is kept. Hashes are not checked: a letter changed inside a text, or a line removed without a contradiction
-(`recordings.checking.contradictions`), goes unnoticed.
-
-A file that is in the folder twice gives each of its attempts once. If its two copies of an attempt differ, neither is
-trusted beyond the lines they share.
+(`recordings.checking.contradictions`), goes unnoticed. Attempts in a file and its copy are used once. If the two
+copies of an attempt differ, only the lines that they share are trusted.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from topics.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class DamagedFile:
-    """A damaged file of events, or the chain of a lost one. told: sentences on what is wrong and what became of it."""
+    """A damaged file of events, or the chain of a lost one. told: sentences on the damage and on the attempts in it."""
 
     path: Path
     told: tuple[str, ...]
@@ -132,8 +130,8 @@ class _Trusted(Attempts):
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:
-        """True if `attempt`, in this file, and `known`, in the other one, may have been written by one process: each
-        names its process, unless its first line is lost."""
+        """True if one process may have written `attempt`, in this file, and `known`, in the other one: each names its
+        process, unless its first line is lost."""
         one, two = self._writer(attempt), other._writer(known)
         return one is None or two is None or one == two
 

@@ -1,7 +1,4 @@
-"""A recorded conversation: one attempt at one trial, turn by turn.
-
-Values only; nothing here reads or writes. `recordings.events.events` converts them to lines and back.
-"""
+"""A recorded conversation: one attempt at one trial, turn by turn, as values that neither read nor write files."""
 
 import re
 from collections.abc import Mapping
@@ -50,10 +47,8 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """A trial: the `trial`-th playing of the run's protocol on `topic` with `system`.
-
-    trial: from 1 to LARGEST_NUMBER.
-    """
+    """A trial: the `trial`-th time that the run's protocol is played on `topic` with `system`. trial: 1 to
+    LARGEST_NUMBER."""
 
     system: str
     topic: str
@@ -91,8 +86,8 @@ class SystemTurn:
 
     @property
     def ending(self) -> str:
-        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from the system's word for the end; "" if
-        unknown."""
+        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from the system's reason for the end; ""
+        if unknown."""
         return "refused" if self.answer.refused else ending_of(self.finish)
 
 

@@ -1,11 +1,9 @@
 """How conversations ended: which ends count against a system, and how many user turns are missing after them.
 
-A conversation that ended badly is charged the turns that it would still have had, each once: those that were certain
-to follow by its protocol (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next
-turn is charged; a turn that was asked and never answered is that turn.
-
-A user who leaves charges nothing, whatever the name of the reason: how soon a user leaves is a trait of the user, and
-the name is a choice of whoever wrote the user.
+A conversation that ended badly is charged the turns that would have followed, each once, if its protocol makes them
+certain (`recordings.formats.imports`). If no protocol is known, as for most imports, only the next turn is charged; a
+turn that was asked and never answered is that turn. A user who leaves is charged nothing, whatever the name of the
+reason: how soon a user leaves is a trait of the user, and the name is a choice of whoever wrote the user.
 """
 
 from collections import Counter
@@ -30,9 +28,9 @@ NO_REPLY = "no-reply"
 
 
 def end_name(outcome: Outcome) -> str:
-    """Return the name of an end as a branch of a tree: its kind, and for a user who left the reason, because users
-    leave for opposite ones: `breakdown`, `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of
-    other kinds name the rule or state of a protocol that led there, so they are not separate ends."""
+    """Return the name of an end as a branch of a tree: its kind, and the reason of a user who left, because users leave
+    for opposite reasons: `user-stopped (satisfied)`, `user-stopped (frustrated)`. Reasons of other kinds name the rule
+    or state of a protocol that led there, so they are not separate ends."""
     if outcome.kind == "user-stopped" and outcome.reason and says_how(outcome):
         return f"{outcome.kind} ({outcome.reason})"
     return outcome.kind

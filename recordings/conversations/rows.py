@@ -1,10 +1,9 @@
-"""A run as tidy rows: one row per attempt or per user turn, each value in a named column.
+"""A run as tidy rows: one row per attempt or per user turn, with named columns. Unknown values are None, never a
+number.
 
-    turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
-    data_frame(turn_rows(run.finished))    the same as a data frame, if pandas or polars is installed
-    turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
-
-Unknown values are None, never a number.
+turn_rows(run.finished) a list of dicts, ready for csv.DictWriter, pandas or polars data_frame(turn_rows(run.finished))
+the same as a data frame, if pandas or polars is installed turn_rows(run.finished, run="may") with the name of the run,
+so that rows of several runs go into one table
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -37,7 +37,7 @@ class _OpenTurn(Struct):  # which is made in a fifth of the time that a dataclas
 
 @dataclass(slots=True)
 class Attempt:
-    """An attempt, as far as its events go. rows: its lines as they are in the file, if they are kept."""
+    """The recorded part of an attempt. rows: its lines as they are in the file, if they are kept."""
 
     started: TrialStarted
     worker: str
@@ -156,7 +156,7 @@ class Attempt:
         self._turns = []
 
     def interrupt(self) -> None:
-        """Remove its end, with the row of it, because what came before may be incomplete."""
+        """Remove its end and the row of it, because the part before may be incomplete."""
         if self.ended:
             self._outcome, self._ended_at = None, ""
             del self.rows[-1:]
@@ -219,9 +219,9 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read one after the other. keep_rows: keep the lines of each attempt,
-    for copying. turns_of: systems whose attempts keep their turns after they end; None for all. spoken: an
-    attempt that has ended keeps only what was said in its turns."""
+    """The attempts of a run, as its files are read one after the other. keep_rows: keep the lines of each attempt, for
+    copying. turns_of: systems whose ended attempts keep their turns; None for all. spoken: ended attempts keep only the
+    words of their turns."""
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False

@@ -1,8 +1,5 @@
-"""The events of a recording: what happens in an attempt, in order.
-
-An event names its attempt by the identity of the trial and the number of the attempt. `recordings.events.event_lines`
-converts events to lines and back.
-"""
+"""The events of a recording in an attempt, in order; `recordings.events.event_lines` converts them to lines and back.
+An event identifies its attempt by the identity of the trial and the number of the attempt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -83,8 +80,8 @@ class Routed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`failed`: the connection to the system broke; what came back is kept and never scored. turn: the user turn it
-    broke at, 0 if none was open (the session could not be opened)."""
+    """`failed`: the connection to the system broke; the partial reply is kept and never scored. turn: the user turn at
+    which it broke, 0 if none was open (the session could not be opened)."""
 
     trial_id: str
     attempt: int

@@ -1,8 +1,8 @@
 """The lines of a file of events, declared as types and read directly into them.
 
-This is several times faster than reading dictionaries. A line that is damaged, of another version or merely odd is
-left to `recordings.events.event_lines`, which reads the same declarations field by field and reports what is wrong and
-where. The lines of a turn become values of `protocols` only when they are needed.
+This is several times faster than reading dictionaries. A line that is damaged, unusual or of another version is left
+to `recordings.events.event_lines`, which reads the same declarations field by field and reports each error with its
+place. The lines of a turn become values of `protocols` only when they are needed.
 """
 
 from collections.abc import Mapping

@@ -32,10 +32,9 @@ _OTHER = "check the path and the disk, then give the same command again"
 
 
 class StoreError(HarvestError):
-    """A write failed. path: the file. fault: the operating system's error. doing: the action that failed. playing:
-    True if a run was being written. Then every event whose `append(…, sync=True)` returned is on disk; the
-    current event may or may not be. The writer accepts nothing more: writing after a half-written line would bury
-    it in the middle of a file."""
+    """A write failed. path: the file. fault: the operating system's error. doing: the action that failed. playing: True
+    if a run was being written. Then every event whose `append(…, sync=True)` returned is on disk; the current event may
+    or may not be. The writer accepts no more events, because they would come after a half-written line."""
 
     def __init__(
         self, path: str | os.PathLike[str], fault: OSError, doing: str = "write", *, playing: bool = False
@@ -52,7 +51,7 @@ class StoreError(HarvestError):
 
 
 def in_words(fault: OSError) -> tuple[str, str]:
-    """Return what the operating system refused, in words for a person, and what to do about it."""
+    """Return the operating system's error in words, and advice on it."""
     number = fault.errno or 0
     return _SAID.get(number, fault.strerror or str(fault)), _ADVICE.get(number, _OTHER)
 
@@ -62,8 +61,7 @@ class RunError(InputError):
 
 
 def no_run(path: str | os.PathLike[str]) -> RunError:
-    """Return the error for a `path` that is not a run folder, with advice: it may be the folder that contains the
-    runs."""
+    """Return the error for a `path` that is not a run folder, with advice: it may contain the runs."""
     folder, place = Path(path), Place(os.fspath(path))
     if not os.path.lexists(folder):
         return RunError("there is no such folder", place=place, advice=missing_advice(folder))

@@ -1,8 +1,8 @@
 """Raw evidence on disk: each exhibit once, under the hash of its content.
 
 An address is the file's path inside the run folder, `evidence/ab/ab….json`: a person can open it, and the content can
-be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn of a conversation keeps one and
-few are ever read. Older runs with uncompressed pages are read as well.
+be checked against its name. Pages are compressed (`….xhtml.gz`), because every turn keeps one and few are ever read;
+uncompressed pages of older runs can be read as well.
 """
 
 import gzip
@@ -60,7 +60,7 @@ def _address(kept: bytes, extension: str) -> str:
 
 
 def address_of(data: bytes, media_type: str) -> str:
-    """Return the address of `data`: `evidence/<2 hex>/<40 hex>.<extension>`, the blake2b hash with 20 bytes of the
+    """Return the address of `data`: `evidence/<2 hex>/<40 hex>.<extension>`, a blake2b hash with 20 bytes of the
     file."""
     return _address(*_kept_as(data, media_type))
 

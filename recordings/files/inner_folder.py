@@ -9,7 +9,7 @@ from topics.errors import Place
 
 def inner_folder(run: Path, name: str, holds: str) -> Path:
     """Return the folder `name` of a run, which may not exist yet. holds: its content, for the message. Raises RunError
-    if it is a link, which would not be followed when reading, or not a folder."""
+    if it is a link or not a folder."""
     folder = run / name
     if folder.is_symlink():
         raise RunError(

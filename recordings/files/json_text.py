@@ -91,10 +91,10 @@ BLOCK = 2**17
 
 
 def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line,
-    the number of line ends, and the lines. Only the last line can lack its end, and is then a separate block: a
-    killed writer leaves one. folder: where the file was found; no link below it is followed. Raises RunError if
-    the file cannot be read."""
+    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line, the
+    number of line ends, and the lines. Only the last line can be without an end, left by a killed writer; it is a
+    separate block. folder: where the file was found; no link below it is followed. Raises RunError if the file cannot
+    be read."""
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []
@@ -114,8 +114,8 @@ def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> I
 
 
 def lines_of(path: Path, folder: Path | None = None) -> Iterator[tuple[Place, bytes, bool]]:
-    """Yield each line of a file with its place, without its end, and whether it has one. Only the last line can lack
-    it. folder, errors: as in `blocks_of`."""
+    """Yield each line of a file with its place, without its end, and whether it has one; only the last line can be
+    without. folder, errors: as in `blocks_of`."""
     name = str(path)
     for first, _, block in blocks_of(path, folder):
         *lines, rest = block.split(b"\n")
@@ -134,8 +134,7 @@ def row_of(data: bytes, place: Place) -> dict[str, Json]:
 
 
 def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str]:
-    """Return the object in a last line without a line end if it is complete; otherwise None, and a sentence that says
-    so."""
+    """Return the object in a last line without a line end; None, and a sentence on it, if it is incomplete."""
     try:
         return row_of(data, place), ""
     except RunError:

@@ -1,7 +1,7 @@
-"""Temporary files of killed writers: they are recognised by their names, and removed by the next writer there.
+"""Temporary files of killed writers: the next writer recognises them by their names and removes them.
 
-A writer keeps its temporary file locked until the file has its real name. So one that can be locked belongs to nobody
-any more, whichever machine or container its writer was in. On a disk without locks, all of them stay.
+A writer keeps its temporary file locked until the file has its real name. So one that can be locked has no writer any
+more, whichever machine or container it was in. On a disk without locks, all of them stay.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Times in recordings: an instant as ISO 8601 in UTC, a duration as seconds; both to microseconds.
-
-No other module writes or reads them.
-"""
+"""Times in recordings: an instant as ISO 8601 in UTC, a duration as seconds; both to microseconds."""
 
 import math
 import re

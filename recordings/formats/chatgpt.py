@@ -35,7 +35,7 @@ HIDDEN_KEPT = "hidden messages of the user"
 @dataclass(slots=True)
 class Path:
     """A path from the first message to a last one. keys: of the nodes of its messages. passed: number of messages left
-    out because nobody saw them, by kind."""
+    out because they were never shown, by kind."""
 
     keys: list[str] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Path:
 
 
 def paths_of(value: Mapping[str, Any]) -> tuple[Sequence[Path], InputError | None]:
-    """Return the complete paths of a conversation, and what is missing in the others. An empty conversation has one
+    """Return the complete paths of a conversation, and the missing parts of the others. An empty conversation has one
     path without messages."""
     nodes = value["mapping"]
     parents = {node["parent"] for node in nodes.values()}

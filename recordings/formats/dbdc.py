@@ -65,7 +65,8 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as a file has it. speaker: S or U. number: its index in the file. counts: of O, T, X; None without any."""
+    """A turn as the file has it. speaker: S or U. number: its index in the file. counts: of O, T, X; None without
+    any."""
 
     speaker: str
     number: int

@@ -37,8 +37,8 @@ _LEVELS = (-2, -1, 0, 1, 2)  # of DialEval's three qualities
 
 @dataclass(frozen=True, slots=True)
 class Helpdesk:
-    """conversations: in the order of the files, each with its dialogue's id as topic. layers: of the kind `human`, one
-    for each place in the lists of annotators. warnings: sentences on what was left out."""
+    """conversations: in the order of the files, with their dialogue's id as topic. layers: of the kind `human`, one for
+    each place in the lists of annotators. warnings: sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]
@@ -55,8 +55,8 @@ class _Exchange:
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
     """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file. Raises InputError
-    with file:line:column: a repeated dialogue, two blocks of one side in a row, a number of types other than that of
-    the blocks, an unknown type or level."""
+    with file:line:column for a repeated dialogue, two blocks of one side in a row, a wrong number of types, and an
+    unknown type or level."""
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}

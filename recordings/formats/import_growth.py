@@ -1,8 +1,7 @@
-"""Conversations that were exported while they were still growing, and again later: the same id or time, and more
-words.
+"""Conversations that were exported while they were still growing, and again later with the same id or time.
 
-The longer one counts, because the shorter one is part of it. Recorded conversations are never rewritten: if the run
-has the beginning with an end that counts, the longer one is left out and reported.
+The longer one counts, because it contains the shorter one. Recorded conversations are never rewritten: if the run has
+the shorter one with an end that counts, the longer one is left out and reported.
 """
 
 from collections import Counter, defaultdict
@@ -35,8 +34,7 @@ class Draft:
 
 
 class Identity:
-    """Identifies conversations without a number. Secrets are not part of the identity, because it stays in the
-    recording."""
+    """Identifies conversations without a number. It is kept in the recording, so secrets are not part of it."""
 
     def __init__(self) -> None:
         self._redactor = Redactor()
@@ -66,7 +64,7 @@ _About = tuple[str, str]
 
 
 class RecordedImports:
-    """The conversations in a run. `found` tells which of them a new conversation equals or continues."""
+    """The conversations in a run; `found` compares a new conversation with them."""
 
     def __init__(self, recorded: Sequence[Conversation]) -> None:
         self._attempts: defaultdict[str, list[Conversation]] = defaultdict(list)
@@ -86,7 +84,7 @@ class RecordedImports:
                     self._same_time[now] = one.trial_id
 
     def found(self, draft: Draft, refuse: Callable[[InputError], object]) -> Draft | None:
-        """Return the draft with the run's identity and notation of times; as the recorded conversation if it is the
+        """Return the draft with the run's identity and notation of times; the recorded conversation if the draft is the
         beginning of one. None if it continues a recorded one that counts; `refuse` then gets the fault."""
         one = draft.conversation
         one = replace(one, trial_id=self._same_time.get(one.trial_id, one.trial_id))
@@ -132,7 +130,7 @@ class RecordedImports:
             yield (f"{count} {verb} the id of a recorded conversation but other words: each counts as a separate trial")
 
     def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
-        """Return the attempts of the longest recorded conversation with which this one begins."""
+        """Return the attempts of the longest recorded conversation that is the beginning of this one."""
         about = _topic_key(draft.conversation)
         for shorter in _beginnings(words):
             identity = identity_of(*about, draft.known, draft.name, words=shorter)
@@ -141,8 +139,7 @@ class RecordedImports:
         return ()
 
     def _grown(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
-        """Return the conversation as an attempt of the recorded trial; None if one of its attempts counts and has
-        other words."""
+        """Return the conversation as an attempt of the recorded trial; None if an attempt with other words counts."""
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)
         for known in earlier:
@@ -168,7 +165,8 @@ class RecordedImports:
 
 
 def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Return the drafts without beginnings of other drafts with the same id or time, and the number of those."""
+    """Return the drafts that are not beginnings of others with the same id or time, and the number of those left
+    out."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):

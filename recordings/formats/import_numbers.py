@@ -44,9 +44,8 @@ def number(
     drafts: Iterable[Draft], recorded: Sequence[Conversation], refuse: Callable[[InputError], object]
 ) -> Numbered:
     """Number the drafts after the conversations in `recorded`, those in the run; a draft that is already there keeps
-    its number. refuse: gets the fault of each draft that contradicts an earlier one, for example another
-    conversation under the same number, or under the same id with other labels; or that continues a recorded one.
-    The draft is then left out."""
+    its number. refuse: gets the fault of each draft that continues a recorded one or contradicts an earlier one, for
+    example by other words under the same number or other labels under the same id. These drafts are left out."""
     run = RecordedImports(recorded)
     kept: dict[tuple[str, int], Draft] = {}
     places: dict[tuple[TrialKey, int], Draft] = {}

@@ -44,9 +44,8 @@ def transcript_text(
     topics: TopicSet | None = None,
     most_turns: Mapping[tuple[str, str], int] | None = None,
 ) -> str:
-    """Return the conversations as annotated text. gold: the source of annotations; entities that are in no reply
-    come at the end. topics: to identify entities. most_turns: maximum user turns of the protocol, by (system,
-    topic)."""
+    """Return the conversations as annotated text. gold: the source of annotations; entities that are in no reply come
+    at the end. topics: to identify entities. most_turns: maximum user turns of the protocol, by (system, topic)."""
     known, table = most_turns or {}, gold or GoldTable()
     lines: list[str] = []
     about: dict[str, set[str]] = {}

@@ -69,9 +69,8 @@ class Judgment:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The target of a judgment in one recorded conversation: a turn of one speaker, a span of its text, or the
-    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole.
-    speaker: `system` or `user`. start, end: characters of that side's text, end exclusive; both -1 for the turn
-    as a whole."""
+    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker:
+    `system` or `user`. start, end: characters of that side's text, end exclusive; both -1 for the turn as a whole."""
 
     trial: str
     attempt: int

@@ -183,10 +183,9 @@ class Redactor:
         return found
 
     def _spans(self, text: str, near: str) -> list[Span]:
-        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by. A
-        long text is searched stretch by stretch, so that neither the memory nor the time of one step grows with
-        it. A model caught in a loop repeats itself for megabytes: a stretch equal to the one before is not
-        searched again."""
+        """Return the places of secrets in `text`, in order and without overlap; only those with `near` close by. A long
+        text is searched stretch by stretch, so that neither the memory nor the time of one step grows with it. A model
+        caught in a loop repeats itself for megabytes: a stretch equal to the one before is not searched again."""
         found: list[Span] = []
         begin = 0
         before: tuple[str, int, int] | None = None

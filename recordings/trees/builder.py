@@ -1,8 +1,7 @@
 """Fold trials into a tree: one after the other, all at once from encoded paths, and trees into one.
 
-TreeBuilder     one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name)
-fold            (n, T) paths that are already encoded, for millions of conversations
-merged          the tree of all the trials of several trees
+TreeBuilder one pass over conversations; memory grows with nodes, texts, and by 8 to 12 bytes a trial (and name) fold
+(n, T) paths that are already encoded, for millions of conversations merged the tree of all the trials of several trees
 """
 
 import unicodedata
