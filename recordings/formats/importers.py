@@ -66,10 +66,10 @@ class Found:
     """The content of the files.
 
     conversations: each with its `outcome`; one without an outcome counts as interrupted, and is in no figure. topics:
-    those of the conversations. most_turns: maximum user turns of the protocol, by system and topic, if a file gives
-    it. gold: judgments in the files. notes: words about a topic's entity, by (topic, entity). warnings: sentences for
-    the person who imports. layers: other judgments, kept with the run. left_out: what is wrong with each conversation
-    that could not be read.
+    of the conversations. most_turns: maximum user turns of the protocol, by system and topic, if a file gives it. gold:
+    judgments in the files. notes: words about a topic's entity, by (topic, entity). warnings: sentences for the person
+    who imports. layers: other judgments, kept with the run. left_out: the error of each conversation that could not be
+    read.
     """
 
     conversations: tuple[Conversation, ...]
@@ -88,8 +88,8 @@ Read: TypeAlias = Callable[[Request], Found]
 @dataclass(frozen=True, slots=True)
 class Importer:
     """A format. read: makes conversations of files. about: the content of its files, for `harvest import --help`; ""
-    uses the first line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a
-    `Request`), and what to do instead. annotated: True if `counts` and `breakdown` have an effect."""
+    uses the first line of the docstring of `read`. unused: options without effect (`trial` and `topic` of a `Request`),
+    with advice. annotated: True if `counts` and `breakdown` have an effect."""
 
     read: Read
     about: str = ""
@@ -107,8 +107,7 @@ def formats() -> tuple[str, ...]:
 
 
 def importer(name: str) -> Importer:
-    """Return the importer of a format. Raises InputError for an unknown name, and for a plug-in that cannot be
-    loaded."""
+    """Return the importer of a format. Raises InputError for an unknown name or a plug-in that cannot be loaded."""
     if name in IMPORTERS:
         return IMPORTERS[name]
     others = found_in(GROUP, "importers", IMPORTERS)
@@ -125,7 +124,7 @@ def _load_importer(entry: EntryPoint, read: Read) -> Importer:
         raise TypeError("it is not a function")
 
     def guarded(request: Request) -> Found:
-        """A plug-in may fail in any way: it is then named, so that it is not mistaken for a bug in Harvest."""
+        """A plug-in may fail in any way: the error names it, so that it is not mistaken for a bug in Harvest."""
         what = f"the importer {entry.name!r} of {source(entry)}"
         try:
             found = read(request)
@@ -265,7 +264,7 @@ def made_of(conversations: Iterable[Conversation]) -> TopicSet:
 
 
 def _unite_gold(files: Iterable[Path], transcripts: Iterable[Transcript]) -> GoldTable:
-    """Unite the judgments of all files; two files that disagree on an entity are refused, because one must be wrong."""
+    """Unite the judgments of all files; refuse two files that disagree on an entity, because one must be wrong."""
     found: dict[tuple[str, str], tuple[GoldEntry, Path]] = {}
     for file, transcript in zip(files, transcripts, strict=True):
         for entry in transcript.gold:

@@ -46,10 +46,10 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Make the header of a run of imported conversations: no protocol, and only the names of the systems. topics:
-    only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by
-    (system, topic), if the import knows. Raises InputError for an invalid topic id, because a run with it could
-    never be read again, and for an invalid system name."""
+    """Make the header of a run of imported conversations: no protocol, and only the names of the systems. topics: only
+    those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by (system,
+    topic), if known. Raises InputError for an invalid topic id, with which the run could never be read again, and for
+    an invalid system name."""
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
     names = {conversation.key.topic for conversation in conversations}
@@ -76,10 +76,10 @@ def record(
     secrets: Iterable[str] = (),
     clock: Now = utc_now,
 ) -> Imported:
-    """Write conversations into a new run folder, or add them to one of imports. A conversation that is already
-    there, word for word, is skipped, and one given twice is written once. Raises RunError if a different
-    conversation is there, or is given, under the same trial and attempt, or if the header differs (see
-    `RunWriter.resume`); no conversation is written then. Not for use inside a running event loop."""
+    """Write conversations into a new run folder, or add them to one of imports. A conversation that is already there,
+    word for word, is skipped, and one given twice is written once. Raises RunError, with nothing written, if a
+    different conversation has the same trial and attempt, or if the header differs (see `RunWriter.resume`). Not for
+    use inside a running event loop."""
     several = tuple(conversations)
     given: dict[AttemptId, Conversation] = {}
     for one in several:
@@ -137,8 +137,8 @@ def _describe_trial(conversation: Conversation) -> str:
 
 
 def _as_known(conversation: Conversation, known: Conversation | None = None) -> Conversation:
-    """Reduce an import to what two imports of one file share: earlier versions did not count the turns that never
-    came, and read a last user turn as one whose reply was lost."""
+    """Reduce an import to the fields that two imports of one file share: earlier versions did not count missing turns,
+    and read a last user turn as one whose reply was lost."""
     outcome = conversation.outcome
     if outcome is not None and known is not None and known.outcome is not None:
         if known.outcome.missing is None:
@@ -153,9 +153,8 @@ MOST_TURNS = "most_turns"
 
 
 def most_turns(header: Header, conversations: Iterable[Conversation]) -> dict[tuple[str, str], int]:
-    """Return the maximum user turns of a conversation, by (system, topic id). It follows from the run's protocol;
-    without one, from the import, and from the longest of its `conversations` with the system, including the turns
-    missing after it."""
+    """Return the maximum user turns of a conversation, by (system, topic id): from the run's protocol; without one,
+    from the import and the longest of its `conversations` with the system, including the missing turns."""
     recorded = tuple(conversations)
     topics, protocol = header.topic_set(), header.played_protocol()
     known = {topic.id: topic for topic in topics.topics} if topics else {one.key.topic: None for one in recorded}
@@ -245,8 +244,8 @@ def check_system_name(name: str) -> None:
 
 
 def odd_names(systems: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence on each misleading name of a system: with white space around it, line ends, or invisible
-    characters; and on names that look the same. They are kept as separate systems."""
+    """Yield a sentence on each misleading name of a system: with white space around it, line ends or invisible
+    characters; and on names that look the same, which are kept as separate systems."""
     alike: defaultdict[str, list[str]] = defaultdict(list)
     for name in sorted(set(systems)):
         shown = name.translate({ord(one): f"<U+{ord(one):04X}>" for one in {*unseen_in(name), *"\t\n\r"}})

@@ -1,7 +1,7 @@
-"""Which of the lists of messages in a record is its conversation.
+"""Find the list of messages in a record that is its conversation.
 
-Logs of models keep what went in and what came out: `input` and `output`, `prompt`, `chosen` and `rejected`, a request
-and its response. Each is part of a conversation, or another version of it. As separate conversations they would count
+Logs of models have lists of input and output: `input` and `output`, `prompt`, `chosen` and `rejected`, a request and
+its response. Each is part of a conversation, or another version of it. As separate conversations they would count
 twice, or a question would lose its answer. So a list that another one of the same record contains is part of that one;
 if more than one is left, the record is refused.
 """
@@ -65,8 +65,8 @@ def is_part(*names: str | int) -> bool:
 
 def whole_conversation(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the record as an object with `messages`; None if it has none. Members around the messages, and in the
-    objects on the way to them, become members of it, so that the record is identified by its id. Raises
-    InputError, without a place, if the conversation is ambiguous."""
+    objects on the way to them, become its members, so that it keeps the record's id. Raises InputError, without a
+    place, if the conversation is ambiguous."""
     every = [one for one in lists_in(record) if one.said]
     if len(every) > _MANY:
         every = [one for one in every if all(isinstance(key, str) for key in one.path)][:_MANY]
@@ -127,8 +127,8 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """Return a key outside the messages whose name suggests an answer; "" if there is none, or if its value is in the
-    messages."""
+    """Return a key outside the messages whose name suggests an answer; "" for none, or if the messages contain its
+    value."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

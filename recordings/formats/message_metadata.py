@@ -53,8 +53,8 @@ _ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """values: by key. name, began: its id and start time in another program, "" for none. ignored: unused keys,
-    because they are written for people. Errors have no place: a record has one."""
+    """values: by key. name, began: its id and start time in another program, "" for none. ignored: unused keys. Errors
+    have no place: a record has one."""
 
     values: Mapping[str, Any]
     name: str = ""
@@ -63,8 +63,7 @@ class Metadata:
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> Metadata:
-        """Return the metadata of a line. Raises InputError for a key that is clearly misspelt; unknown keys are
-        ignored."""
+        """Return the metadata of a line. Raises InputError for a misspelt key; other unknown keys are ignored."""
         values = line.get("metadata") or {}
         if not isinstance(values, dict):
             raise InputError("'metadata' is not an object")
@@ -226,8 +225,8 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """Return how it ended, from the line or else from its shape; None if it was interrupted. last: who spoke last,
-        in text or otherwise."""
+        """Return the outcome, from the line or else from its shape; None if it was interrupted. last: who spoke
+        last."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)

@@ -26,7 +26,7 @@ _STEPS = 500
 @dataclass(frozen=True, slots=True)
 class Record:
     """One conversation as a file has it. value: an object with `messages`, a list. at: its place in the file. topic:
-    its topic if neither it nor the caller names one. passed: what its shape leaves out, by kind."""
+    used if neither it nor the caller names one. passed: number of parts left out, by kind."""
 
     value: Mapping[str, Any]
     at: JsonValue
@@ -45,9 +45,9 @@ def place_of(at: JsonValue) -> Place:
 
 def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True) -> Sequence[JsonValue]:
     """Return the conversations of a JSON value: its elements, all that an object has by name or in lists, also in
-    objects within it, or itself. They may still turn out to be unreadable. unread: gets the keys of an object
-    with other content. alone: True if it is all that its file contains; an object of several is a record, and
-    what it has by name are parts of one conversation (see `recordings.formats.message_lists`)."""
+    objects within it, or itself. Some may be unreadable. unread: gets the keys of an object with other content. alone:
+    True if the file contains only this value; an object of several is a record, and its named lists are parts of one
+    conversation (see `recordings.formats.message_lists`)."""
     found = value.value
     if isinstance(found, list) and found and not are_messages(found):
         return value.elements()
@@ -82,8 +82,8 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
 
 
 def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
-    """True if the named conversations of an object are separate: complete ones, none part of another, in an object
-    that is not itself a record."""
+    """True if the named conversations of an object are separate: complete, none part of another, in an object that is
+    not itself a record."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
@@ -95,7 +95,8 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
 
 
 def _go_on(several: Sequence[JsonValue]) -> bool:
-    """True if one of several conversations is the beginning of another. Checks no more than a record can have steps."""
+    """True if one of several conversations is the beginning of another. Compares at most as many as a record can have
+    steps."""
     if len(several) > _STEPS:
         return False
     said = [words for one in several if (words := _said_words(one.value))]
@@ -111,8 +112,8 @@ def _said_words(value: Json) -> list[tuple[str, str]]:
 
 
 def records_of(value: JsonValue) -> tuple[Sequence[Record], InputError | None]:
-    """Return one conversation as records (several if its answers branch), and what is wrong with parts that are left
-    out. Raises InputError, without a place, if it is not a conversation."""
+    """Return one conversation as records (several if its answers branch), and the error of parts that are left out.
+    Raises InputError, without a place, if it is not a conversation."""
     found = value.value
     if isinstance(found, list) and found:
         return [Record({"messages": found}, value)], None

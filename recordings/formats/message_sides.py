@@ -1,7 +1,7 @@
-"""Who said what in the messages of a log: the turns of two sides. Anything but text is left out.
+"""The turns of two sides in the messages of a log; everything except text is left out.
 
-Logs of assistants with tools contain more than words: calls of tools, results, reasoning, pictures. A user sees none
-of the first three as an answer. They are left out and counted, by kind.
+Logs of assistants with tools contain calls of tools, results, reasoning and pictures. They are left out and counted, by
+kind, because a user does not see them as an answer.
 """
 
 from collections import Counter
@@ -34,8 +34,8 @@ _READ = frozenset(
 @dataclass(slots=True)
 class Sides:
     """turns: (said, answered); only the last answer may be missing. prompts: system prompts. last: who spoke last,
-    `user`, `assistant` or "" (even if that was not text). passed: what was left out, by kind. unread: unused keys of
-    messages."""
+    `user`, `assistant` or "" (even if that was not text). passed: number of parts left out, by kind. unread: unused
+    keys of messages."""
 
     turns: list[tuple[str, str | None]] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
@@ -89,7 +89,7 @@ def speaks(message: Json) -> bool:
 
 
 def words_by_side(messages: Sequence[Json]) -> list[tuple[str, str]]:
-    """Return who says what, `user` or `assistant`, in the same words for every notation: only for comparing lists of
+    """Return the words of each message and its side, `user` or `assistant`, in one notation, to compare lists of
     messages. Other roles are left out."""
     found: list[tuple[str, str]] = []
     for message in messages:
@@ -136,8 +136,8 @@ def _read_content(message: Mapping[str, Any], where: str, passed: Counter[str]) 
 
 
 def _join_texts(texts: Sequence[str]) -> str:
-    """Join parts by line ends, like messages of one side in a row; but an answer with sources comes in pieces of a
-    sentence, with white space or punctuation at their edges."""
+    """Join parts by line ends, like messages of one side in a row; but pieces of a sentence in an answer with sources,
+    with white space or punctuation at their edges, without."""
     found = ""
     for text in texts:
         goes_on = not found or not text or found[-1].isspace() or text[0].isspace() or text[0] in _AFTER_WORDS

@@ -48,8 +48,8 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """text: with `mark` instead of each byte that is not text. mark: "" if there is none. faults: the first such byte
-    of each line, as shown to people."""
+    """text: with `mark` for each byte that is not text. mark: "" if there is none. faults: the first such byte of each
+    line."""
 
     text: str
     path: str
@@ -71,8 +71,7 @@ class SalvagedText:
             return cls(text.translate({0: mark, **dict.fromkeys(range(0xDC80, 0xDD00), mark)}), path, mark, faults)
 
     def values(self, bad: Callable[[InputError], object], is_record: Callable[[object], bool]) -> Iterator[JsonValue]:
-        """Like `json_values`, but also for lists with bad records; if a line is not JSON because of a bad byte, the
-        byte is named."""
+        """Like `json_values`, but also for lists with bad records; a byte that makes a line invalid is named."""
 
         def refuse(fault: InputError) -> None:
             bad(self.faults.get(fault.place.line, fault) if fault.place else fault)
@@ -83,7 +82,7 @@ class SalvagedText:
             raise (next(iter(self.faults.values()), fault)) from None
 
     def check(self, value: JsonValue) -> None:
-        """Raise InputError if such a byte is in the value; with its place, if nothing else is on its lines."""
+        """Raise InputError if such a byte is in the value; with its place, if the value has its lines to itself."""
         if self.mark and self.mark in json.dumps(value.value, ensure_ascii=False):
             if not value.loc:
                 raise self.faults.get(value.line) or next(iter(self.faults.values()))
@@ -108,8 +107,8 @@ _PLACED = 20
 @dataclass(frozen=True, slots=True)
 class Messages:
     """The content of the files. prompts: system prompts by (system, topic, trial). most_turns: maximum user turns of
-    the protocol, by (system, topic), if a file gives it. warnings: sentences for the person who imports.
-    left_out: what is wrong with each conversation that could not be read."""
+    the protocol, by (system, topic), if a file gives it. warnings: sentences for the person who imports. left_out: the
+    error of each conversation that could not be read."""
 
     conversations: tuple[Conversation, ...]
     prompts: Mapping[TrialKey, tuple[str, ...]]
@@ -130,9 +129,9 @@ def read_messages(
     """Read the conversations in the files.
 
     system: of those whose metadata have none; "" uses the name of the file. topic: likewise; "" if each has one.
-    topics: names of topics that are allowed. recorded: the content of the run, see
-    `recordings.formats.import_numbers`. clock: for detecting times in the future. Raises InputError, with file:line,
-    for the first conversation that cannot be read; if not strict, only if none can.
+    topics: allowed topics. recorded: the content of the run, see `recordings.formats.import_numbers`. clock: for
+    detecting times in the future. Raises InputError, with file:line, for the first conversation that cannot be read; if
+    not strict, only if none can.
     """
     left_out: list[InputError] = []
 
@@ -229,8 +228,8 @@ class _Reading:
         return found
 
     def count_from_zero(self, files: Sequence[_File]) -> None:
-        """Find the files that count trials from 0, and with them all files that number trials of the same systems: one
-        log may continue in the next file."""
+        """Find the files that count trials from 0, and all files that number trials of the same systems: a log may
+        continue in the next file."""
         for file in files:
             file.from_zero = any(told.values.get("trial") == 0 for _, told in file.read)
         counting = [file for file in files if file.from_zero]

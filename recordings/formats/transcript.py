@@ -48,8 +48,8 @@ _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """The content of a file. gold: the judged entities. notes: the annotator's words by (topic, entity). warnings:
-    inconsistencies, each with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if the
-    file gives it."""
+    inconsistencies, each with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if
+    given."""
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable
@@ -61,12 +61,9 @@ class Transcript:
 def read_transcript(
     path: str | PathLike[str], *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """Read the conversations and judgments in the file at `path`.
-
-    system, trial: of conversations without a line from Harvest. topics: the topics' names, how entities are identified
-    and how many groups an attribute set has; without it canonical URLs identify entities. Raises InputError with
-    file:line:column.
-    """
+    """Read the conversations and judgments in the file at `path`. system, trial: of conversations without a line from
+    Harvest. topics: the topics' names, how entities are identified and how many groups an attribute set has; without it
+    canonical URLs identify entities. Raises InputError with file:line:column."""
     text = decode(read_bytes(path), fspath(path), "a transcript")
     return parse_transcript(text, fspath(path), system=system, trial=trial, topics=topics)
 
@@ -74,7 +71,7 @@ def read_transcript(
 def parse_transcript(
     text: str, path: str, *, system: str = "", trial: int = 1, topics: TopicSet | None = None
 ) -> Transcript:
-    """Read a text likewise; `path` names it in messages."""
+    """Read a text in the same way; `path` names it in messages."""
     text = text.removeprefix("\ufeff")
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")

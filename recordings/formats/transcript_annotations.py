@@ -66,9 +66,9 @@ class _Judged:
 
 
 class Annotations:
-    """The annotations of one file. An annotation is about the last URL before it in its turn, or the one it names.
-    topics: how entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each
-    with file:line."""
+    """The annotations of one file, each about the last URL before it in its turn, or the one it names. topics: how
+    entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each with
+    file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics

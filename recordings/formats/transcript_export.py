@@ -1,9 +1,8 @@
 """Write the annotated transcript text, which `recordings.formats.transcript` reads back exactly.
 
 It contains identity, texts, links, states, labels, speakers, outcome, start and end times, and the gold of the topics,
-and with them every figure that needs no judgments by people or models. It does not contain those judgments, times of
-turns, tokens, evidence, and the reasons of routes. A run folder keeps all of that; a transcript is for reading and
-annotating.
+and with them every figure that needs no judgments by people or models. It leaves out those judgments, times of turns,
+tokens, evidence, and the reasons of routes, which are in the run folder; a transcript is for reading and annotating.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A conversation as it is read from a transcript, with conclusions from what the file leaves out."""
+"""A conversation read from a transcript, with inferences about the parts that the file leaves out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -42,7 +42,7 @@ FOLDER = "decisions"
 class Decision:
     """One person's decision. id: made by whoever decided, never used twice. by: the person. version: of the guideline.
     about: one or more things judged as one, each as the `about` of a judgment. value: JSON. note: in the person's own
-    words. at: UTC time, ISO 8601. adjudicates: the person saw others' decisions, and decided between them."""
+    words. at: UTC time, ISO 8601. adjudicates: the person chose between others' decisions."""
 
     id: str
     by: str
@@ -57,8 +57,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """standing: those that were not taken back, in the order in which they were made; a later one on the same thing
-    replaces an earlier one. ids: of every line, including those that take back or were taken back."""
+    """standing: those not taken back, in the order in which they were made; a later one on the same thing replaces an
+    earlier one. ids: of every line, including those that take back or were taken back."""
 
     standing: tuple[Decision, ...] = ()
     ids: frozenset[str] = frozenset()
@@ -114,9 +114,8 @@ def is_about(about: object) -> bool:
 
 @dataclass(slots=True)
 class DecisionBook:
-    """Records decisions: one process at a time, in its own file. The file is created with the first line, so that
-    reading leaves nothing behind. If it cannot be written, only what is known to be on the disk counts, and the
-    next line begins a new file."""
+    """Records decisions: one process at a time, in its own file, which is created with the first line. If it cannot be
+    written, only decisions that are known to be on the disk count, and the next line begins a new file."""
 
     run: Path
     clock: Now = utc_now
@@ -145,8 +144,8 @@ class DecisionBook:
             raise
 
     async def decide(self, decision: Decision) -> Decision:
-        """Return the decision as it is kept (note redacted, with its time), once it is on disk. One with a known id is
-        not written again. Raises StoreError."""
+        """Return the decision as stored (note redacted, with its time), once it is on disk. One with a known id is not
+        written again. Raises StoreError."""
         kept = Decision(
             decision.id,
             decision.by,
@@ -192,8 +191,8 @@ class DecisionBook:
         self._unsafe.pop(known, None)
 
     async def _give_up(self, journal: Journal) -> None:
-        """Abandon a file that may end in half a line. Lines it is not known to have are forgotten, so that they are
-        written again if sent again: the same line in two files is one decision."""
+        """Abandon a file that may end in half a line. Lines that may be missing in it are forgotten, so that they are
+        written if sent again: the same line in two files is one decision."""
         lost = [known for known, written in self._unsafe.items() if written is journal]
         for known in lost:
             del self._unsafe[known]
@@ -246,7 +245,7 @@ async def _close(journal: Journal, *, whole: bool) -> None:
 
 
 def _make_safe(file: Path) -> None:
-    """Sync what a killed process wrote, which may not be on the disk yet but is acknowledged when sent again."""
+    """Sync lines of a killed process, which may not be on the disk yet but are acknowledged when sent again."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:

@@ -33,9 +33,9 @@ def gold_judgments(
 
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
-    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same
-    entity. topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and
-    line, for an invalid gold judgment."""
+    """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same entity.
+    topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and line, for an
+    invalid gold judgment."""
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
         if layer.kind != "gold":

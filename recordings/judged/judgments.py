@@ -69,8 +69,8 @@ class Judgment:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The target of a judgment in one recorded conversation: a turn of one speaker, a span of its text, or the
-    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation as a whole. speaker:
-    `system` or `user`. start, end: characters of that side's text, end exclusive; both -1 for the turn as a whole."""
+    conversation as a whole. trial: identity. attempt, turn: from 1; turn 0 for the conversation. speaker: `system` or
+    `user`. start, end: characters of that side's text, end exclusive; both -1 for the whole turn."""
 
     trial: str
     attempt: int
@@ -167,7 +167,7 @@ def put_layer(run: Path, data: bytes, kind: str, author: str) -> Path:
 
 def keep_layer(run: str | PathLike[str], layer: Layer) -> Path | None:
     """Keep `layer`, unless the newest one of the same kind, author, version, source and adjudication is equal. Returns
-    None then, and for a layer without judgments. Raises StoreError."""
+    None then, and for an empty layer. Raises StoreError."""
 
     def name(one: Layer) -> tuple[str, str, str, str, bool]:
         return (one.kind, one.author, one.version, one.source, one.adjudicates)
@@ -193,9 +193,9 @@ def read_layers(run: str | PathLike[str]) -> tuple[Layer, ...]:
 
 
 def decided_layers(decisions: Iterable[Decision], files: Iterable[Layer]) -> Iterator[Layer]:
-    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that
-    are files. A layer is split if a file of the same person came in between: a layer has one time, and what was
-    decided before the file must not seem newer than it."""
+    """Return decisions as layers, one for each person and version, adjudications separate. files: the layers that are
+    files. A layer is split if a file of the same person came in between: a layer has one time, and earlier decisions
+    must not seem newer than the file."""
     times: dict[str, list[float]] = {}
     for layer in files:
         if layer.kind == "human":
@@ -219,8 +219,8 @@ def _digest(data: bytes) -> str:
 
 
 def read_layer(path: Path) -> Layer:
-    """Read one layer. It was written at once, unlike a file of events, so a torn last line is an error here; so is
-    content that does not match the name, because nobody would notice a missing line."""
+    """Read one layer. A layer is written at once, unlike a file of events, so a torn last line is an error here; so is
+    content that does not match the name, because a missing line would go unnoticed."""
     rows, torn = read_lines(path, path.parent)
     if torn:
         raise RunError(torn.partition(": ")[2], place=Place(str(path), len(rows) + 1))
@@ -294,8 +294,7 @@ _ABOUT: Mapping[str, tuple[str, Callable[[object], bool]]] = {
 
 
 def layer_fault(path: Path) -> str:
-    """Return what is wrong with the content of a layer's file; "" if it matches the hash in its name, or there is
-    none."""
+    """Return the error in the content of a layer's file; "" if it matches the hash in its name, or there is none."""
     named = _NAMED.fullmatch(path.name)
     if named and _digest(read_inside(path.parent, path.name)) != named[1]:
         return "this layer was changed after it was written: its content does not match its name"

@@ -42,7 +42,7 @@ Held = Mapping[tuple[str, int], Mapping[str, str]]
 @dataclass(frozen=True, slots=True)
 class WantedFile:
     """wanted: judgments of the nuggets of topics. held: of the nuggets in conversations. topics, conversations: lines
-    of each kind. left_out: sentences on what was left out."""
+    of each kind. left_out: sentences on lines that were left out."""
 
     wanted: tuple[Judgment, ...]
     held: tuple[Judgment, ...]

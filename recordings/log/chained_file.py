@@ -17,7 +17,7 @@ _CLOSED = b'{"closed":true,'
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is not as it was written. file: its path in the run. line: from 1; None for the whole file."""
+    """A part of a file that was changed. file: its path in the run. line: from 1; None for the whole file."""
 
     file: str
     line: int | None
@@ -30,8 +30,8 @@ class Fault:
 @dataclass(slots=True)
 class ChainedFile:
     """The findings on one file. name: its path in the run. opening, hashes, closing: of its chain, empty if missing.
-    lines: complete ones. covered: how many of them a chain, or a later file's, covers. faults: what is not as it was
-    written. gaps: what should be covered but is not. notes: what chains never cover."""
+    lines: complete ones. covered: number of lines that a chain, or a later file's, covers. faults, gaps, notes: see
+    `recordings.checking.chain_check`."""
 
     name: str
     opening: Mapping[str, Any]
@@ -91,8 +91,7 @@ class ChainedFile:
             self.notes.append(Fault(self.name, None, what))
 
     def find_breaks(self, head: bytes, lines: Sequence[bytes]) -> Iterator[Fault]:
-        """Yield the places where lines and hashes disagree. A change of one line, or of one hash, breaks nothing after
-        it."""
+        """Yield the places where lines and hashes disagree. A change of one line or hash does not affect later ones."""
         hashes = self.hashes
         for place, (data, said) in enumerate(zip(lines, hashes, strict=False)):
             own = linked(head, data)
@@ -132,7 +131,7 @@ def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
 
 
 def _number(file: Path) -> int:
-    """Return the number of a file; files are numbered in the order in which they are begun, whoever writes them."""
+    """Return the number of a file; all files are numbered in the order in which they are begun."""
     last = file.stem.rpartition("-")[2]
     return int(last) if last.isdecimal() else 0
 

@@ -28,9 +28,8 @@ _MOST_DIFFS = 3  # of topics, systems, …: nobody needs forty diffs for forty c
 
 
 def differences(old: Header, new: Header) -> list[str]:
-    """Return why a run with header `old` cannot continue as `new`: readable lines, none if it can. It compares seed,
-    protocol, and every topic, system, endpoint, file of a user or system and default of a driver that both have.
-    What only one of them has is not a difference."""
+    """Return why a run with header `old` cannot continue as `new`, as readable lines; [] if it can. Compares seed,
+    protocol, and every topic, system, endpoint, file of a user or system and default of a driver that both have."""
     lines: list[str] = []
     if old.seed != new.seed:
         lines.append(f"the seed was {old.seed} and is now {new.seed}")
@@ -61,7 +60,7 @@ def _common_options(old: Mapping[str, Json], new: Mapping[str, Json]) -> tuple[d
 
 
 def _protocol_diff(old: Json, new: Json) -> list[str]:
-    """Return how they differ; if their names differ, the names say it, and a diff would not."""
+    """Return a diff of protocols with one name; if the names differ, a sentence with both."""
     if old == new:
         return []
     names = [one.get("name") if isinstance(one, dict) else None for one in (old, new)]
@@ -87,7 +86,7 @@ def _audit_part(header: Header, key: str) -> Mapping[str, Json]:
 
 
 def _without_words(protocol: Json) -> Json:
-    """Remove words that only explain a protocol, which may be corrected while a run is in progress."""
+    """Remove explanations in a protocol, which may be corrected while a run is in progress."""
     return {**protocol, "about": ""} if isinstance(protocol, dict) else protocol
 
 
@@ -126,7 +125,7 @@ def refuse_differences(recorded: Header, now: Header, run: str | PathLike[str]) 
 
 
 def added_names(old: Header, new: Header) -> dict[str, list[str]]:
-    """Return names that `new` has and `old` does not: `topics` and `systems`; a key is absent if nothing was added."""
+    """Return names that `new` has and `old` does not, by `topics` and `systems`, if there are any."""
     found = {
         kind: [name for name in new.hashes.get(kind, {}) if name not in old.hashes.get(kind, {})]
         for kind in ("topics", "systems")
@@ -158,8 +157,7 @@ def extend_header(old: Header, new: Header, at: str) -> Header:
 
 
 def _topic_clusters(header: Header) -> dict[str, Json]:
-    """Return the cluster of each topic by its id, None for none; read without decoding the topics, which takes
-    longer."""
+    """Return the cluster of each topic by its id, None for none, without decoding the topics, which takes longer."""
     topics = header.topics.get("topics") if isinstance(header.topics, dict) else None
     return {one["id"]: one.get("cluster") for one in topics or () if isinstance(one, dict) and "id" in one}
 
@@ -178,8 +176,8 @@ def united_hashes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, A
 
 def united_topics(one: Header, two: Header, *, keep_order: bool) -> Json:
     """Return the topics of both. keep_order: those of `one` first, then the additions of `two`, in the clusters of
-    `two`; otherwise, if they are not equal, sorted by id, and in one cluster if either has it, so that the result
-    does not depend on the order."""
+    `two`. Otherwise unequal topics are sorted by id, and in one cluster if either has it, so that the order of the runs
+    does not matter."""
     before, after = one.topic_set(), two.topic_set()
     if before is None or after is None:
         return one.topics if after is None else two.topics

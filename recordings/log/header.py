@@ -1,7 +1,7 @@
-"""The header of a run, `run.json`: what was to be played, and by which software.
+"""The header of a run, `run.json`: the plan of the run, and the software that recorded it.
 
 A run has one protocol, one seed, and one definition for each topic and each system; `recordings.log.continuation`
-decides what it may continue as.
+decides how it may be continued.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ _NAMED = ("aiohttp", "httpx", "jinja2", "numpy", "playwright", "pydantic", "pyya
 
 
 def software() -> dict[str, str]:
-    """Return versions by name: Harvest, Python, the platform, and the libraries that matter; absent ones are left
-    out."""
+    """Return the versions of Harvest, Python, the platform and the installed libraries that matter, by name."""
     return dict(_versions())
 
 
@@ -259,9 +258,8 @@ def _topic_hash(topic: Topic) -> str:
 
 
 def topic_value(topic: Topic) -> Json:
-    """Return the part of the topic that identifies it: without attribute sets and cluster, which only scoring uses,
-    and without how URLs of a kind are recognised. Empty fields are left out, so that a field of a later version
-    changes no earlier hash."""
+    """Return the part of the topic that identifies it: without attribute sets and cluster, which only scoring uses, and
+    without the patterns of URLs. Empty fields are left out, so that new fields change no earlier hash."""
     value = {
         "id": topic.id,
         "type": topic.type.name,

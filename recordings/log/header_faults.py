@@ -68,7 +68,7 @@ _MOST = 10**6
 
 
 def header_faults(value: Mapping[str, Any]) -> Iterator[tuple[Loc, str]]:
-    """Yield where in a header a value of the wrong kind is, and what is wrong with it."""
+    """Yield the place of each value of the wrong kind in a header, and the error."""
     for key in _NEEDED:
         if key not in value:
             yield (), f"there is no {key!r}"

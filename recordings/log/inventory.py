@@ -1,10 +1,9 @@
-"""What was put into a run, and which of its files were closed: `inventory.jsonl`, one line for each, in order.
+"""The files that were put into a run, and which of them were closed: `inventory.jsonl`, one line for each, in order.
 
-Without it, nobody would miss a lost layer of judgments or file of decisions, and a chain of hashes that was cut looks
-like that of a killed process. So integrity is measured against what was written here, not against what is left. The
-first line lists what the run contained when the inventory was begun. Each line ends in a hash of itself and of the
-line before. A file is on the disk before its line is; a process killed in between leaves an unlisted file, which
-`recordings.checking.chain_check` reports.
+Without it, a lost layer of judgments or file of decisions would go unnoticed, and a chain whose end was removed looks
+like that of a killed process. The first line lists the files that were in the run when the inventory was begun. Each
+line ends in a hash of itself and of the line before. A file is on the disk before its line is; a process killed in
+between leaves an unlisted file, which `recordings.checking.chain_check` reports.
 """
 
 import fcntl
@@ -35,9 +34,9 @@ Origin = Literal["recorded", "copied", "new"]
 @dataclass(slots=True)
 class Inventory:
     """held: files by their path in the run, with the hash of those that never change, else "". closed: line count and
-    last chain hash of files that were closed. again: an earlier inventory was gone when this one was begun. copied:
-    files that came from elsewhere, without their inventory. broken: the first line, from 1, that was changed; 0 for
-    none. torn: the last line is incomplete."""
+    last chain hash of closed files. again: an earlier inventory was missing when this one was begun. copied: files from
+    elsewhere, without their inventory. broken: the first changed line, from 1; 0 for none. torn: the last line is
+    incomplete."""
 
     held: dict[str, str] = field(default_factory=dict)
     closed: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -83,9 +82,9 @@ def read_inventory(run: Path) -> Inventory | None:
 
 
 def begin_inventory(run: Path, files: Origin = "recorded") -> None:
-    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError. files: the
-    origin of that content. If it was recorded here and declares an inventory, that one is gone. If it was copied,
-    it left its own behind; none is begun for a run that never had one. If it is new, it was put there just now."""
+    """Begin the inventory of a run that has none, with the current content of the run. Raises StoreError. files: their
+    origin. If they were recorded here and declare an inventory, that one is missing. If they were copied, theirs was
+    left behind; none is begun for a run that never had one. If they are new, they were put there just now."""
     if (run / INVENTORY).exists() or (files == "copied" and not any(map(says_chained, _growing_files(run)))):
         return
     _append(run, None, files)

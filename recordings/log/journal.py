@@ -1,8 +1,7 @@
 """An append-only file whose writers share their fsyncs.
 
-Lines are in the order of the calls. `kill -9` cannot take back what was given to the operating system; making it safe
-from a power cut is the slow part: it runs in a thread, and one fsync serves all waiting writers. Writers that wait for
-an fsync share one write, too.
+Lines are in the order of the calls. Lines given to the operating system survive `kill -9`; making them safe from a
+power cut is slow, so it runs in a thread, and one fsync serves all waiting writers, which also share one write.
 """
 
 from __future__ import annotations
@@ -18,9 +17,12 @@ from recordings.log.chain import FLUSH, Chain
 
 
 class Journal:
-    """One file, opened once, only ever appended to. syncs: number of fsyncs so far. chain: of its lines; it gets a
-    few at a time, once the file has them, so that few are outside it if the process is killed. After a failed
-    write it accepts no further lines, because the file may end in half a line."""
+    """One file, opened once and only appended to.
+
+    syncs: number of fsyncs so far. chain: of its lines; it gets a few at a time, once the file has them, so that few
+    are outside it if the process is killed. After a failed write it accepts no more lines, because the file may end in
+    half a line.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path

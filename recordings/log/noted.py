@@ -1,8 +1,7 @@
-"""What was wrong with the recordings that a run was made from, kept in its `run.json`.
+"""Findings on the recordings that a run was made from, kept in its `run.json`.
 
-A run that is made from others, merged or reread, has its own chains, which show nothing of changes in those. So the
-findings at that time stay with it, by the hash of the recording in which they were found, so that the order of merging
-changes nothing.
+A run that is merged or reread from others has its own chains, which do not show changes in those. So it keeps the
+findings, with the hash of the recording in which they were found, so that the order of merging does not matter.
 """
 
 import json
@@ -21,8 +20,8 @@ KEY = "noted"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Noted:
-    """A finding. recording: the hash of the one in which it was found. what: with file and line. open: it prevents
-    that recording, and all made from it, from being verified; otherwise it is about something never covered."""
+    """A finding. recording: the hash of the one in which it was found. what: with file and line. open: it prevents that
+    recording, and all made from it, from being verified; if false, it is about something never covered."""
 
     recording: str
     what: str

@@ -1,7 +1,5 @@
-"""Read a run folder: every attempt that was recorded, and what is wrong with the files.
-
-Reading changes nothing and needs no lock, so a run can be read while it is being written.
-"""
+"""Read a run folder: every recorded attempt, and errors in the files. Reading changes nothing and needs no lock, so a
+run can be read while it is being written."""
 
 import os
 import shlex
@@ -95,10 +93,9 @@ def read(
 
     keep_rows: keep the lines of every attempt, for copying them. turns_of: to save memory if only outcomes are needed,
     the systems whose ended attempts keep their turns and failures; None for all. spoken: to save time and memory if
-    only `Attempt.spoken` is needed of ended attempts, which cannot become conversations then.
-
-    Raises RunError, with file and line, for anything except a torn last line: garbage, turns out of order, events of
-    an attempt that was not started, an unknown version; and for a lost file of events, or a lost end.
+    only `Attempt.spoken` is needed of ended attempts, which then cannot become conversations. Raises RunError, with
+    file and line, for every error except a torn last line: invalid lines, turns out of order, events of an attempt that
+    was not started, an unknown version, a lost file of events or a lost end.
     """
     folder = Path(path)
     header = read_header(folder)
@@ -142,7 +139,7 @@ def event_files(run: Path) -> list[Path]:
 
 def begun_files(run: Path) -> int:
     """Return how many files of events have more than their opening line: 0 if nothing was recorded. Unreadable files
-    are not counted: they are reported when the run is read."""
+    are not counted; they are reported when the run is read."""
     count = 0
     for file in event_files(run):
         with suppress(OSError):
@@ -152,15 +149,15 @@ def begun_files(run: Path) -> int:
 
 
 def extent(run: str | PathLike[str]) -> dict[str, int]:
-    """Return the bytes of each file of events in a run folder, by name: files only grow, so if nothing changed,
+    """Return the bytes of each file of events in a run folder, by name. Files only grow, so an equal extent means that
     nothing was recorded in between."""
     return {file.name: file.lstat().st_size for file in event_files(Path(run))}
 
 
 def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> list[str]:
-    """Add the events of a file to `attempts`, which decides what happens to a line that cannot be read. block_size:
-    bytes read at a time. Returns what else is wrong, as sentences: a torn last line, an empty file, unknown
-    events. Raises RunError if the file cannot be read or has an unknown version, and if `attempts` does."""
+    """Add the events of a file to `attempts`, which handles lines that cannot be read. block_size: bytes read at a
+    time. Returns other errors as sentences: a torn last line, an empty file, unknown events. Raises RunError if the
+    file cannot be read or has an unknown version, and if `attempts` does."""
     reading = _Reading(file.name.removeprefix("trials-").removesuffix(".jsonl"), attempts)
     name, first, whole, lines = str(file), True, True, 0
     closed = closed_lines(chain_file(file))  # first: while it is not closed, a writer may add lines
@@ -200,8 +197,8 @@ def read_events(file: Path, attempts: Attempts, *, block_size: int = BLOCK) -> l
 
 
 class _Reading:
-    """Distributes the lines of one file to their attempts. damage: what is wrong with the file so far. unknown: kinds
-    of unknown events, with the first place of each."""
+    """Distributes the lines of one file to their attempts. damage: sentences on damage so far. unknown: kinds of
+    unknown events, with the first place of each."""
 
     def __init__(self, worker: str, attempts: Attempts) -> None:
         self.worker, self._attempts = worker, attempts
@@ -287,7 +284,7 @@ def _software_of(value: object) -> object:
 
 
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each lost file of events in the run folder `run`, and what is known of it."""
+    """Yield each lost file of events in the run folder `run`, with a sentence on it."""
     with os.scandir(run) as inside:
         # The size is read after the chain: a writer may be running, and files only grow.
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))

@@ -1,8 +1,8 @@
 """Shards: the trials of an audit divided among several machines, each of which records its own run.
 
-A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays what is compared,
-in step. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
-the audit's seed, so topics and trials that are added later do not move those already played.
+A trial of a topic is in the same shard for all systems, groups and arms, so that one machine plays everything that is
+compared. If a system's sessions continue through all topics, a shard gets whole sessions. The division depends only on
+the audit's seed, so adding topics and trials does not move those already played.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ def planned_trials(header: Header) -> Iterator[TrialKey]:
 
 
 def missing_of_shards(parts: Sequence[Any], united: Header, recorded: Iterable[Conversation]) -> list[str]:
-    """Return what is missing in a run that was merged from the shards `parts`, one sentence each; [] if they are
-    complete, or none of them is a shard. parts: what a merged header keeps of each of its runs. Raises InputError
-    if they are not shards of one audit."""
+    """Return sentences on trials that are missing in a run merged from the shards `parts`; [] if they are complete, or
+    none of them is a shard. parts: the entries of a merged header. Raises InputError if they are not shards of one
+    audit."""
     audits = [part["audit"] for part in parts if isinstance(part, dict)]
     shards = [shard for audit in audits if (shard := shard_of(audit)) is not None]
     if not shards:

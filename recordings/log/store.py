@@ -1,6 +1,6 @@
 """Write a run: the lock, the header, one new file of events for each process, and the evidence.
 
-A process that opens a run starts its own file and never touches another one. So a half-written line of a killed
+Each process that opens a run starts its own file and never touches another one. So a half-written line of a killed
 process stays the last of its file, no file is ever truncated or repaired in place, and several processes can write the
 same folder one after the other.
 """

@@ -1,4 +1,4 @@
-"""Make a run folder from others: it appears completely or not at all, with exhibits, judgments and replies."""
+"""Make a run folder from others, completely or not at all, with exhibits, judgments and replies."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ Numbers = Mapping[AttemptId, int]
 
 
 def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
-    """Return the layer with the new numbers of its attempts, and a sentence on what is left out, "" for nothing."""
+    """Return the layer with the new numbers of its attempts, and a sentence on judgments left out, "" for none."""
     judgments, lost = [], []
     for judgment in layer.judgments:
         number = _new_number(judgment.about, numbers)
@@ -45,8 +45,7 @@ def renumbered(layer: Layer, numbers: Numbers) -> tuple[Layer, str]:
 
 
 def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
-    """Do the same for the file of a layer. Unchanged lines keep their bytes; the others keep keys from later
-    versions."""
+    """Renumber the file of a layer. Unchanged lines keep their bytes; the others keep keys from later versions."""
     opening, *lines = data.split(b"\n")
     kept = [opening]
     for text in lines:
@@ -60,7 +59,7 @@ def renumbered_layer(data: bytes, numbers: Numbers) -> bytes:
 
 
 def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
-    """Renumber a file of replies. They are found by what was asked, and their numbers are only for people; so none is
+    """Renumber a file of replies. They are found by their requests, and their numbers are only for people; so none is
     left out, and a line that cannot be read is kept as it is."""
     kept = []
     for text in data.split(b"\n"):
@@ -189,8 +188,8 @@ def _named_exhibits(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def keep_damaged(building: Path, file: Path, told: Iterable[str]) -> None:
-    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from what could be
-    saved. told: what is wrong with it and what became of it, kept next to it."""
+    """Keep a damaged file of events, or the chain of a lost one, unchanged in a folder made from the undamaged parts.
+    told: sentences on the damage, kept next to it."""
     data = read_inside(file.parent, file.name)
     digest = hashlib.blake2b(data, digest_size=8, person=b"harvest-damaged").hexdigest()
     copy = building / DAMAGED / f"{file.stem}-{digest}{file.suffix}"

@@ -137,8 +137,8 @@ def merge(
 
 
 def _find_changes(run: Run, damaged: Sequence[DamagedFile], left_out: Sequence[str]) -> tuple[list[str], list[Noted]]:
-    """Return what was changed or cannot be verified, although it can be read: for people, and for the new run, which
-    gets its own chains. damaged: files already reported. left_out: what was not copied."""
+    """Return changes and gaps that do not prevent reading: for people, and for the new run, which gets its own chains.
+    damaged: files already reported. left_out: sentences on exhibits and files that were not copied."""
     known = {file.path.with_suffix(""): file.told for file in damaged}
     found = check_written(run.path)
     faults = [one for one in (*found.faults, *found.gaps) if (run.path / one.file).with_suffix("") not in known]
@@ -218,7 +218,7 @@ def _numbers_of(
 def _number_attempts(
     contents: dict[str, set[_Content]],
 ) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
-    """Return rows of every attempt in their final order, what was renumbered, and the numbers of each trial."""
+    """Return rows of every attempt in their final order, the renumbered attempts, and the numbers of each trial."""
     attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
     conflicts: list[str] = []
     final: dict[str, dict[_Content, int]] = {}
@@ -260,8 +260,8 @@ def _number_attempts(
 
 def _begun_by(rows: Sequence[dict[str, Any]], earlier: Mapping[int, Sequence[dict[str, Any]]]) -> int:
     """Return the number of the attempt whose answered turns `rows` begin with. The recorded number may belong to
-    another one by now, so the turns decide; if no turn was copied, the recorded one. earlier: earlier attempts of
-    the trial, by their new numbers."""
+    another one by now, so the turns decide; if no turn was copied, the recorded one. earlier: earlier attempts of the
+    trial, by their new numbers."""
     recorded = int(rows[0]["goes_on_from"])
     own = _answered_rows(rows)
 
@@ -282,7 +282,7 @@ def _answered_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: bool) -> Header:
-    """saved: the runs were salvaged; what is left of a single shard stays that shard and can be continued."""
+    """saved: the runs were salvaged; a single shard stays that shard and can be continued."""
     for (one, first), (two, second) in combinations(zip(headers, paths), 2):
         changed = differences(one, two)
         if changed:
@@ -334,7 +334,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
-    """Unite the mappings; in their own order if it is the same, else sorted, so that the order of runs does not
+    """Unite the mappings, in their own order if it is the same, else sorted, so that the order of runs does not
     matter."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}

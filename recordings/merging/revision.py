@@ -44,7 +44,7 @@ class Revision:
     outcome: Outcome | None = None
 
     def row_now(self, attempt: Attempt, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the revised values of a row by key; {} if there are none."""
+        """Return the revised values of a row by key; {} for none."""
         trial_id, number, turn = attempt.started.trial_id, attempt.started.attempt, int(row.get("turn") or 0)
         if row.get("event") == "turn" and turn in self.answers:
             value = encode(Answered(trial_id, number, turn, SystemTurn(self.answers[turn])))
