@@ -113,8 +113,6 @@ def _report_lost(folder: Path, files: Sequence[_Trusted]) -> Iterator[str]:
 
 
 class _Trusted(Attempts):
-    """The attempts of one file, each up to the first line that casts doubt on it."""
-
     def __init__(self, path: Path, contradictions: Contradictions) -> None:
         super().__init__(keep_rows=True)
         self.path = path
@@ -126,7 +124,6 @@ class _Trusted(Attempts):
 
     @property
     def named(self) -> Iterator[AttemptId]:
-        """All attempts with a line in the file, whatever became of them."""
         yield from (*self.found, *self._strays)
 
     def may_copy(self, other: _Trusted, attempt: Attempt, known: Attempt) -> bool:

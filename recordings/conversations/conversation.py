@@ -125,9 +125,9 @@ class Outcome:
 
     kind, earlier ones taking precedence: `invalid` (infrastructure), `system-ended`, `completed` or `breakdown` or
     `no-match` (the protocol's end), `user-stopped`, `turn-limit`. reason: a short slug for counting (`timeout`,
-    `http-503`, `script-ended`). detail: a sentence for a person. missing: user turns that the conversation would still
-    have had, see `recordings.conversations.endings`; None if the recording does not say, but the protocol may. choice:
-    what a simulated user that left chose from; None as for a turn.
+    `http-503`, `script-ended`). detail: a sentence for a person. missing: number of user turns that would have
+    followed, see `recordings.conversations.endings`; None if unknown, but the protocol may determine it. choice: the
+    options of a simulated user that left; None as for a turn.
     """
 
     kind: str
@@ -152,9 +152,9 @@ class Conversation:
     """One attempt (from 1) at one trial.
 
     trial_id: content-derived identity of the trial; the same in every attempt and on every machine. session: name of
-    the system's memory this took place in. place: 1 for a fresh session, else the position among the conversations of
-    that session. outcome: None if the recording breaks off (interrupted). member: of the population whose user was
-    drawn for the trial; "" for none.
+    the system's session. place: 1 for a fresh session, else the position among the conversations of that session.
+    outcome: None if the recording breaks off (interrupted). member: of the population, whose user was drawn for the
+    trial; "" for none.
     """
 
     key: TrialKey

@@ -127,7 +127,7 @@ def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
 
 
 def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
-    """Return what is wrong with the exhibit at `address`; "" if its content matches its name."""
+    """Return the error in the exhibit at `address`; "" if its content matches its name."""
     try:
         read_exhibit(run, address, largest=largest)
     except ValueError as fault:

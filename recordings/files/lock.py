@@ -1,7 +1,7 @@
 """The lock that keeps two processes from writing the same run or file at the same time.
 
-It is the operating system's own (flock), released however a process ends, so killed processes leave none behind. On a
-disk shared by several machines it works between them if the disk's file locks do.
+It is the operating system's own (flock), which is released when a process ends, even if it is killed. On a disk shared
+by several machines it works between them if the disk's file locks do.
 """
 
 import errno

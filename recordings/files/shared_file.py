@@ -1,11 +1,10 @@
-"""Files that several commands write: one at a time, and each sees what the others wrote before it adds its own.
+"""Files that several commands write, one at a time; each reads the current content before it adds its own.
 
     with shared_file(path) as file:     waits for other writers
         file.data                       its current content
         file.append(line)               keeps the current content
 
-The lock is on the file itself, so there is no separate lock file. Read the file again here: what was read without the
-lock may be out of date.
+The lock is on the file itself, so there is no separate lock file. Content read without the lock may be out of date.
 """
 
 import errno

@@ -164,7 +164,6 @@ def _conversation(
 
 
 def _exchanges(turns: Sequence[tuple[str, _Said, JsonValue]], at: JsonValue) -> tuple[list[_Exchange], int]:
-    """Return user turns with their answers, and how many openings are left out."""
     found: list[_Exchange] = []
     left_out = 0
     for speaker, said, place in turns:

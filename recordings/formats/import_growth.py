@@ -130,7 +130,6 @@ class RecordedImports:
             yield (f"{count} {verb} the id of a recorded conversation but other words: each counts as a separate trial")
 
     def _beginning(self, draft: Draft, words: Words) -> Sequence[Conversation]:
-        """Return the attempts of the longest recorded conversation that is the beginning of this one."""
         about = _topic_key(draft.conversation)
         for shorter in _beginnings(words):
             identity = identity_of(*about, draft.known, draft.name, words=shorter)

@@ -264,7 +264,6 @@ class _Reading:
             self.refuse(record.placed(fault))
 
     def _draft(self, record: Record, told: Metadata, system: str, first: int, place: str) -> Draft:
-        """first: the number of the file's first trial. place: identifies the record by the bytes of its file."""
         system = told.text("system") or system
         topic = told.text("topic") or self.topic or record.topic
         if not topic:

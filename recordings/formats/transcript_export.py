@@ -62,7 +62,6 @@ def transcript_text(
 def _conversation(
     conversation: Conversation, gold: GoldTable, topics: TopicSet | None, judged: set[str]
 ) -> Iterator[str]:
-    """Yield its lines, and add the entities that they annotate to `judged`."""
     key = conversation.key
     yield f"##### {encode(key.topic)}"
     words = 0

@@ -66,7 +66,7 @@ class Decisions:
 
 def read_decisions(run: str | PathLike[str]) -> Decisions:
     """Read all decisions of a run, even while some are being made. A torn line of a killed process was never
-    acknowledged, and is ignored. Raises RunError, with file and line, for an invalid decision."""
+    acknowledged, so it is ignored. Raises RunError, with file and line, for an invalid decision."""
     inner_folder(Path(run), FOLDER, FOLDER)
     made: dict[str, Decision] = {}
     ids: set[str] = set()

@@ -1,10 +1,9 @@
 """Layers of judgments in a run's `judgments/` folder: opinions of people, rules or models on a nugget or a turn.
 
 A layer is one file: a header line with the kind (gold, human, rule, model), the author and its version, then one
-judgment a line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends in the
-hash of its content, so that merging runs keeps every layer once.
-
-Decisions that people make one at a time (`recordings.judged.decisions`) are read as layers too.
+judgment a line. Layers are never changed or overwritten; a new opinion is a new layer. The file's name ends in the hash
+of its content, so that merging runs keeps every layer once. Decisions that people make one at a time
+(`recordings.judged.decisions`) are read as layers too.
 """
 
 from __future__ import annotations

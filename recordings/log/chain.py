@@ -1,14 +1,13 @@
 """The hash chain of a file of events: `trials-000001.chain` is next to `trials-000001.jsonl`.
 
-Its first line records what the folder contained when the file was begun: the hash of `run.json`, and of earlier files
+Its first line records the content of the folder when the file was begun: the hash of `run.json`, and of earlier files
 of events whose writers were stopped before they could close theirs. Then comes one hash for each line of events, of
 that line and of the hash before it; last, when the file is closed, the number of lines and the layers of judgments. So
 every line depends on all before it, and a change is found at its line (`recordings.checking.chain_check`). Files of
 decisions have chains of the same kind.
 
 Lines of events are on disk before they are in the chain: a killed process leaves at most the last `FLUSH` ones outside
-it, and the next process that records into the run covers them. Readers of recordings need no chain, and older runs
-have none.
+it, and the next process that records into the run covers them. Older runs have no chains; readers need none.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ def declare_chains(header: Header) -> Header:
 
 
 def closed_lines(chain: Path) -> int | None:
-    """Return how many lines the file of events had when it was closed, from the last line of its chain; None if it was
-    not closed, or the chain cannot be read."""
+    """Return the number of lines of the file of events when it was closed, from the last line of its chain; None if it
+    was not closed, or the chain cannot be read."""
     try:
         with open_inside(chain.parent, chain.name) as file:  # no link, no pipe: the folder may be a stranger's
             file.seek(max(0, os.fstat(file.fileno()).st_size - 2**16))

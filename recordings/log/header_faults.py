@@ -121,7 +121,6 @@ def _of_kinds(
 
 
 def _check_each(value: Any, kind: _Kind, loc: Loc) -> Iterator[tuple[Loc, str]]:
-    """Yield the entries of a list or of an object; none for null."""
     entries = value.items() if isinstance(value, dict) else enumerate(value or ())
     for key, found in entries:
         if not _is_kind(found, kind):

@@ -85,7 +85,6 @@ class Journal:
                 self.abandon()
 
     def abandon(self) -> None:
-        """Close the file as it is."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

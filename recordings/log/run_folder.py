@@ -206,7 +206,6 @@ class _Reading:
         self.unknown: dict[str, Place] = {}
 
     def take(self, data: bytes, place: Place, *, ended: bool = True, begins: bool = False) -> None:
-        """Add a line without its end. begins: it is the first of its file."""
         attempts = self._attempts
         event = decode_line(data) if ended and not begins and not attempts.keep_rows else None
         if event is not None:

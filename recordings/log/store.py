@@ -94,8 +94,8 @@ def read_header(run: Path) -> Header:
 class RunWriter:
     """Writes one run. Make one with `create`, `resume` or `open`; use it in one event loop; `await close()` it.
 
-    header: the current content of `run.json`. worker: the name of this process's file of events. redactor: everything
-    that is written passes through it; secrets read later can be added to it.
+    header: the current content of `run.json`. worker: the name of this process's file of events. redactor: redacts
+    everything that is written; secrets read later can be added to it.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 The result depends only on the set of attempts: any order, any grouping, and merging the same run twice give the same
 files, byte for byte. Nothing is lost. If two runs recorded the same attempt of the same trial with different content,
-both stay: the later one gets the next free number and remembers its old one. An attempt that is the beginning of
-another (the run was copied while it was written) is that other one.
+both stay: the later one gets the next free number, and its old one is recorded. An attempt that is the beginning of
+another (the run was copied while it was written) is counted as that other one.
 """
 
 import json
@@ -53,11 +53,11 @@ _Content = tuple[bytes, ...]
 class Merged:
     """The result of a merge.
 
-    interrupted: how many of the attempts have no end. conflicts: attempts that were recorded differently, with their
-    new numbers. damage: in the merged runs, including exhibits that are missing or do not match their name. unproven:
-    some of it prevents the new run from being verified. missing: shards of an audit, one sentence each. names: a
-    sentence if the audits have several names, else "". settings: differences between the audits that figures depend
-    on, one sentence each. shard: the one that was saved; None if the new run is a whole audit.
+    interrupted: number of attempts without an end. conflicts: attempts that were recorded differently, with their new
+    numbers. damage: in the merged runs, including exhibits that are missing or do not match their name. unproven: some
+    damage prevents the new run from being verified. missing: shards of an audit, one sentence each. names: a sentence
+    if the audits have several names, else "". settings: differences between the audits that figures depend on, one
+    sentence each. shard: the one that was saved; None if the new run is a whole audit.
     """
 
     path: Path
@@ -82,11 +82,11 @@ def merge(
 ) -> Merged:
     """Unite the runs at `paths` in the new folder `out`, which appears completely or not at all.
 
-    salvage: use from a damaged run what can be trusted (see `recordings.checking.salvage`), keep the damaged files
-    unchanged under `damaged/`, and report in `damage` what became of each attempt concerned. named: replaces the
-    folders in a sentence by the names that people know, if the folders are copies. Raises RunError if the runs differ
-    in protocol, seed, topics or systems (with a diff), if one of them is damaged and not to be salvaged, or if `out`
-    exists; InputError if they are shards of different audits; StoreError if it cannot be written.
+    salvage: use the undamaged parts of a damaged run (see `recordings.checking.salvage`), keep the damaged files
+    unchanged under `damaged/`, and report in `damage` each attempt concerned. named: replaces the folders in a sentence
+    by the names that people know, if the folders are copies. Raises RunError if the runs differ in protocol, seed,
+    topics or systems (with a diff), if one of them is damaged and not to be salvaged, or if `out` exists; InputError if
+    they are shards of different audits; StoreError if it cannot be written.
     """
     if not paths:
         raise InputError("nothing to merge", allowed="one or more run folders")
@@ -169,8 +169,7 @@ def _audit_name(audit: Json) -> str:
 
 
 def _attempt_contents(run: Run) -> dict[AttemptId, set[_Content]]:
-    """Return the contents of each attempt. A salvaged run may have two with one number, from two machines in one
-    folder."""
+    """Return the contents of each attempt: two for one that two machines recorded in one folder of a salvaged run."""
     found: dict[AttemptId, set[_Content]] = defaultdict(set)
     for attempt in run.attempts:
         started = attempt.started
@@ -201,7 +200,6 @@ def _goes_on(longer: _Content, content: _Content) -> bool:
 def _numbers_of(
     contents: Mapping[AttemptId, set[_Content]], numbers: Mapping[str, Mapping[_Content, int]]
 ) -> dict[AttemptId, int]:
-    """Return the new numbers of the attempts of one run, without those that would have two."""
     found = {}
     for name, several in contents.items():
         given = numbers[name[0]]
@@ -218,7 +216,6 @@ def _numbers_of(
 def _number_attempts(
     contents: dict[str, set[_Content]],
 ) -> tuple[list[list[dict[str, Any]]], list[str], dict[str, dict[_Content, int]]]:
-    """Return rows of every attempt in their final order, the renumbered attempts, and the numbers of each trial."""
     attempts: list[tuple[tuple[Any, ...], list[dict[str, Any]]]] = []
     conflicts: list[str] = []
     final: dict[str, dict[_Content, int]] = {}

@@ -3,8 +3,8 @@
 A secret may come back with anything between its characters: a line break, zero-width characters, variation selectors,
 spaces or colons between the bytes of its hex; or in equivalent letters, such as full-width ones. All of these have the
 same normal form: the ASCII letters and digits, in lower case, in a row. So a secret, and its form in each common code
-for bytes, is searched in the normal form of the text, and hits are mapped back to their places. Texts that only happen
-to spell a secret made of words are left alone: see `_Form`.
+for bytes, is searched in the normal form of the text, and hits are mapped back to their places. Ordinary words that
+happen to spell a secret are left alone: see `_Form`.
 """
 
 import base64
@@ -70,8 +70,8 @@ _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last 
 
 
 def fold(text: str) -> str:
-    """Return `text`, with the same length, with ASCII characters for their variants: full-width, accented and the
-    like."""
+    """Return `text`, with the same length, with ASCII characters for their full-width, accented and similar
+    variants."""
     return text if text.isascii() else "".join(map(_ascii_variant, text))
 
 
@@ -93,7 +93,6 @@ def _one_byte_each(text: str) -> bytes:
 
 @cache
 def _bytes_by_code() -> bytes:
-    """Return a table of the byte for each code point; the last entry is for all higher ones."""
     found = bytearray(b"?" * (_OTHER_LETTERS[-1][1] + 2))
     found[:256] = range(256)
     for first, last in _OTHER_LETTERS:
@@ -109,9 +108,9 @@ def bare(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a normal form must occur. words: what the place must say without zero-width characters and line breaks, if
-    the normal form alone could be ordinary words (`project manager`) or a date; "" if it could not. any_case: in any
-    mix of upper and lower case. around: characters on each side that may be part of the secret, too."""
+    """How a normal form must occur. words: the required text, without zero-width characters and line breaks, if the
+    normal form alone could be ordinary words (`project manager`) or a date; else "". any_case: in any mix of upper and
+    lower case. around: characters on each side that may be part of the secret, too."""
 
     words: str = ""
     any_case: bool = False
@@ -152,7 +151,7 @@ class BareForms:
         self._by_gram: defaultdict[bytes, list[bytes]] = defaultdict(list)
 
     def add(self, secret: str, never: str) -> None:
-        """Search for `secret`, too, except for forms that are in the text `never`."""
+        """Also search for `secret`, except for forms that are in the text `never`."""
         data = secret.encode("utf-8", "surrogatepass")
         found = {form: _Form() for form in map(_in_lower_case, _code_forms(data)) if len(form) >= _SHORTEST_CODE}
         for form in map(_in_lower_case, _groups_of_five(data)):
@@ -174,7 +173,8 @@ class BareForms:
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
-        """Search for lines of a key, too, each as it is: a key has dozens, and in no code would they occur alone."""
+        """Also search for lines of a key, each only as it is: a key has dozens, and in no code would they occur
+        alone."""
         self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:
@@ -244,7 +244,6 @@ def _find_beginnings(told: bytes, grams: dict[bytes, list[bytes]]) -> Iterator[i
 
 
 def _code_forms(data: bytes) -> Iterator[bytes]:
-    """Yield the forms of bytes in common codes, with or without separators."""
     numbers = (
         [f"{byte:02x}" for byte in data],
         [f"{byte:03o}" for byte in data],

@@ -1,14 +1,14 @@
-"""Secrets are removed by the writer, before anything reaches the disk.
+"""The writer removes secrets before anything reaches the disk.
 
 There are three searches: for known secrets, in every form in which they commonly come back
 (`recordings.secrets.secret_forms`; from 12 characters on in any mix of upper and lower case); for their letters and
-digits, and those of their codes, whatever is between them (`recordings.secrets.bare_text`); and for the shapes of
-well-known kinds of secrets (`recordings.secrets.secret_patterns`). Each is made twice, in the text as it is and with
-its escapes undone (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`; nothing else changes. A word of a
-reply stays a word, so word counts remain valid. Everything takes time linear in the text.
+digits, and those of their codes, with anything between them (`recordings.secrets.bare_text`); and for the shapes of
+well-known kinds of secrets (`recordings.secrets.secret_patterns`). Each is made in the text as it is and with its
+escapes undone (`recordings.secrets.escapes`). Hits become `[redacted:<kind>]`. A word of a reply stays a word, so word
+counts remain valid. Everything takes time linear in the text.
 
 Known limits, on purpose: a secret of fewer than 8 characters is not searched by its value (`test`, `none` and `ollama`
-are used as keys of local servers and are ordinary words; they protect nothing); compressed exhibits are not opened.
+are keys of local servers and ordinary words; they protect nothing); compressed exhibits are not opened.
 """
 
 import codecs
@@ -31,7 +31,7 @@ _LINE = re.compile(r"^(data): ?([^\[{\"\r\n][^\r\n]*+)", re.MULTILINE)
 
 
 def over_pieces(text: str, clean: Callable[[Sequence[str]], Sequence[str]]) -> str:
-    """Return `text`, a stream, cleaned by `clean`, which gets the pieces of each field and returns them one for one."""
+    """Return `text`, a stream, cleaned by `clean`, which gets the pieces of each field and returns as many."""
     for expression in (_FIELD, _LINE):
         fields: defaultdict[str, list[str]] = defaultdict(list)
         for name, piece in expression.findall(text):
@@ -90,8 +90,8 @@ def marks_in(text: str) -> int:
 
 
 class Redactor:
-    """Removes secrets from texts, JSON values and exhibits. secrets: values that must not be stored. `ignored`
-    counts those too short to search for (see the module). Applying it twice gives the same as applying it once."""
+    """Removes secrets from texts, JSON values and exhibits; applying it twice changes nothing more. secrets: values
+    that must not be stored. `ignored` counts those too short to search for (see the module)."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._forms: list[str] = []
@@ -110,7 +110,7 @@ class Redactor:
         return len(self._known)
 
     def add(self, *secrets: str) -> None:
-        """Search for these too, from now on."""
+        """Also search for these from now on."""
         for secret in secrets:
             value = secret.strip()
             if not value or value in self._known:
@@ -134,8 +134,8 @@ class Redactor:
         self._clean.clear()
 
     def leaves(self, texts: Sequence[str]) -> bool:
-        """True if `text` would leave each of many texts unchanged. Names, hashes and states recur often, and the other
-        texts are searched in one pass."""
+        """True if `text` would leave each of many texts unchanged. Names, hashes and states, which recur, are
+        remembered; the other texts are searched in one pass."""
         new = [text for text in texts if text not in self._clean]
         if not new:
             return True
@@ -159,7 +159,6 @@ class Redactor:
         return self.pieces(apart)[::2]
 
     def _possible(self, text: str) -> bool:
-        """False only if a search would find nothing."""
         if has_codes(text) or may_match(text):
             return True
         return bool(self._known) and any(map(self._stands_in, {text, undo_letters(text)}))
@@ -172,8 +171,7 @@ class Redactor:
         return self._bare.may_stand_in(text)
 
     def pieces(self, pieces: Sequence[str]) -> list[str]:
-        """Return the pieces of one text, with every secret of the text replaced by its mark, in the piece where the
-        secret begins."""
+        """Return the pieces of one text, with each secret replaced by its mark, in the piece in which it begins."""
         found = list(pieces)
         for number in range(_PASSES):  # a mark can uncover a secret that was glued to the one before it
             spans = self._spans(found[0] if len(found) == 1 else "".join(found), "[redacted:" if number else "")
@@ -237,8 +235,8 @@ class Redactor:
         return value
 
     def data(self, data: bytes, media_type: str = "") -> bytes:
-        """Return an exhibit, redacted. Text keeps its encoding and any bytes that are invalid in it. In binary data,
-        known secrets are overwritten with `*`, so that offsets in the file do not change."""
+        """Return an exhibit, redacted. Text keeps its encoding and any invalid bytes. In binary data, known secrets are
+        overwritten with `*`, so that offsets in the file do not change."""
         if _is_text(data, media_type):
             for told in self._known:  # UTF-16 text often has another declared type
                 for order in ("utf-16-le", "utf-16-be"):
@@ -287,8 +285,8 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 
 def _unite_spans(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, with overlapping ones united. A known secret gives the kind, else the first one
-    found."""
+    """Return the spans in order, with overlapping ones united. The kind is that of a known secret, else of the first
+    one."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # with escapes, most are found twice
@@ -305,7 +303,6 @@ def _unite_spans(spans: list[Span]) -> list[Span]:
 
 
 def _mark_spans(pieces: Sequence[str], spans: Sequence[Span]) -> list[str]:
-    """Return the pieces with a mark for each span of their joined text; the spans are in order and do not overlap."""
     starts, ends = [start for start, _, _ in spans], [end for _, end, _ in spans]
     mark = {kind: f"[redacted:{kind}]" for kind in {kind for _, _, kind in spans}}
     marks = [mark[kind] for _, _, kind in spans]

@@ -1,7 +1,7 @@
 """The forms in which a secret comes back: unchanged, escaped for JSON, HTML or URLs, in hex, in base64 at any offset.
 
-Escapes of single ASCII characters, in any mix, are undone before a text is searched (`recordings.secrets.escapes`);
-these are the forms of a secret as a whole.
+These are forms of a secret as a whole; escapes of single ASCII characters, in any mix, are undone before a text is
+searched (`recordings.secrets.escapes`).
 """
 
 import base64
@@ -130,7 +130,6 @@ def _named_texts(value: object) -> Iterator[tuple[str, str]]:
 
 
 def _decode_base64(secret: str) -> str:
-    """Return the text that a secret encodes in base64; "" if it is not base64 of text."""
     code = secret.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = base64.b64decode(code + "=" * (-len(code) % 4), validate=True).decode()

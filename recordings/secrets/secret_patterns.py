@@ -25,9 +25,9 @@ from topics.lower_case import to_lower
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """kind: as in `[redacted:<kind>]`. The group `secret` of `expression` is removed. lowered: `expression` is for the
-    text in lower case. sure: a final check of the secret, if the shape alone would match ordinary text. holds:
-    literals that are in every text with such a secret. some: literals, in lower case, of which at least one is.
-    Finding that they are absent takes a fraction of the time."""
+    text in lower case. sure: a final check of the secret, if the shape alone would match ordinary text. holds: literals
+    that are all in every text with such a secret. some: literals, in lower case, at least one of which is. Finding that
+    they are absent takes a fraction of the time."""
 
     kind: str
     expression: re.Pattern[str]
@@ -88,7 +88,6 @@ _SEPARATOR = rf"{_QUOTE}\s{{0,8}}[:=,]\s{{0,8}}\[?{_QUOTE}\s{{0,8}}"
 
 
 def _header(kind: str, name: str, rest: str, sure: Callable[[str], bool]) -> Pattern:
-    """Match a header of that name in a request, in JSON, or in a list of names and values."""
     before = r"\w" if name == "authorization" else "[a-z0-9]"
     shape = f"{_not_after(name, before)}{_SEPARATOR}{rest}"
     return Pattern(kind, re.compile(shape), lowered=True, sure=sure, holds=(name,))
@@ -177,7 +176,6 @@ class _Literals:
         return cls(rarest, literals, re.compile(f"{re.escape(rarest)}(?:{'|'.join(ways)})"))
 
     def stand_in(self, text: str) -> bool:
-        """True if one of them is in the text, which contains the rare character."""
         if self.around is not None and text.count(self.rarest) <= _FEW:
             return self.around.search(text) is not None
         return any(map(text.__contains__, self.literals))
@@ -235,8 +233,8 @@ _BEFORE = len("-set-")
 
 
 def cookies(searched: SearchedText) -> list[Span]:
-    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`. A reply may be a million
-    headers, usually a few that repeat. The text between two of them is searched once, however often it occurs."""
+    """Yield the places of the values of cookies in headers `Cookie` and `Set-Cookie`. A reply may be a million headers,
+    usually a few that repeat; the text between two of them is searched once, however often it occurs."""
     if not (searched.holds("=") and searched.holds_in_any_case("cookie")):
         return []
     text, lower = searched.text, searched.lower

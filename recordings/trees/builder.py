@@ -20,9 +20,9 @@ from recordings.trees.tree import ConversationTree, DeclaredKey, FoldedTrial, Sc
 
 @dataclass(frozen=True, slots=True)
 class MergeKey:
-    """How the turns of one speaker are distinguished. function: Turn -> key. For the system's side it is called only
-    with turns that have a reply. version: changes whenever the function may give another key. reason: a clause
-    that says why turns of one key are one branch."""
+    """The key by which turns of one speaker are distinguished. function: Turn -> key; for the system's side it is
+    called only with turns that have a reply. version: changes whenever the function may give another key. reason: a
+    clause on why turns of one key are one branch."""
 
     name: str
     version: str
@@ -35,8 +35,8 @@ class MergeKey:
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The keys of both speakers. name: how the pair is written (`exact`, `label`, `user=state, system=act`). pools:
-    trees of different topics may be one, because no key depends on the topic."""
+    """The keys of both speakers. name: of the pair (`exact`, `label`, `user=state, system=act`). pools: trees of
+    different topics may be merged, because no key depends on the topic."""
 
     name: str
     user: MergeKey
@@ -51,9 +51,8 @@ class Merging:
 
 def exact_form(text: str) -> str:
     """Return the exact normal form: Unicode NFC, each run of white space (as in `str.split`) one space, none at the
-    ends. Case is kept: `US` is not `us`, addresses and their keys are case-sensitive, and a reply in capitals is
-    another reply. Punctuation, digits and markup are kept too. Two texts of one form show the same words to a
-    reader."""
+    ends. Case, punctuation, digits and markup are kept: `US` is not `us`, and addresses and their keys are
+    case-sensitive. Two texts of one form show the same words to a reader."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -75,7 +74,7 @@ LABEL = Merging("label", STATE, LABEL_KEY, pools=True)
 
 
 def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging:
-    """Return the two keys as a pair, named after the system's if both have one name."""
+    """Return the two keys as a pair, with one name if both have the same."""
     name = system.name if user.name == system.name else f"user={user.name}, system={system.name}"
     return Merging(name, user, system, pools)
 
@@ -83,7 +82,7 @@ def merging(user: MergeKey, system: MergeKey, *, pools: bool = False) -> Merging
 def by_function(
     name: str, user: Callable[[Turn], str], system: Callable[[Turn], str], *, version: str, reason: str
 ) -> Merging:
-    """Return keys of the caller's own, declared as `function(name)`."""
+    """Return keys by the caller's function, declared as `function(name)`."""
     written = f"function({name})"
     return Merging(written, MergeKey(written, version, user, reason), MergeKey(written, version, system, reason))
 
@@ -165,13 +164,13 @@ class TreeBuilder:
         self._growth.add(path, trial, outcome)
 
     def tree(self) -> ConversationTree:
-        """Return the tree so far. Raises ValueError if it is empty, or a trial was folded twice."""
+        """Return the current tree. Raises ValueError if it is empty, or a trial was folded twice."""
         return self._growth.tree()
 
 
 def merge_trees(trees: Sequence[ConversationTree]) -> ConversationTree:
-    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there
-    are none, they were merged by different keys, or a trial is in two of them."""
+    """Return the tree of all trials of `trees`, independent of their order and grouping. Raises ValueError if there are
+    none, they were merged by different keys, or a trial is in two of them."""
     if not trees:
         raise ValueError("no trees to merge")
     first = trees[0]

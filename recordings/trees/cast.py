@@ -31,8 +31,8 @@ _MOST_TURNS = 200_000  # of all paths: a tree of n nodes may have paths of n²/4
 @dataclass(frozen=True, slots=True)
 class Cast:
     """The content of a file. trees: one for each topic, in the order of the file, merged by the nodes' own numbers.
-    conversations: one for each path, with the topic's number and the path's as its trial; a user turn without an
-    answer in the file has no reply. The state of a turn is the number of its user node."""
+    conversations: one for each path, with the topic's number and the path's as its trial; a user turn without an answer
+    has no reply. The state of a turn is the number of its user node."""
 
     trees: tuple[ConversationTree, ...]
     conversations: tuple[Conversation, ...]

@@ -139,8 +139,6 @@ def tree_from_json(value: object, place: Place, where: str = "the tree") -> Conv
 
 
 class _Reader:
-    """Reads values from a document, or reports where one has the wrong kind."""
-
     def __init__(self, place: Place) -> None:
         self.place = place
 
@@ -199,7 +197,7 @@ class _Reader:
         return tuple(int(one, 16) for one in found)
 
     def kinds(self, trials: Sequence[dict[str, Any]], outcomes: Sequence[str], where: str) -> list[int]:
-        """Return the outcome of each trial; [] for a tree that predates outcomes."""
+        """Return the outcome of each trial; [] for a tree without outcomes, from an earlier version."""
         if not any("outcome" in one for one in trials):
             return []
         known: dict[object, int] = {None: -1, **{name: number for number, name in enumerate(outcomes)}}

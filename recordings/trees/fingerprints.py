@@ -13,7 +13,7 @@ MOST_TEXTS = 64
 
 
 class Fingerprints(Sequence[tuple[int, ...]]):
-    """A row of numbers for each node. Equal to any sequence of the same rows. starts: (N + 1,) int64, row v is
+    """A row of numbers for each node, equal to any sequence of the same rows. starts: (N + 1,) int64, row v is
     marks[starts[v]:starts[v + 1]]. marks: (M,) int64. As tuples, a row of one number would take ten times the
     memory."""
 

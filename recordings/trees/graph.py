@@ -33,10 +33,12 @@ def node_name(tree: int, node: int) -> str:
 def as_graph(
     trees: Sequence[ConversationTree], columns: Sequence[Columns] = (), said: Sequence[Sequence[str]] = ()
 ) -> networkx.DiGraph:
-    """Return one directed graph of all `trees`, with edges from a turn to the turns that came next. Nodes have
-    `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`), `texts`
-    and `merging`; edges have `visits` and `probability`. columns: for each tree, figures that are added to its
-    edges. said: sentences for each tree. Roots also have `title`, and the sentences as `caption`."""
+    """Return one directed graph of all `trees`, with edges from a turn to the turns that came next.
+
+    Nodes have `name`, `speaker`, `key`, `text`, `visits`, `stops`, `endings` (such as `breakdown 17, completed 2`),
+    `texts` and `merging`; edges have `visits` and `probability`. columns: for each tree, figures to add to its edges.
+    said: sentences for each tree. Roots also have `title`, and the sentences as `caption`.
+    """
     import networkx
 
     graph = networkx.DiGraph()

@@ -1,7 +1,7 @@
 """The nodes of a tree while trials are added to it: kept as arrays, so that many millions fit into memory.
 
-Turns are collected and placed in large batches: in Python, a node costs about 250 bytes and a turn a look-up; here
-they cost 32 bytes and a place in a sort.
+Turns are placed in large batches. In Python, a node costs about 250 bytes and a turn a look-up; here they cost 32 bytes
+and a place in a sort.
 """
 
 from array import array
@@ -23,9 +23,9 @@ class Raw:
     """A tree under construction: node 0 is the root, parents come before their branches, symbols are in any order.
 
     parent, symbol: (N,) int32, -1 for the root. ends: (T,) int32. trials: () or T of them, in the order of `ends`.
-    outcomes: names of ends, in any order. kinds: (T,) int32, the outcome of each trial, -1 if unknown, or none.
-    endings: (2, E) int32, node and kind of ends that belong to no known trial. marks: (M,) fingerprints of texts, of
-    the nodes in marked (M,) int32, in any order and possibly repeated.
+    outcomes: names of ends, in any order. kinds: (T,) int32, the outcome of each trial, -1 if unknown, or empty.
+    endings: (2, E) int32, node and kind of ends of no known trial. marks: (M,) fingerprints of texts, of the nodes in
+    marked (M,) int32, in any order and possibly repeated.
     """
 
     merge: str
@@ -104,8 +104,8 @@ _NONE = -1  # in arrays of whole numbers, which have no None
 
 
 class Growth:
-    """A growing tree. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller.
-    A node's number is its place in the order of creation; the root is 0, parents come before branches."""
+    """A growing tree. systems, topics, protocols, invalid, interrupted: of its scope, kept up to date by the caller. A
+    node's number is its place in the order of creation; the root is 0, parents come before branches."""
 
     def __init__(self, merge: str, keys: tuple[DeclaredKey, ...], waiting: int = _WAITING) -> None:
         self.merge, self.keys = merge, keys
@@ -135,8 +135,8 @@ class Growth:
         self.folded = 0
 
     def intern(self, speaker: str, key: str, text: str) -> int:
-        """Return the number of a symbol. Of several texts the smallest in code point order is kept, which does not
-        depend on their order."""
+        """Return the number of a symbol. Of several texts the first in code point order is kept, whatever their
+        order."""
         number = self._symbols.setdefault((speaker, key), len(self._texts))
         if number == len(self._texts):
             self._texts.append(key if text == key else text)  # once in memory where they are the same
@@ -218,7 +218,6 @@ class Growth:
         )
 
     def _place(self) -> None:
-        """Give the waiting turns their nodes, the first turns of all trials first."""
         if not self._lengths:
             return
         codes, prints = np.array(self._codes, dtype=np.int32), np.array(self._prints, dtype=np.int64)
@@ -271,7 +270,6 @@ class Growth:
         self._known, self._numbers = known[order], numbers[order]
 
     def _mark(self, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64]) -> None:
-        """Keep the fingerprints of texts at nodes, each once, and at most `MOST_TEXTS` for each node."""
         if not len(nodes):
             return
         kept = Fingerprints.grouped(

@@ -43,7 +43,7 @@ def xml_safe(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """Return how many columns of a terminal `text` takes."""
+    """Return how many columns of a terminal `text` occupies."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -88,7 +88,7 @@ def _limit_length(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return whole percents; never 0% or 100% for something that happened, or failed to happen, at least once."""
+    """Return whole percents, but 0% only for none and 100% only for all."""
     if isnan(share):
         return "n/a"
     if 0 < share < 0.005:
@@ -99,7 +99,7 @@ def percent(share: float) -> str:
 
 
 def title(tree: ConversationTree) -> str:
-    """Return what was folded: systems, topics, keys, number of trials, and what was left out."""
+    """Return a title: systems, topics, keys, number of trials, and what was left out."""
     scope = tree.scope
     return " · ".join(
         part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
@@ -128,7 +128,7 @@ _ROUND = " \t,;:|–—-([*_`\"'"
 
 
 def entity_names(key: str, text: str) -> str:
-    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer that names them. A
+    """Return the addresses of `key` by name, in its order: `One Title · Another`. text: an answer with their names. A
     name is the anchor of a link, else the text before the address in its line, else the end of the address."""
     wanted = key.split()
     shown = text[:_LONGEST_ANSWER]
