@@ -338,7 +338,7 @@ def test_the_tables_of_80_columns_hold_every_figure_whole_and_say_where_0_is_goo
         (["-m", "Precision"], "'Precision' is not a measure"),
         (["--schema", "sakai-2023"], "--schema and --judges are for SWAN"),
         (["-m", "SWAN", "--schema", "sakai-1923"], "sakai-1923"),
-        (["-m", "SWAN", "--judges", "human:zoe"], "nobody called 'zoe' judged as human"),
+        (["-m", "SWAN", "--judges", "human:zoe"], "there are no judgments by human 'zoe'"),
         (["-m", "WAN(Fluent)"], "Fair_exposure"),
         (["-m", "SWAN", "--judges", "robot"], "'robot' is not a kind of judgment"),
     ],

@@ -230,7 +230,7 @@ def account(done: Extracted) -> Iterator[str]:
             f"{_reason_counts(found.unreadable)}; --tries {done.tries + 1} asks for one more"
         )
     if found.missing:
-        yield f"{pluralize(len(found.missing), 'conversation')} not whole, so in no layer; the same command goes on:"
+        yield f"{pluralize(len(found.missing), 'conversation')} left out as incomplete; repeat the command to continue:"
         for one, why in found.missing[:_LISTED]:
             yield f"  {one.key.system}, {one.key.topic}, trial {one.key.trial}: {why}"
         if len(found.missing) > _LISTED:

@@ -104,7 +104,7 @@ def read_judge(path: Path, secrets: set[str], *, concurrency: int | None = None)
         raise InputError(
             f"{judge.samples} samples at temperature 0 would all say the same",
             place=document.place(("samples",)),
-            advice="give the endpoint a temperature above 0, as in 0.7, or take one sample",
+            advice="give the endpoint a temperature above 0, such as 0.7, or use one sample",
         )
     options = judge.endpoint
     if concurrency is not None:

@@ -152,7 +152,7 @@ def account(done: Judged) -> Iterator[str]:
     )
     if done.unjudged:
         reasons = ", ".join(f"{why} {count}" for why, count in done.unjudged.most_common())
-        yield f"{pluralize(done.unjudged.total(), 'thing')} unjudged, in no figure: {reasons}; the same command goes on"
+        yield f"{pluralize(done.unjudged.total(), 'thing')} unjudged, in no figure: {reasons}; repeat the command"
     for why, count in Counter(done.failures).most_common(3):
         yield f"  {count} x {why}"
     yield f"written to judgments/{done.path.name}" if done.path else "nothing new to write"

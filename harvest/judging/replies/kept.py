@@ -116,7 +116,7 @@ class KeptReplies:
                 check_format(row.get("format"), self._kind.format, place)
                 if (row.get("author"), row.get("version")) != (self._author, self._version):
                     raise RunError(
-                        f"these are replies of {row.get('author')}/{row.get('version')}, in the place of those of "
+                        f"these are replies of {row.get('author')}/{row.get('version')}, instead of those of "
                         f"{self._author}/{self._version}",
                         place=place,
                         advice="move the file away",
@@ -126,4 +126,4 @@ class KeptReplies:
                 case {"key": str(key), "sample": int(number), "text": str(text), "finish": str(finish)}:
                     self._kept.setdefault((key, number), Sample(text, finish))
                 case _:
-                    raise RunError("a reply holds 'key', 'sample', 'finish' and 'text'", place=place)
+                    raise RunError("a reply must have 'key', 'sample', 'finish' and 'text'", place=place)

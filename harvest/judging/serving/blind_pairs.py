@@ -45,7 +45,7 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
     """
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(
-            "this folder holds no decisions on pairs",
+            "this folder contains no decisions on pairs",
             place=Place.of(folder),
             allowed="a folder that harvest annotate RUN --pairs FILE --serve or harvest judge has made, or a sheet",
         )
@@ -68,5 +68,5 @@ def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled
                 raise RunError(f"{str(judgment.value)[:40]!r} is not a choice", place=Place.of(folder))
             found[number, author] = str(judgment.value)
     if not found:
-        raise InputError("nothing is decided here yet", place=Place.of(folder))
+        raise InputError("no decision has been made here yet", place=Place.of(folder))
     return Filled(tuple(Preference(number, who, choice) for (number, who), choice in found.items()), 0)

@@ -162,7 +162,7 @@ class Desk:
         `question`, `value` (one of the choices) and `note`. Raises Unacceptable, StoreError.
         """
         if set(sent) != {"id", "question", "value", "note"}:
-            raise Unacceptable(400, "a decision has id, question, value and note, and nothing else")
+            raise Unacceptable(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
         value = self._value(sent["value"], question.criterion)
         if not isinstance(note, str) or len(note) > LONGEST_NOTE:
@@ -198,11 +198,11 @@ class Desk:
         the decision. Raises the errors of `decide`.
         """
         if set(sent) != {"id", "undo"}:
-            raise Unacceptable(400, "to take a decision back, send id and undo, and nothing else")
+            raise Unacceptable(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])
         by, question, _ = self._known.get(decision, ("", "", None))
         if by != name and known not in self._book.ids:  # one that was taken back before a new start is forgotten
-            raise Unacceptable(404, "there is no such decision of yours")
+            raise Unacceptable(404, "you have made no decision with this id")
         if self._known.get(known, (name, decision, "undo")) != (name, decision, "undo"):
             raise Unacceptable(409, "another decision has this id")
         self._known[known] = (name, decision, "undo")

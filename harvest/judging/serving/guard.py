@@ -130,7 +130,7 @@ class Guard:
         if not allowed:
             raise _Refused(404, "there is nothing here")
         if scope["method"] != allowed:
-            raise _Refused(405, f"this address takes {allowed} only", (b"allow", allowed.encode()))
+            raise _Refused(405, f"this address accepts only {allowed}", (b"allow", allowed.encode()))
         if path in _PAGE:
             return ""
         person = self._holder(_header_values(headers, TOKEN_HEADER.encode()))
@@ -140,27 +140,27 @@ class Guard:
                 b"application/json",
                 b"application/json;charset=utf-8",
             ):
-                raise _Refused(415, "answers are sent as application/json")
+                raise _Refused(415, "send answers as application/json")
         return person
 
     def _check_host(self, hosts: Sequence[bytes]) -> None:
         if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
-            raise _Refused(400, "a request names one host, as in 127.0.0.1:8477")
+            raise _Refused(400, "a request must name one host, such as 127.0.0.1:8477")
         if hosts[0] not in self.addresses.hosts:
             raise _Refused(
                 421,
-                f"this page is at {self.addresses} (or localhost) and at no other address; where a tunnel leads here, "
-                "let both of its ends have the same port, or start with --port",
+                f"this page is at {self.addresses} (or localhost) only; for a tunnel, use the same port at both ends, "
+                "or start with --port",
             )
 
     def _check_origin(self, headers: Sequence[tuple[bytes, bytes]], method: str) -> None:
         origins, sites = _header_values(headers, b"origin"), _header_values(headers, b"sec-fetch-site")
         if any(origin not in self.addresses.origins for origin in origins) or len(origins) > 1:
-            raise _Refused(403, f"requests are taken from the page at {self.addresses} only")
+            raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
         if method not in ("GET", "HEAD") and not origins:
-            raise _Refused(403, "a request that changes something says which page it is from")
+            raise _Refused(403, "a request that changes something must name its page")
         if any(site not in (b"same-origin", b"none") for site in sites):
-            raise _Refused(403, f"requests are taken from the page at {self.addresses} only")
+            raise _Refused(403, f"requests are accepted only from the page at {self.addresses}")
 
     def _holder(self, given: Sequence[bytes]) -> str:
         found = ""
@@ -192,7 +192,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
-                    raise _Refused(400, "the request broke off")
+                    raise _Refused(400, "the request was cut off")
                 found += message.get("body", b"")
                 if len(found) > LARGEST_BODY:
                     raise too_large

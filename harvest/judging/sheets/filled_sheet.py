@@ -58,7 +58,7 @@ def read_sheet(
         criterion = _row_criterion(row, schema)
         value = _row_value(row, criterion)
         if reasons and not row.get("note"):
-            raise row.error("note", "this decision has no reason", advice="say in 'note' why it is so")
+            raise row.error("note", "this decision has no reason", advice="give the reason in 'note'")
         about: Mapping[str, str | int]
         if criterion.level == "set":
             if row.get("system"):  # sheets of the first form named it
@@ -78,7 +78,7 @@ def read_sheet(
         judged = (criterion.name, *sorted(about.items()))
         first = seen.setdefault(judged, row.place)
         if first is not row.place:
-            raise row.error("criterion", f"scored already, in line {first.line}", advice="keep one of the two rows")
+            raise row.error("criterion", f"already scored in line {first.line}", advice="keep one of the two rows")
         found.append(Judgment(about, criterion.name, value, row.get("note")))
     if not found:
         raise InputError(
@@ -125,7 +125,7 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
         missing = "no user turn" if criterion.speaker == "user" else "no reply"
         what = f"turn {turn} has {missing} here" if whole else f"no nugget {criterion.name} looks at has this span"
         raise row.error(
-            "turn" if whole else "start", what, advice="export the sheet again: its rows must stay as they are"
+            "turn" if whole else "start", what, advice="export the sheet again: its rows must not be changed"
         )
     if not item.turn:
         words = transcript(one.conversation)
@@ -133,9 +133,7 @@ def _row_target(row: Given, criterion: Criterion, by_trial: Mapping[tuple[str, i
         _, words = sides({turn.number: turn for turn in one.conversation.turns}, item)
         words = words if item.start < 0 else words[item.start : item.end]
     if row.get("text") and not _same_words(row.get("text"), writable(words)):
-        raise row.error(
-            "text", "these are not the words of the recording", advice="fill in 'value' and 'note' and nothing else"
-        )
+        raise row.error("text", "these are not the words of the recording", advice="fill in only 'value' and 'note'")
     return Target(one.conversation.trial_id, one.conversation.attempt, turn, item.speaker, start, end)
 
 
@@ -162,7 +160,7 @@ def _row_value(row: Given, criterion: Criterion) -> Json:
         if named is None:
             raise row.error(
                 "value",
-                f"value: {text[:40]!r} is no value of {criterion.name}",
+                f"value: {text[:40]!r} is not a value of {criterion.name}",
                 allowed=f"{', '.join(criterion.value_names)}, n/a, unsure, or nothing to leave it out",
             )
         return named

@@ -116,7 +116,7 @@ def read_preferences(path: str | PathLike[str], texts: Mapping[int, str]) -> Fil
         first = seen.setdefault((number, annotator), row.place)
         if first is not row.place:
             raise row.error(
-                "pair", f"{annotator} judged this pair already, in line {first.line}", advice="keep one of the two rows"
+                "pair", f"{annotator} already judged this pair in line {first.line}", advice="keep one of the two rows"
             )
         choice = row.get("preference").casefold()
         if choice not in CHOICES:

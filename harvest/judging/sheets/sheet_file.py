@@ -81,7 +81,7 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
             raise InputError(
                 f"the sheet would be larger than {LARGEST // 2**20} MiB",
                 place=Place.of(path),
-                advice="take fewer criteria, or a part: --criterion NAME, --sample N",
+                advice="use fewer criteria, or a sample: --criterion NAME, --sample N",
             )
     write_export(path, b"".join(pieces))
     return count
@@ -108,8 +108,8 @@ class Given:
         if column not in self.cells:
             raise self.error(
                 column,
-                f"there is no column {column!r}, which says what the row is about",
-                advice="hand in the sheet with all the columns that it was written with",
+                f"there is no column {column!r}, which identifies the row",
+                advice="use the sheet with all its original columns",
             )
 
     def number(self, column: str) -> int:
@@ -150,10 +150,10 @@ def sheet_ending(path: str | PathLike[str]) -> str:
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
         raise InputError(
-            f"{ending!r} is not an ending of a sheet" if ending else "the name of a sheet has an ending",
+            f"{ending!r} is not an ending of a sheet" if ending else "the name of a sheet needs an ending",
             place=Place.of(path),
             allowed=" or ".join(_ENDINGS),
-            advice="name it so; a spreadsheet saves such a file as 'CSV UTF-8'",
+            advice="rename it; a spreadsheet saves such a file as 'CSV UTF-8'",
         )
     return ending
 
@@ -179,9 +179,9 @@ def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str
         if not whole and ((unended and not following) or any(at[one] >= len(row) for one in needed)):
             last = row[-1]
             raise InputError(
-                f"the row breaks off: it has {len(row)} of {len(head)} cells",
+                f"the row is incomplete: it has {len(row)} of {len(head)} cells",
                 place=Place(name, last.line, last.column),
-                advice="hand the sheet in again as it was saved; a part of it is missing",
+                advice="part of the sheet is missing: give the complete file",
             )
         if len(row) > len(head) and any(cell.text for cell in row[len(head) :]):
             extra = row[len(head)]

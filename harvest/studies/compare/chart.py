@@ -115,8 +115,8 @@ def _minus(text: str) -> str:
 
 def _key_lines(found: Comparison, *, details: bool) -> Iterator[str]:
     yield (
-        "● told apart, by a p of at most "
-        f"{1 - found.settings.level:.4g}, corrected over pairs; ○ cannot be told apart (?); the name on the right is "
+        "● distinguished, by a p of at most "
+        f"{1 - found.settings.level:.4g}, corrected over pairs; ○ not distinguished (?); the name on the right is "
         "the better system"
     )
     if details and len(_pairs_with_drivers(found)) > _MOST_PAIRS:

@@ -141,7 +141,7 @@ def _legend(found: Comparison) -> Iterator[str]:
     alpha = f"{1 - found.settings.level:.4g}"
     several = len(found.systems) > 2
     if several:
-        yield "letters: systems that share one cannot be told apart"
+        yield "letters: systems that share one cannot be distinguished"
     made = next((pair.interval.method for one in found.measures for pair in one.pairs if pair.interval.method), "")
     if made:
         yield f"difference: of percentages, in points; [low, high]: {level} for {ESTIMANDS[found.estimand]}, {made}" + (
@@ -195,7 +195,7 @@ def _test_words(found: Comparison) -> str:
     if len(found.systems) > MOST_CLOSED:
         return f"randomised Tukey HSD over all pairs{ratio}"
     return (
-        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ where every hypothesis that holds them "
+        f"closed randomised Tukey HSD over all pairs{ratio}: two systems differ if every hypothesis that they are "
         f"alike is rejected (up to {MOST_CLOSED} systems; not the p of the plain test)"
     )
 

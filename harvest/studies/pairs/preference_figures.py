@@ -80,8 +80,8 @@ def _sentence(one: Preferred, level: float) -> str:
         why = ""
         if one.p_corrected <= 1 - level and one.interval.printed:
             why = (
-                ": p is small, but the interval holds 50%, since a topic unlike these could turn it; more topics would "
-                "narrow it"
+                ": p is small, but the interval contains 50%, since a topic unlike these could turn it; more "
+                "topics would narrow it"
             )
         return f"{_pair_name(one)}: cannot tell which is preferred{why}."
     better = one.first if one.value > 0.5 else one.second

@@ -112,9 +112,7 @@ def preferences(
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:
         if who in judged.setdefault(number, {}):
-            raise InputError(
-                f"{who} judged pair {number} in two sheets", advice="give each person's newest sheet, and no other"
-            )
+            raise InputError(f"{who} judged pair {number} in two sheets", advice="give only each person's newest sheet")
         judged[number][who] = choice
     pairs, within = key.numbered(), key.clusters if clusters is None else clusters
     found = [

@@ -114,7 +114,7 @@ def plan_spending(
     going_on = [system.name for system in audit.systems if system.session != "fresh"]
     if going_on:
         raise InputError(
-            f"the sessions of {', '.join(going_on)} go on from topic to topic, so topics depend on each other and "
+            f"the sessions of {', '.join(going_on)} continue from topic to topic, so topics depend on each other and "
             "trials of one topic cannot be allocated separately",
             advice="play equal trials, or fresh sessions",
         )
@@ -125,7 +125,7 @@ def plan_spending(
         known: Variances = Chances.of(cells) if yes_or_no else Spreads.of(cells)
         found = allocate(known, whole, generator(seed, "allocation"), level=settings.level)
     except ValueError as fault:
-        raise InputError(f"{run.path}: {fault}", advice="take a pilot with at least 2 trials of a topic") from None
+        raise InputError(f"{run.path}: {fault}", advice="use a pilot with at least 2 trials of a topic") from None
     seen = _unseen_ways(material, systems, topics, settings.level)
     played = (~np.isnan(cells)).sum(axis=2)
     spreads = np.sqrt(known.expected.mean(axis=0))
@@ -180,7 +180,7 @@ def _cells(
         raise InputError(
             "the pilot has no value of a topic of this audit" if common else "the pilot has no topic of this audit",
             place=Place(str(run.path)),
-            advice="take a run of the same topics",
+            advice="use a run of the same topics",
         )
     valued = [not np.isnan(own).all() for own in cells]
     systems, cells = tuple(name for name, has in zip(systems, valued, strict=True) if has), cells[valued]

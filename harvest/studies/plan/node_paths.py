@@ -70,7 +70,7 @@ def find_way(tree: ConversationTree, ends: Ends, text: str) -> tuple[int, Way]:
         raise InputError(
             f"--node: all {pluralize(int(tree.visits[node]), 'conversation')} that came to {_describe(tree, node)} "
             f"went on to {turn}, so other branches are unknown",
-            allowed="; ".join(branching) or "no turn of this run has several ways on",
+            allowed="; ".join(branching) or "no turn of this run has several continuations",
         )
     return node, named[0]
 

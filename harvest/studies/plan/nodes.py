@@ -239,7 +239,7 @@ def plan_node(
     continued = [system.name for system in audit.systems if system.session == "continued"]
     if continued:
         raise InputError(
-            f"sessions of {', '.join(continued)} go on from topic to topic, so harvest compare does not test turns",
+            f"sessions of {', '.join(continued)} continue from topic to topic, so harvest compare does not test turns",
             advice="plan %useful instead, without --node; or play with session: fresh",
         )
     basis, material = pilot_basis(settings, seed, run)
@@ -318,7 +318,7 @@ class _Pilot:
         several = np.bincount(system[through[:, 0] > 1], minlength=len(systems))
         if several.max() < 2:
             raise InputError(
-                f"{run.path}: the variance between topicscannot be separated from the variance between trials",
+                f"{run.path}: the variance between topics cannot be separated from the variance between trials",
                 allowed="at least 2 topics with 2 trials each with one system",
                 advice="play a pilot with more topics and trials",
             )

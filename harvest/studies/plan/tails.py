@@ -62,7 +62,7 @@ class TailsModel:
     systems: Mapping[str, TailModel]
     least_topics: int
     notes: Sequence[str]
-    details: Collection[str] = ("intervals that hold the tail", "studies with an interval", "simulated studies")
+    details: Collection[str] = ("intervals that contain the tail", "studies with an interval", "simulated studies")
 
     def landmarks(self, own: Mix) -> list[Mix]:
         return [even_mix(own)]
@@ -117,7 +117,7 @@ class TailsModel:
                 (f"bound below shown {below}", "share", power.above),
                 ("error of the power", "share", power.error),
                 ("width of the interval", "value", power.width),
-                ("intervals that hold the tail", "share", power.covered),
+                ("intervals that contain the tail", "share", power.covered),
                 ("studies with an interval", "share", power.with_interval),
                 ("simulated studies", "count", float(power.studies)),
             ):
@@ -156,9 +156,7 @@ class TailsModel:
 
     def words(self, grid: Grid[TailPowers]) -> Words[TailPowers]:
         above, below = self._bound_words
-        advice = (
-            "No design below shows both in 4 studies of 5: topics help more than trials, or take a larger --detect."
-        )
+        advice = "No design below shows both in 4 studies of 5: topics help more than trials, or use a larger --detect."
         smallest = self.smallest(grid)
         if smallest is not None:
             shares = (in_percent(least_shown(smallest.power, take)) for take in (_BELOW, _ABOVE))
@@ -198,7 +196,11 @@ class TailsModel:
         yield "it speaks of topics like these, of one system: systems are not compared in tails"
         if any(one.topics < self.least_topics for one in grid.designs):
             few = self.least_topics < math.ceil(FEWEST / tail_share(tail_kind(self.tail), self.tail.number)) + 1
-            why = f"the worst share must hold {FEWEST} topics" if few else "a mean of the worst depends on a few topics"
+            why = (
+                f"the worst share must contain {FEWEST} topics"
+                if few
+                else "a mean of the worst depends on a few topics"
+            )
             yield f"no interval: {why}, so {self.least_topics} topics are the fewest; more trials do not replace them"
         some = [own.with_interval for own in powers if _MOST <= own.with_interval < 1]
         if some:
@@ -277,7 +279,7 @@ def plan_tail(
     if math.isinf(needed):
         raise InputError(
             f"{measure}: no number of topics shows the largest possible score",
-            advice="take beta=0.9, which one conversation of ten exceeds",
+            advice="use beta=0.9, which one conversation of ten exceeds",
         )
     return plan_grid(audit, TailsModel(basis, tail, detect, systems, int(needed), notes), topics, trials)
 

@@ -36,8 +36,8 @@ def robustness_chart(found: Sequence[Robustness]) -> str:
         drawn, down = interval_panel(panel, inside, down + 14)
         elements += drawn
     key = (
-        f"● found: by a p of at most {1 - level:.4g}, corrected over all differences (Holm); ○ cannot be told from the "
-        "control"
+        f"● found: by a p of at most {1 - level:.4g}, corrected over all differences (Holm); ○ not distinguished from "
+        "the control"
     )
     more, down = paragraphs([key], inside, down + 4)
     each = (f"{panel.title}, {row.label}: {row.said}" for panel in panels for row in panel.rows)

@@ -20,8 +20,8 @@ from topics.decimals import change, decimal
 _MOST_NAMES = 8  # in a sentence; the others are counted
 _SAME = 1e-12  # rounding: sums in another order must compare as equal on every machine
 _LEGEND_OF_COMMON = (
-    "in common: the arm and the control over matched trials alone, because one lacks trials that the other has; the "
-    "difference is between these figures"
+    "in common: the arm and the control over matched trials alone, because one has no value in some trials "
+    "of the other; the difference is between these figures"
 )
 _LEGEND = (
     "figure: as harvest score has it, over all topics and trials of the arm",
@@ -30,7 +30,7 @@ _LEGEND = (
     "p: {test}, corrected over all differences shown (Holm); found: p at most {alpha:g}, and the interval leaves out 0 "
     "with the same correction; ?: too few {units} for any p that small{lost}",
     "worst arm: of those played, and not the worst there could be; its [low, high] is wider than that of its row: "
-    "it must hold whichever arm turns out to be worst",
+    "it allows for whichever arm turns out to be worst",
     "turned round: topics of which most first answers are useful on one side and useless on the other; by chance: how "
     "many would, if the arm were more trials of the control; of these topics",
 )
@@ -38,7 +38,7 @@ _LEGEND_OF_SPREAD = (
     "spread over arms: standard deviation of what arms do to a mean over topics like these, chance taken off; its "
     "[low, high] starts at 0 where no arm is found to differ"
 )
-_LEGEND_OF_WORDS = "words changed: of openings, beside those of the control"
+_LEGEND_OF_WORDS = "words changed: of openings, compared with those of the control"
 _LEGEND_OF_USERS = (
     "turns, acts, ends: what users did in an arm with other users than the control's: user turns of a conversation; of "
     "all user turns; of all conversations"

@@ -262,7 +262,7 @@ def _united_topics(runs: Sequence[Run], without: Collection[str]) -> TopicSet:
                 raise InputError(
                     f"topic {topic.id} is not the same as in {runs[0].path}",
                     place=Place(str(run.path)),
-                    advice="score the two runs apart",
+                    advice="score the two runs separately",
                 )
     attributes = {name: item for topics in reversed(sets) for name, item in topics.attributes.items()}
     left_out = tuple(topic for topic in sets[0].left_out if topic not in known)

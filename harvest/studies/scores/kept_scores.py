@@ -120,7 +120,7 @@ def with_kept_scores(dialogues: Sequence[Dialogue], run: Path, measure: str) -> 
     """Return the dialogues of a run with their stored scores of `measure`."""
     if not run.is_dir():
         raise InputError(
-            f"--measure {measure} takes scores from a run, and this is a file: it has none",
+            f"--measure {measure} reads the scores of a run, and this is a file",
             place=Place(str(run)),
             advice="name the folder of a run that `harvest score RUN --keep` has scored, or leave --measure out",
         )

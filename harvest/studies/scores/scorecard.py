@@ -257,9 +257,9 @@ def refuse_unknown(judges: Precedence | None, layers: Sequence[Layer]) -> None:
     for kind, author in judges.entries:
         if author and (kind, author) not in known and kind != "rule":
             allowed = ", ".join(f"{one}:{name}" for one, name in known if one == kind) or f"there is no {kind} layer"
-            raise InputError(f"nobody called {author!r} judged as {kind}", allowed=allowed)
+            raise InputError(f"there are no judgments by {kind} {author!r}", allowed=allowed)
     kind, author = named_judge(judges.folding)
     voters = [(one, name) for one, name in known if one != "rule"]
     if author and not any(author == name and kind in ("", one) for one, name in voters):
         names = dict.fromkeys(name for _, name in voters)
-        raise InputError(f"nobody called {judges.folding!r} judged", allowed=", ".join((*FOLDINGS, *names)))
+        raise InputError(f"there are no judgments by {judges.folding!r}", allowed=", ".join((*FOLDINGS, *names)))

@@ -183,7 +183,7 @@ def trial_scores(
         raise InputError(
             f"{measure} is not a measure of single conversations, so branches cannot have it",
             allowed=list_forms(single()),
-            advice=(f"take --score {inside} here; " if inside else "")
+            advice=(f"use --score {inside} here; " if inside else "")
             + f"{measure} itself: harvest score RUN --measure '{measure}'",
         )
     if material.gold is None and gold is None and "gold" in one.needs:

@@ -40,7 +40,7 @@ def counterfactual_tables(found: Counterfactual) -> Iterator[RenderableType]:
     for one in found.figures:
         if not one.foretold.interval.printed:
             note = printable(one.foretold.interval.note, line=True)
-            yield Text(f"{printable(one.system, line=True)}, {one.label}: not foretold: {note}", style="yellow")
+            yield Text(f"{printable(one.system, line=True)}, {one.label}: not estimated: {note}", style="yellow")
 
 
 def counterfactual_legend(found: Counterfactual) -> Iterator[Text]:

@@ -119,7 +119,7 @@ def _with_wording(built: ScriptedUser, changes: Mapping[str, Json], name: str) -
     if "texts" in changes:
         raise InputError(
             f"the user {name!r} used words from a file, which is not in the run",
-            advice="take a user whose words are the protocol's",
+            advice="use a user whose words are the protocol's",
         )
     if not isinstance(changes.get("wording"), dict):
         return built

@@ -168,7 +168,7 @@ def check_notes(found: Realism) -> Iterator[str]:
             f"{simulated} of the simulated ones are still there: KS and W1 do not cover later turns"
         )
     if found.wordings is None:
-        yield "words are not compared: at least one side holds acts only"
+        yield "words are not compared: at least one side has only acts"
     users = min(measured.floor.users for measured in found.behaviour.values())
     if users < FEWEST:
         yield f"groups have {pluralize(users, 'user')}; a verdict needs {FEWEST} on either side"

@@ -28,6 +28,6 @@ def odd_languages(finished: Sequence[Conversation]) -> Iterator[str]:
         pairs = ", ".join(f"{pair} x {count}" for pair, count in counts.most_common(_MOST_NAMES))
         more = ", …" if len(counts) > _MOST_NAMES else ""
         yield (
-            f"{system}: {counts.total()} of {pluralize(told[system], 'answer')} whose language can be told are in "
+            f"{system}: {counts.total()} of {pluralize(told[system], 'answer')} whose language was detected are in "
             f"another one than the user's turn ({pairs}{more})."
         )

@@ -164,14 +164,14 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         if any(one[what] != named[0][what] for one in named):
             raise InputError(
                 f"these runs differ in {what}, so they are not one baseline",
-                advice="bless runs of one audit; `harvest compare` shows in what runs differ",
+                advice="bless runs of one audit; `harvest compare` shows how runs differ",
             )
     alone = [gather_runs(run) for run in runs]
     first, settings = alone[0].material, alone[0].settings
     gated = figures_of(measures, settings, first, gated=True)
     if len({one.name for one in gated}) > GATED:
         raise InputError(
-            f"{len(gated)} measures are to raise an alarm",
+            f"{len(gated)} measures would raise an alarm",
             allowed=f"at most {GATED}: each further one needs more evidence",
             advice="name the most important with --measure; the others are shown anyway",
         )
@@ -181,7 +181,7 @@ def bless(runs: Sequence[Run], *, measures: Sequence[Term], by: str, at: str) ->
         silent = silent_systems(material.systems, material.finished)
         if silent:
             raise InputError(
-                f"{none_valid(silent)}, so there is nothing to hold later audits against",
+                f"{none_valid(silent)}, so later audits could not be compared with it",
                 place=Place(str(run.path)),
                 advice=f"{what_went_wrong(str(run.path))}; bless runs in which every system answered",
             )

@@ -124,8 +124,8 @@ def system_details(system: WatchedSystem) -> Iterator[Text]:
     """Yield lines on the coverage, models, topics and turns that changed. Names of models are the system's own."""
     if system.continued:
         yield Text(
-            f"{system.name}: its sessions go on from topic to topic, so trials depend on each other: alarms and "
-            "intervals take them as independent, and may promise too much",
+            f"{system.name}: its sessions continue from topic to topic, so trials depend on each other: alarms "
+            "and intervals treat them as independent, and may be too optimistic",
             style="yellow",
         )
     was, now = system.models

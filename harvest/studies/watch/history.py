@@ -213,14 +213,14 @@ class History:
     def damage(self, path: Path, now: float) -> Iterator[str]:
         """Describe faults in the file; looks later than `now`, in seconds, are faults."""
         for place in self.torn:
-            yield f"{place}: this line breaks off, as if a command was stopped while it wrote it, and does not count"
+            yield f"{place}: this line is incomplete, as if a command was stopped while writing it, and does not count"
         for place in self.glued:
             yield f"{place}: this line has several looks; each of them counts"
         if self.bare:
             others = f" (and {pluralize(len(self.bare) - 1, 'more line')})" if len(self.bare) > 1 else ""
             yield (
-                f"{self.bare[0]}{others}: it has no hash, so nothing shows whether it is as it was written: an earlier "
-                "version wrote it, or somebody changed it"
+                f"{self.bare[0]}{others}: it has no hash, so changes to it cannot be detected: an earlier version "
+                "wrote it, or somebody edited it"
             )
         late = [one for one in self.looks if moment(one.at) > now]
         if late:

@@ -90,8 +90,8 @@ def test_systems_that_different_people_judged_are_compared_with_a_warning(run: P
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--judgments", "zoe"), "nobody called 'zoe' judged"),
-        (("--judges", "human:zoe"), "nobody called 'zoe' judged as human"),
+        (("--judgments", "zoe"), "there are no judgments by 'zoe'"),
+        (("--judges", "human:zoe"), "there are no judgments by human 'zoe'"),
         (("--judges", "human,model"), "whose judgments nobody checks here"),
     ],
 )

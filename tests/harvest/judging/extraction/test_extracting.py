@@ -218,7 +218,7 @@ async def test_a_reply_that_cannot_be_read_costs_another_with_another_seed_and_t
     assert len({request.json["seed"] for request in server.asked}) == len(server.asked)
     assert done.found.unreadable == Counter({why: len(asked)})
     told = "\n".join(account(done))
-    assert "4 conversations not whole, so in no layer; the same command goes on:\n  A, M002, trial 1: turn 1" in told
+    assert "4 conversations left out as incomplete; repeat the command to continue:\n  A, M002, trial 1: turn 1" in told
     assert "--tries 4 asks for one more" in told
     async with extraction(run, replying(ruled), tries=3) as (again, server):
         pass
@@ -532,7 +532,7 @@ async def test_a_layer_that_was_changed_by_hand_is_refused_with_file_and_line(
         ('{"format":"harvest-extraction/9"}\n', "harvest-extraction/1 and its minor versions"),
         ("not json\n", "not valid JSON"),
         ('{"format":"harvest-extraction/1","author":"m2","version":"1"}\n', "these are replies of m2/1"),
-        ('{"format":"harvest-extraction/1","author":"m1","version":"@"}\n{"key":1}\n', "a reply holds 'key'"),
+        ('{"format":"harvest-extraction/1","author":"m1","version":"@"}\n{"key":1}\n', "a reply must have 'key'"),
     ],
 )
 async def test_replies_that_are_not_ours_are_refused_with_file_and_line(run: Path, text: str, what: str) -> None:
@@ -641,7 +641,7 @@ async def test_the_command_takes_one_topic_and_says_with_its_code_that_not_all_i
         file = endpoints_file(run.parent, server.url)
         done = await asyncio.to_thread(call)
     assert done.returncode == 3
-    assert "2 conversations not whole" in done.stderr
+    assert "2 conversations left out as incomplete" in done.stderr
 
 
 Told = Callable[..., tuple[int, str]]

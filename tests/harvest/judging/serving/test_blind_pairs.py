@@ -54,10 +54,10 @@ async def test_what_is_chosen_on_the_page_is_what_a_sheet_would_have_said(tmp_pa
 
 
 async def test_a_folder_in_which_nothing_is_decided_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="this folder holds no decisions on pairs"):
+    with pytest.raises(InputError, match="this folder contains no decisions on pairs"):
         read_chosen(tmp_path, {})
     await DecisionBook.open(tmp_path).close()
-    with pytest.raises(InputError, match="nothing is decided here yet"):
+    with pytest.raises(InputError, match="no decision has been made here yet"):
         read_chosen(tmp_path, {})
 
 
@@ -65,7 +65,7 @@ def test_the_command_says_what_folder_is_wrong(tmp_path: Path) -> None:
     key = {"format": "harvest-pairs/1", "sheet": "s.csv", "seed": 0, "systems": ["A", "B"], "runs": [], "pairs": {}}
     (tmp_path / "s.key.json").write_text(json.dumps(key))
     done = harvest("preferences", tmp_path, "--key", tmp_path / "s.key.json")
-    assert (done.returncode, "this folder holds no decisions on pairs" in done.stderr) == (2, True)
+    assert (done.returncode, "this folder contains no decisions on pairs" in done.stderr) == (2, True)
 
 
 def test_decisions_are_kept_beside_the_sheet() -> None:

@@ -253,7 +253,7 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
         (["transition(x, o)"], [], "computed over many conversations at once"),
         (["%useful S3"], [], "no conversation can have so many turns"),
         ([], ["A", "C"], "'C' is not a system of these runs"),
-        ([], ["A"], "a comparison takes two systems, not 1 system"),
+        ([], ["A"], "a comparison needs two systems, not 1 system"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str], systems: list[str], said: str) -> None:
@@ -264,7 +264,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path, measures: list[str],
 
 def test_systems_without_a_valid_conversation_are_named(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", {"A": {"M0": ["oo"]}, "B": {"M0": ["!"]}})
-    with pytest.raises(InputError, match="a comparison takes two systems, and no trial of B is valid") as refused:
+    with pytest.raises(InputError, match="a comparison needs two systems, and no trial of B is valid") as refused:
         compare_runs([read(run)])
     assert "show RUN --all" in str(refused.value)
     with pytest.raises(InputError, match="no trial of B is valid"):
@@ -367,7 +367,7 @@ def test_the_test_of_several_systems_is_called_what_it_is_and_effects_say_over_w
     run = recorded(tmp_path / "run", drawn(4, 6, 2, **chances))
     said = " ".join(harvest("compare", run, "-m", "ave%useful", width=80).stdout.split())
     assert "p: " + "closed " * closed + "randomised Tukey HSD over all pairs" in said
-    assert ("two systems differ where every hypothesis that holds them alike is rejected" in said) == closed
+    assert ("two systems differ if every hypothesis that they are alike is rejected" in said) == closed
     assert f"effect: difference / √(residual variance over the {systems} systems shown)" in said
 
 

@@ -263,7 +263,7 @@ def test_a_small_p_is_no_verdict_where_a_topic_unlike_the_others_could_turn_it()
     assert one.interval.holds(0.5)
     assert not one.told
     shown = words(preferences(key_of(12, 40), said_of(values)))
-    assert "A and B: cannot tell which is preferred: p is small, but the interval holds 50%" in shown
+    assert "A and B: cannot tell which is preferred: p is small, but the interval contains 50%" in shown
     decided = preferences(key_of(12, 40), said_of(np.ones((12, 40))))
     assert decided.systems[0].told
     assert "A and B: A is preferred (100.0%)" in words(decided)

@@ -70,7 +70,7 @@ def test_the_command_prints_the_plan_in_every_form(pilot: Path, capsys: pytest.C
 
     shown = said()
     assert "bound 0.2 above it: shown missed" in " ".join(shown.split())
-    assert "no interval: the worst share must hold 4 topics, so 8 topics are the fewest" in " ".join(shown.split())
+    assert "no interval: the worst share must contain 4 topics, so 8 topics are the fewest" in " ".join(shown.split())
     document = json.loads(said("--json"))
     assert document["format"] == "harvest-plan/1"
     missed = [row for row in document["long"] if row["figure"] == "bound above shown missed"]

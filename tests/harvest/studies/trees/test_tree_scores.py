@@ -234,4 +234,4 @@ def test_where_the_worst_conversations_are_asked_for_the_measure_they_are_taken_
 ) -> None:
     with pytest.raises(InputError, match="is not a measure of single conversations") as caught:
         trial_values(material, parse("CVaR(GF(RATINGS), beta=0.2, within=topics)"))
-    assert (caught.value.advice or "").startswith("take --score GF(RATINGS) here; ")
+    assert (caught.value.advice or "").startswith("use --score GF(RATINGS) here; ")

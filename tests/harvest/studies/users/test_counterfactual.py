@@ -308,7 +308,7 @@ def test_an_act_that_was_never_played_is_named(folder: Path) -> None:
     assert row["value"] is None
     assert str(row["note"]).startswith("bowing may do what was never played: bow, P = 0.167 in ")
     said = harvest("simulate", "counterfactual", "drawn", "--as", "bowing.yaml", cwd=folder).stdout
-    assert "A, ave%useful: not foretold: bowing may do what was never played: bow" in " ".join(said.split())
+    assert "A, ave%useful: not estimated: bowing may do what was never played: bow" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_measure_without_a_gold_table_says_that_one_is_needed(folder: Path, me
     assert {row["note"] for row in rows(folder, "arms", "patient", "-m", measure).values()} == {"no gold table"}
     shown = harvest("simulate", "counterfactual", "arms", "--as", "patient", "-m", measure, cwd=folder).stdout
     flat = " ".join(shown.split())
-    assert "not foretold: no gold table" in flat
+    assert "not estimated: no gold table" in flat
     assert f"note: {measure}" in flat
 
 

@@ -402,7 +402,7 @@ def test_the_command_checks_and_says_what_is_within_and_what_is_beyond(
     code, printed, _ = harvest(capsys, "simulate", "check", IARD, tmp_path / "simulated.jsonl", *quick)
     words = " ".join(printed.split())
     assert "behaviour: beyond: they differ by more than halves of the real users do (p 0.0" in words
-    assert "words are not compared: at least one side holds acts only" in words
+    assert "words are not compared: at least one side has only acts" in words
     assert found["p"] <= 0.05
     assert found["behaviour"]["KS(length)"]["p"] == pytest.approx(1 / 101)
     assert "…" not in printed, "nothing is cut on 80 columns"
@@ -496,7 +496,7 @@ def test_a_measure_is_asked_of_runs_and_not_of_files(tmp_path: Path, capsys: pyt
     (tmp_path / "q.json").write_text('{"1": ["a", "a b"], "2": ["c"]}', encoding="utf-8")
     code, _, people = harvest(capsys, "simulate", "check", tmp_path / "q.json", tmp_path / "q.json", "--measure", "R")
     assert code == 2
-    assert "--measure R takes scores from a run, and this is a file" in " ".join(people.split())
+    assert "--measure R reads the scores of a run, and this is a file" in " ".join(people.split())
 
 
 def test_a_check_says_how_much_of_the_lengths_was_cut_off_and_how_many_users_are_too_few(

@@ -220,7 +220,7 @@ def test_answers_in_another_language_than_the_question_are_counted_where_both_ca
         Answer("On Monday the shop opens at nine in the morning."),
     )
     assert list(odd_languages([asked(said, german, english, Answer("Primer (2004)"))])) == [
-        "mine: 1 of 2 answers whose language can be told are in another one than the user's turn (en > de x 1)."
+        "mine: 1 of 2 answers whose language was detected are in another one than the user's turn (en > de x 1)."
     ]
     assert list(odd_languages([asked(said, english)])) == []
     assert list(odd_languages([asked("Ja?", german)])) == []

@@ -153,7 +153,7 @@ def test_a_line_that_breaks_off_anywhere_is_passed_over_and_stays(cut: int, name
         history = whole_history(path)
         assert ([one.run for one in history.looks], [str(place) for place in history.torn]) == (["01"], [f"{path}:2"])
         (said,) = history.damage(path, moment("2026-02-01T00:00:00Z"))
-        assert said.startswith(f"{path}:2: this line breaks off")
+        assert said.startswith(f"{path}:2: this line is incomplete")
         written(path, dated("03"))
         assert path.read_bytes().startswith(torn + b"\n")
         history = whole_history(path)
@@ -206,7 +206,7 @@ def test_a_line_that_was_changed_is_no_look_until_somebody_stands_for_it(tmp_pat
     path.write_text(text.replace(was, now).replace(f',"hash":"{own}"', ""))
     assert len(read_history(path)) == 1
     (said,) = whole_history(path).damage(path, moment("2027-01-01T00:00:00Z"))
-    assert "h.jsonl:1: it has no hash, so nothing shows whether it is as it was written" in said
+    assert "h.jsonl:1: it has no hash, so changes to it cannot be detected" in said
     path.write_text(json.dumps(json.loads(text), indent=None, separators=(" , ", " : ")) + "\n")
     assert len(read_history(path)) == 1, "it is of what the line says, and not of how it is written"
 
