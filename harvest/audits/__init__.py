@@ -1,1 +1,1 @@
-"""Audit files: what is played, against which systems, for which groups of users."""
+"""Audit files, which define the topics, systems and groups of users to play."""

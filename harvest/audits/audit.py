@@ -319,7 +319,6 @@ def _resolve(document: Document, file: AuditFile, *, only: tuple[str, ...] | Non
 
 
 def _load_named(document: Document, key: str, name: str, folder: Path, load: Callable[[str], _Loaded]) -> _Loaded:
-    """Load the file beside the audit, or else the shipped one, that `name` refers to."""
     beside = folder / name
     is_path = "/" in name or name.endswith((".yaml", ".yml", ".csv"))
     with document.placing((key,)):
@@ -327,7 +326,6 @@ def _load_named(document: Document, key: str, name: str, folder: Path, load: Cal
 
 
 def _read_trials_of(document: Document, file: AuditFile, known: TopicSet, topics: TopicSet) -> dict[str, int]:
-    """Return the topics that are played a different number of times. known: all topics of the audit."""
     own = file.trials_of or {}
     for topic_id in own:
         with document.placing(("trials_of", topic_id)):

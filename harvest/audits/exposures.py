@@ -53,7 +53,6 @@ def refuse_keys_in_clear(exposures: Iterable[Exposure], document: Document) -> N
 
 
 def _place_of_variable(document: Document, exposure: Exposure) -> Place:
-    """Return the place of the first line with one of the exposure's variables."""
     for loc, _ in sorted(document.marks.items(), key=lambda one: one[1]):
         value: Any = document.value
         with suppress(LookupError, TypeError):

@@ -135,7 +135,6 @@ def _leaves(value: Mapping[str, Any], way: Loc = ()) -> Iterator[tuple[Loc, Any]
 
 
 def _merge_options(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with the changes of a level; nested options are merged."""
     found = dict(base)
     for key, value in changes.items():
         before = found.get(key)

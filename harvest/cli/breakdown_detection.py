@@ -99,7 +99,6 @@ def predict(paths: tuple[Path, ...], detector: Path | None, why: bool, out: Path
 
 
 def _predictions(paths: Sequence[Path], chosen: Detector, why: bool) -> Iterator[str]:
-    """Yield the lines of output, in the order of the paths."""
     for head, turns, places in _read_turns(paths):
         numbers = list(places)
         rows = chosen.predict(turns, [places[number] for number in numbers])

@@ -1,4 +1,4 @@
-"""Check where a file is to be written before anything is played or computed."""
+"""Check the path of an output file before anything is played or computed."""
 
 import os
 import stat

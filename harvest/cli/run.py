@@ -255,7 +255,6 @@ def _too_much_open(resolved: Audit, run: Run, left: set[str], people: Console) -
 
 
 def _open_by_system(plan: Plan, run: Run) -> str:
-    """Count each system's remaining trials and failed attempts."""
     lost = Counter(one.key.system for one in run.conversations if one.outcome is None or not one.outcome.valid)
     trials = {name: sum(len(one.works) for one in sittings) for name, sittings in plan.sittings.items()}
     return "; ".join(

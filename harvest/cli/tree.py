@@ -163,7 +163,6 @@ def command(
 
 
 def _diagram(form: str, figures: Sequence[TreeFigures]) -> str:
-    """Return the trees as GraphML, DOT or Mermaid."""
     from harvest.tables.drawing.diagrams import dot, mermaid
     from recordings.trees.graph import graphml
 

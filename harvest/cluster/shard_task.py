@@ -140,8 +140,6 @@ class _Notes(Silent):
 
 
 class _SchedulerBoard:
-    """A board in the scheduler's memory."""
-
     def __init__(self, client: Any, name: str) -> None:
         self._client, self._name = client, name
 

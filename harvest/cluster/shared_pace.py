@@ -97,7 +97,6 @@ class SharedGate(Gate):
         await asyncio.to_thread(self._board.write, self._name, complaint)
 
     async def _look_at_board(self) -> None:
-        """Check now and then whether a system without a pace complained to any worker."""
         if self._slowed or (now := self.clock.monotonic()) < self._look_at:
             return
         self._look_at = now + _LOOK_EVERY
@@ -180,6 +179,6 @@ class SharedGates:
         return self._gates[-1]
 
     async def close(self) -> None:
-        """Wait until all semaphores are released: the pace holds beyond a worker's last turn."""
+        """Wait until all semaphores are released, because the pace continues after a worker's last turn."""
         for gate in self._gates:
             await gate.free()

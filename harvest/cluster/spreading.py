@@ -103,7 +103,6 @@ def _refuse_workers(client: Any, assignment: Assignment, audit: Audit, store: St
 
 
 def _finish_tasks(client: Any, tasks: Sequence[Assignment], tell: Callable[[str], None]) -> dict[str, str]:
-    """Run all tasks, a bounded number at a time, and return the systems that were given up."""
     from harvest.cluster.shard_task import play_shard
 
     waiting = list(tasks)

@@ -289,7 +289,7 @@ class _Session:
 
 
 def description(options: Options) -> Described:
-    """Return where the parts of a reply are, according to the options."""
+    """Return the paths to the parts of a reply, according to the options."""
     named_in_replies = options.session not in (None, "client") and options.open is None
     return Described(
         reply=options.reply,

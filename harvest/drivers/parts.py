@@ -301,7 +301,6 @@ def _place_sources(given: Iterable[Source], text: str, shift: int) -> list[Sourc
 
 
 def _words(value: object, depth: int = 0) -> Iterable[str]:
-    """Yield the texts of thoughts at any depth of nesting."""
     if isinstance(value, str):
         yield value
     elif depth == _DEEPEST:

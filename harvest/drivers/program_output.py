@@ -1,4 +1,4 @@
-"""The output of programs: where a reply ends, and what a line of JSON means."""
+"""The output of programs: the end of a reply, and the meaning of a line of JSON."""
 
 import json
 import re

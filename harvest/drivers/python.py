@@ -312,7 +312,6 @@ class OwnModules:
             return module if fromlist or level else self._import_beside(own.partition(".")[0])
 
     def _import_beside(self, own: str) -> ModuleType:
-        """Import a module beside the file, with the packages that contain it."""
         above, _, last = own.rpartition(".")
         package = self._import_beside(above) if above else None
         if self._prefix + own in self._made:

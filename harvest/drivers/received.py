@@ -1,7 +1,7 @@
 """Responses over HTTP as bytes, and what a status means for the next step.
 
     status                          means
-    2xx                             a reply, to be read; but 206, a part that nobody asked for: Unanswered
+    2xx                             a reply, to be read; but 206, a part that was not requested: Unanswered
     401, 402, 403, 407              Denied: the key, the account or the proxy
     404, 405, 410 …, other 4xx      Denied until the system has answered once: the request itself is wrong.
                                     After that Unanswered: the fault lies in this conversation (too long for

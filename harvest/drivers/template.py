@@ -34,7 +34,6 @@ class Known:
 
 
 def _with_variables(value: Any) -> Any:
-    """Return the template with a typed mark for every `{env: NAME}` (and `prefix`)."""
     if isinstance(value, Mapping):
         if "env" in value and set(value) <= {"env", "prefix"}:
             return FromEnvironment.model_validate(dict(value))

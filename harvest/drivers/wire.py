@@ -202,7 +202,7 @@ class Wire:
         raise Denied("redirect", f"{request.url.partition('?')[0]} redirects more than {_MOST_REDIRECTS} times")
 
     def _check_declared(self, url: httpx.URL) -> None:
-        """Raise Denied for a server that the options do not declare, so that the user was not shown it."""
+        """Raise Denied for an undeclared server, because the user was not shown that it would be contacted."""
         if self._exposure is None:
             return
         if self._declared is None:
@@ -322,7 +322,6 @@ def _server_of(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _host_and_port(url: httpx.URL | None) -> str:
-    """Return HOST:PORT, with the default port of the scheme if none is given."""
     if url is None:
         return ""
     host = f"[{url.host}]" if ":" in url.host else url.host

@@ -106,7 +106,6 @@ def _value_text(value: float, share: bool) -> str:
 
 
 def _difference_text(value: float, share: bool, unit: str = "") -> str:
-    """Return a difference in words, in points between percentages."""
     if math.isnan(value):
         return "n/a"
     return decimal(100 * value, 1, signed=True) + unit if share else decimal(value, 4, signed=True)

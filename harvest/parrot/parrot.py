@@ -224,7 +224,6 @@ class ParrotSession:
         return int(self._rng.random() * n)
 
     def _remember(self, exchange: Exchange) -> None:
-        """Add an exchange to the session's own past: its topic, the listed entries, and the behaviour."""
         heard, shelf = hear(exchange.said, self._catalogue, self._shelf)
         if heard == "unknown" or shelf is None:
             self._shelf = shelf

@@ -243,7 +243,6 @@ class Player:
         return await self._cut_short(work, failed, played)
 
     async def _cut_short(self, work: Work, fault: DriverError, played: Played) -> Outcome:
-        """Return the outcome of an attempt whose user failed after an answer, and record the failure."""
         await self._record_fault(work, fault, played)
         return self.writer.redacted(Outcome("user-stopped", fault.reason, fault.detail))
 

@@ -58,7 +58,7 @@ class Steps:
 
 
 class Watcher(Seam):
-    """An observer of a run, such as a progress display. It decides nothing."""
+    """An observer of a run, such as a progress display. It makes no decisions."""
 
     def turn_asked(self, work: Work) -> None: ...
 
@@ -178,7 +178,6 @@ class Runner:
         return Lease(desk.driver, opening, desk.openings, name, place), history
 
     def _judge_attempt(self, desk: _Desk, work: Work, played: Played) -> bool:
-        """Count the attempt, and return whether to try the trial again in this command."""
         if played.outcome.valid:
             desk.invalid_in_a_row = 0
             return False

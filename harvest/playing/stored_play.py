@@ -21,8 +21,6 @@ from recordings.log.store import check_worker
 
 
 class _Waking:
-    """A watcher that passes everything on, and calls `wake` after each attempt."""
-
     def __init__(self, watcher: Watcher, wake: Callable[[], None]) -> None:
         self._watcher, self._wake = watcher, wake
 

@@ -1,4 +1,4 @@
-"""Conversation trees on a page: what was said, how often it came next, and links to the conversations."""
+"""Conversation trees on a page: the turns, how often each followed, and links to the conversations."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

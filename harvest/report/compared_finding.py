@@ -251,7 +251,7 @@ class _Study:
         return [f"{name}: {words}" for name, words in said if words]
 
     def _cure(self, pair: Pair) -> str:
-        """Return what to do about trials whose loss or users depend on the system; "" if there are none."""
+        """Return advice about trials whose loss or users depend on the system; "" if there are none."""
         found = self.found
         names = [name for name in (pair.first, pair.second) if name in found.dependent]
         if not names:
@@ -283,7 +283,6 @@ class _Study:
         )
 
     def _command(self, pair: Pair) -> str:
-        """Return the command that shows conversations of both side by side, on the topic that drives the difference."""
         paths = " ".join(shlex.quote(str(run)) for run in self.runs)
         command = f"harvest show {paths} --beside {shlex.quote(f'{pair.first},{pair.second}')}"
         return f"{command} --topic {shlex.quote(pair.drivers[0].topic)}" if pair.drivers else command

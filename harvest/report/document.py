@@ -240,7 +240,6 @@ def _top_bars(
 
 
 def _made_of(gathered: Gathered, scores: ScoreTable, seed: int, made: str, command: Sequence[str]) -> Iterator[Block]:
-    """Yield the information that others need to reproduce the figures."""
     if command:
         yield text("To make this report again:")
         yield {"command": shlex.join(command)}

@@ -239,7 +239,6 @@ def distributions_chart(values: Mapping[str, Mapping[str, Sequence[float]]]) -> 
 
 
 def _round_end(most: float) -> float:
-    """Return a round end for an axis that starts at 0."""
     if most <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(most))

@@ -254,6 +254,5 @@ def _turn_body(turn: Turn, folder: str) -> dict[str, Any]:
 
 
 def _bounded_line(line: str) -> str:
-    """Return a line that came with an answer. A cut line says by how much."""
     shown, cut = bounded(line, _LINE)
     return f"{shown} … ({cut:,} more characters)" if cut else shown

@@ -1,4 +1,4 @@
-"""A run in a store: what each worker has put there, and how the next one takes the run over.
+"""A run in a store: the objects of each worker, and how the next one takes over the run.
 
     RUN/stints/000002/claim                 the second worker has taken the run up
     RUN/stints/000002/run.json              the header, as that worker had it
@@ -9,7 +9,7 @@
 A *stint* is what one worker records between taking a run up and the end of its process. A worker that claims the next
 number first puts an empty piece at the end of each earlier stint's file. That name is then taken: a worker that was
 only out of reach cannot add anything, notices this when it sends its next piece, and stops. So the new worker knows
-everything in the store, and need not trust that anybody is dead.
+everything in the store, and need not assume that a worker is dead.
 """
 
 import json

@@ -177,7 +177,7 @@ class Denied(DriverError):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Further data for a driver, passed to `build(options, surroundings)`.
+    """Further inputs of a driver, passed to `build(options, surroundings)`.
 
     system: the name of the system in the audit. folder: the folder of the audit file, where relative paths start.
     topics: the topics of the audit, for embedded systems. environment: the only source of secrets. secrets: all secrets

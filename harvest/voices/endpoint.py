@@ -80,7 +80,7 @@ class EndpointFailed(DriverError, SourceFailed):
 
 
 class Endpoint:
-    """One endpoint. Call `close` when all is played. exposure: what it makes this machine do."""
+    """One endpoint. Call `close` when everything is played. exposure: everything that it makes this machine do."""
 
     def __init__(
         self, name: str, options: EndpointOptions, surroundings: Surroundings, *, does: str = "words the user's turns"

@@ -163,7 +163,6 @@ class Keyboard:
             lines.append(line[:-1])
 
     async def _read_line(self) -> str | None:
-        """Return a line, or several that were pasted together; None at the end."""
         if self._editor is not None:
             line = await self._editor.line()
             return None if line is None else self._plain(line)
