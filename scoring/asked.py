@@ -249,9 +249,7 @@ class Asked:
         return "Shares of values, SWAN and WAN" if any(shares) else "SWAN and WAN"
 
     def coverage(self) -> tuple[str, ...]:
-        """Sentences about the criteria in SWAN and WAN: which they are, which do not compare, where judges differ in
-        kind.
-        """
+        """Sentences about the criteria in SWAN and WAN: which they are, and which do not compare or mix judges."""
         return (*self.checked, *self._coverage_notes(), *self._mixed_sources(), *self._unlike())
 
     def _asked_criteria(self) -> set[str]:

@@ -127,7 +127,7 @@ def _jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 
 def _match_distance(p: Floats, q: Floats) -> Floats:
-    # The last gap counts, as printed and as in official tools: it is 0 but where a gold file is rounded to .333333.
+    # The last gap counts, as printed and as in official tools: it is 0 unless a gold file is rounded to .333333.
     gaps = _row_sums(np.abs(np.cumsum(p - q, axis=-1)))
     return _within(gaps / (p.shape[-1] - 1), 1.0)
 

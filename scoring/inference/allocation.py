@@ -106,7 +106,7 @@ class _Prior:
 def _prior(hits: Floats, seen: Counts) -> _Prior:
     several = seen > 1
     if not several.any():
-        raise ValueError("no topic has two trials, so it cannot be seen how they vary")
+        raise ValueError("no topic has two trials, so their variance cannot be estimated")
     means = hits / seen
     within = means * (1 - means) * seen / np.maximum(1, seen - 1)
     inner = float(within[several].mean())
@@ -185,7 +185,7 @@ class Spreads:
 def _spreads(squares: Floats, free: Floats) -> tuple[Floats, Floats, Floats]:
     several = free > 0
     if not several.any():
-        raise ValueError("no topic has two trials, so it cannot be seen how they vary")
+        raise ValueError("no topic has two trials, so their variance cannot be estimated")
     own = squares[several] / free[several]
     mean, usual = float(own.mean()), float(free[several].mean())
     spread = float(own.var(ddof=1)) / mean**2 if len(own) > 1 and mean > 0 else 0.0

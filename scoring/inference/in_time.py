@@ -30,9 +30,9 @@ Floats = npt.NDArray[np.float64]
 
 _DECAY = 0.8  # of the weights of lags, so that short and long dependence both show
 _LAGS = 10  # beyond them the weights are below .1
-_DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # so many draws, and more only where p is at most so small
-_TOLD = 0.002  # several measures are asked: at .05, one run of independent trials in ten would be said to drift
-_FEWEST = 20  # trials: of fewer, nothing is seen
+_DRAWS = ((199, 0.15), (999, 0.005), (4999, 0.0))  # (draws, the largest p for which more are drawn)
+_TOLD = 0.002  # several measures are tested: at .05, one run of independent trials in ten would be reported
+_FEWEST = 20  # the fewest trials that can show dependence
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 

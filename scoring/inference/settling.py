@@ -29,22 +29,22 @@ from scoring.statistics.beta import normal_cdf, normal_quantile
 
 Floats = npt.NDArray[np.float64]
 
-# The chance from which on a number of trials is promised: promises are then kept in four cases of five.
+# A number of trials is proposed from this probability on; it then suffices in four cases of five.
 SURE = 0.82
 
-# Up to so many times as many trials as there are is looked for a number.
+# The largest number of trials that is considered, in multiples of the present one.
 MOST_TIMES = 32
 
-# On each side, outside the printed interval of 95%.
+# The probability outside the printed 95% interval on each side.
 OUTER = 0.025
 
 _SCEPTICAL = 3.0  # × matters: standard deviation of the differences that most audits have
-_NUMBERS = 60  # of topics or trials that are tried
-_NODES = 13  # at which halves of intervals are computed; between them they are off by less than a hundredth
+_NUMBERS = 60  # numbers of trials that are tried
+_NODES = 13  # points at which half widths are computed; interpolation is off by less than a hundredth
 
-# Why no number of trials is promised. settled: the interval lies beyond what matters already. runs: the baseline has
-# too few. edge: the difference may lie at the edge of what matters. baseline: the baseline, or what audits differ by,
-# is not known well enough.
+# Why no number of trials is proposed. settled: the interval lies beyond what matters already. runs: the baseline has
+# too few. edge: the difference may lie at the edge of what matters. baseline: the baseline, or the
+# variance between audits, is not known well enough.
 Hindrance = Literal["", "settled", "runs", "edge", "baseline"]
 
 
@@ -93,9 +93,9 @@ def _chances(
 ) -> Floats:
     """Return the probability to settle for each number of trials; `known` means an exact baseline and equal audits."""
     within = found.own * each
-    runs = 0.0  # what audits may differ by, as a variance of the mean of one
+    runs = 0.0  # the variance between audits, of the mean of one
     if not known:
-        # What the baseline's runs show, widened as a t distribution with their degrees of freedom is.
+        # The variance of the baseline's runs, widened like a t distribution with their degrees of freedom.
         number = len(baseline.runs)
         shown = float(baseline.runs.var(ddof=1)) * (number - 1) / (number - 3)
         runs = max(0.0, shown - baseline.sampling_variance() * number)

@@ -43,13 +43,13 @@ TailKind = Literal["cvar", "quantile"]
 # Which scores are the worst: the smallest or the greatest.
 Worst = Literal["low", "high"]
 
-# What the smallest and the greatest scores are called in a sentence.
+# Words for the smallest and the greatest scores in a sentence.
 ENDS: dict[Worst, tuple[str, str]] = {"low": ("worst", "best"), "high": ("best", "worst")}
 
 _BYTES = 64 * 2**20  # of weights drawn at a time
-_CRUMB = 1e-12  # of probability: .1 + .2 reaches a β of .3
-_OF_TOPLESS = 150  # units that a mean of the greatest scores needs where they have no top
-_BEYOND_TOPLESS = 3.0  # times the greatest score: how far an unseen one may lie then
+_CRUMB = 1e-12  # tolerance of probabilities: .1 + .2 reaches a β of .3
+_OF_TOPLESS = 150  # units needed for a mean of the greatest scores without a top
+_BEYOND_TOPLESS = 3.0  # times the greatest score: the largest unseen one in that case
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def within_topics(
         others = f" ({short.size} topics have too few)" if short.size > 1 else ""
         words = called or ENDS[worst]
         end = words[(worst == "high") if kind == "cvar" else beta > 0.5]
-        # All of the trials is no worst case but the mean, for which any number of trials will do.
+        # The tail of all trials is their mean, for which any number of trials is enough.
         otherwise = (
             "ask for the plain mean of the measure"
             if share >= 1
@@ -333,17 +333,17 @@ def _check(beta: float, level: float, replications: int) -> None:
         raise InputError(
             f"{beta:g} is not a share of the worst",
             allowed="a number above 0 and up to 1",
-            advice="take 0.25 for the worst quarter; a percentage is divided by 100",
+            advice="use 0.25 for the worst quarter: a fraction, not a percentage",
         )
     if not 0.5 <= level <= 0.9999:
         raise InputError(
             f"{level:g} is not a level of confidence",
             allowed="a number from 0.5 to 0.9999",
-            advice="take 0.95, as most do; a percentage is divided by 100",
+            advice="use 0.95, the usual level: a fraction, not a percentage",
         )
     if not 100 <= replications <= 1_000_000:
         raise InputError(
             f"{replications} is not a number of replications",
             allowed="a whole number, 100 to 1000000",
-            advice="take 2000: fewer make the ends of intervals unsteady",
+            advice="use 2000: with fewer, the ends of intervals are unstable",
         )

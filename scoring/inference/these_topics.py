@@ -22,7 +22,7 @@ from scoring.inference.unseen_topic import boldest, drawn_ratios, farthest
 
 Floats = npt.NDArray[np.float64]
 
-# Trials with anything below the line, of all topics together, that an interval needs.
+# The fewest trials with a denominator, over all topics, for an interval.
 FEWEST_TRIALS = 4
 
 

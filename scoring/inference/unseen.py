@@ -68,7 +68,7 @@ def unseen_mass(once: npt.ArrayLike, twice: npt.ArrayLike, n: npt.ArrayLike, lev
     if not 0 < level < 1:
         raise ValueError(f"level must be inside (0, 1), not {level}")
     if np.any(f1 < 0) or np.any(f2 < 0) or np.any(f1 + 2 * f2 > trials):
-        raise ValueError("kinds seen once and twice cannot be fewer than 0 or take more trials than there are")
+        raise ValueError("numbers of kinds seen once and twice must be at least 0 and need no more than n trials")
     z2, some = normal_quantile(0.5 + level / 2) ** 2, trials > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         found = f1 / trials

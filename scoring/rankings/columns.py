@@ -15,7 +15,7 @@ from os import PathLike
 from topics.errors import InputError, Place
 from topics.text_file import read_text
 
-# Bytes: ten million lines of a run. Whatever is larger is no such file, and would take the memory of the machine.
+# Bytes: ten million lines of a run. A larger file is not a run, and could exhaust the memory.
 LARGEST = 512 * 1024 * 1024
 
 _CELL = re.compile(r"\S+")

@@ -66,7 +66,7 @@ def named_files(files: Iterable[str], suffix: str) -> dict[str, str]:
         name, mark, path = given.partition("=")
         if not mark or not _NAME.fullmatch(name):
             path = given
-            # `toy.M-RATINGS.gmemb`: what stands before the name says which collection it is of
+            # `toy.M-RATINGS.gmemb`: the part before the name is that of the collection
             name = Path(given).name.removesuffix(suffix).rpartition(".")[2]
         if not _NAME.fullmatch(name):
             raise InputError(

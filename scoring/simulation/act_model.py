@@ -113,7 +113,7 @@ class Smoothing:
 
     def __post_init__(self) -> None:
         if self.method not in ("witten-bell", "additive") or not self.weight > 0:
-            raise ValueError(f"no smoothing: {self}")
+            raise ValueError(f"invalid smoothing: {self}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# Values of which some order can be so unlikely that a change counts as found at 95%.
+# The fewest values whose orders allow a p small enough for a change at 95%.
 FEWEST = 8
 
 _EVEN = 1e-9  # a series without any change
@@ -64,7 +64,7 @@ def _find_changes(
     if len(series) < FEWEST or np.ptp(series) < _EVEN:
         return
     usual = (series - series.mean()) / series.std()
-    sums = np.round(_cusum(usual[None, :])[0], 9)  # so that of two places as good, rounding does not choose
+    sums = np.round(_cusum(usual[None, :])[0], 9)  # so that rounding does not choose between equally good places
     place = int(sums.argmax())
     orders = _cusum(rng.permuted(np.tile(usual, (draws, 1)), axis=1)).max(axis=1)
     p = (1 + int((orders >= sums[place] - _EVEN).sum())) / (1 + draws)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-# Numbers in a group that may be added up like this; a larger group is left to `math.fsum`.
+# The largest group that is summed this way; larger ones use `math.fsum`.
 MOST = 2**20
 _CUT = 1.5 * 2.0**26  # a number of [0, 1] added to it is rounded to a multiple of 2⁻²⁶
 
@@ -36,7 +36,7 @@ def exact_sums(values: Floats, counts: npt.NDArray[np.int64]) -> Floats:
     rest = (above - (sums - part)) + (below - part)  # above + below - sums, exactly
     doubt = np.square(counts, dtype=np.float64) * 2.0**-78  # four times the bound: `rest ± doubt` is rounded as well
     sure = (sums + (rest - doubt) == sums) & (sums + (rest + doubt) == sums) & (counts <= MOST)
-    sure |= sums == 0  # nothing but zeros
+    sure |= sums == 0  # all zeros
     for group in np.flatnonzero(~sure):
         sums[group] = math.fsum(values[begins[group] : ends[group]].tolist())
     found[filled] = sums

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-_WHOLE = 13  # up to so many units that differ, all exchanges are taken: 8192
-_DRAWS = 9999  # with one more, for the data themselves, a round number: p in steps of .0001
+_WHOLE = 13  # up to this many differing units, all exchanges are used: 8192 at most
+_DRAWS = 9999  # a round number together with the observed data: p in steps of .0001
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
-_CELLS = 2**21  # of exchanged sums held at a time
-_NEAR = 2**16  # of the signs of one study: what the processor holds close by
+_CELLS = 2**21  # exchanged sums in memory at a time
+_NEAR = 2**16  # signs of one study that fit in the cache of a processor
 
 
 def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:

@@ -26,7 +26,7 @@ Counts = npt.NDArray[np.int64]
 # Of each topic: one number, or (studies, topics, 1) of them.
 Trials = int | Counts
 
-# What values can be: 0 or 1, anything from `low` to `high`, or any number.
+# The possible values: 0 or 1, any number from `low` to `high`, or any number.
 Shape = Literal["yes or no", "bounded", "unbounded"]
 
 _FARTHEST, _POINTS = 5.0, 1001  # of the normal scale on which quantiles are tabled
@@ -63,8 +63,8 @@ class Components:
             raise ValueError(f"the mean {self.mean:g} is not inside the range from {self.low:g} to {self.high:g}")
         if self.topic + self.both >= self.room:
             raise ValueError(
-                f"a variance between topics of {self.topic + self.both:g} is more than a mean of {self.mean:g} leaves "
-                f"room for ({self.room:.4g})"
+                f"a variance between topics of {self.topic + self.both:g} is more than a mean of {self.mean:g} "
+                f"allows ({self.room:.4g})"
             )
 
     @property
@@ -142,7 +142,7 @@ def _sides(difference: float) -> Floats:
 
 def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.random.Generator) -> Outcomes:
     counts = np.asarray(trials, dtype=np.int64)
-    free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials cannot be seen to differ
+    free = np.where(counts > 1, counts - 1, np.nan)  # NaN: single trials show no variance
     if components.shape == "unbounded":
         values = centres + rng.normal(0, np.sqrt(components.trial / counts), centres.shape)
         if not (counts > 1).any():

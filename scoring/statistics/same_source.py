@@ -22,7 +22,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 _LENGTH = 4  # characters of a gram
-_BITS = 14  # sequences are counted in so many bits of a hash: two in one bucket cost a little power, no validity
+_BITS = 14  # of the hash of a sequence; two in one bucket cost a little power, but no validity
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbours go far apart
 _SAME = 1e-9  # values that differ only by the order of summation must compare as equal
 _LARGE = 2**24  # multiplications

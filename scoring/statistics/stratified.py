@@ -69,9 +69,9 @@ def compare_within(
     """
     k, a, m, n = (np.atleast_1d(np.asarray(part, dtype=np.int64)) for part in (both, exposed, outcomes, cases))
     if not k.shape == a.shape == m.shape == n.shape or k.ndim != 1:
-        raise ValueError("each stratum needs its four counts")
+        raise ValueError("each stratum needs four counts")
     if np.any(k < np.maximum(0, a + m - n)) or np.any(k > np.minimum(a, m)) or np.any(a > n) or np.any(m > n):
-        raise ValueError("the counts of a stratum make no 2×2 table")
+        raise ValueError("the counts of a stratum do not form a 2×2 table")
     difference, odds_ratio = _estimates(k, a, m, n)
     telling = (a > 0) & (a < n) & (m > 0) & (m < n)
     k, a, m, n = k[telling], a[telling], m[telling], n[telling]

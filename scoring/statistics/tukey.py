@@ -22,12 +22,12 @@ from scoring.statistics.exchange import exchange_p
 
 Floats = npt.NDArray[np.float64]
 
-DRAWS = 4999  # with one more, for the data themselves, a round number: p in steps of .0002
+DRAWS = 4999  # a round number together with the observed data: p in steps of .0002
 
-# Systems up to which every set is tested by itself; of more, all at once, which is another test and finds less.
+# Up to this many systems every subset is tested; more are tested all at once, which finds less.
 MOST_CLOSED = 6
 
-_CELLS = 2**21  # permuted values held at a time
+_CELLS = 2**21  # permuted values in memory at a time
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 
 

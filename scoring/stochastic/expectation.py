@@ -119,7 +119,9 @@ def fairness(
     if rows.shape != (len(where), len(target)) or counts.shape != where.shape or heavy.shape != where.shape:
         raise ValueError("each turn needs a path, a distribution over the gold's groups, a count and a weight")
     if len(where) and (where.min() < 0 or where.max() >= paths or np.any(counts <= 0) or np.any(heavy < 0)):
-        raise ValueError(f"turns belong to paths 0 to {paths - 1}, hold at least one nugget and weigh at least 0")
+        raise ValueError(
+            f"turns must belong to paths 0 to {paths - 1}, with at least one nugget and weights of at least 0"
+        )
     share = weights_of(weights, paths)
     if not paths:
         return FairnessReadings(math.nan, math.nan, math.nan, (math.nan,) * len(target), math.nan, 0, 0)
