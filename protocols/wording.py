@@ -86,7 +86,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
         for piece in _compile_template(wording.template).generate(variables):
             text += piece
             if len(text) > LONGEST:
-                raise ValueError(f"it makes more than {LONGEST:,} characters")
+                raise ValueError(f"its text has more than {LONGEST:,} characters")
     except TemplateError as fault:
         named = re.search(r"attribute '([^']*)'", fault.message or "")
         name = named[1] if named else ""
@@ -107,7 +107,7 @@ def render(wording: Wording, topic: Topic, *, turn: int, item: str = "") -> str:
     text = text.strip()
     if not text:
         raise InputError(
-            f"topic {topic.id!r}: the template gives no text", advice="write a template that gives some text"
+            f"topic {topic.id!r}: the template gives no text", advice="write a template that produces text"
         )
     return text
 
@@ -336,7 +336,7 @@ def _bound_filter(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(made, Iterator):  # whose text would contain its address in memory
             made = list(islice(made, LONGEST + 1))
         if isinstance(made, (str, list)) and len(made) > LONGEST:
-            raise ValueError(f"{name} makes more than {LONGEST:,} characters")
+            raise ValueError(f"the result of {name} has more than {LONGEST:,} characters")
         _WORK.set(_WORK.get() + sum(len(one) for one in (*arguments, made) if isinstance(one, (str, list))))
         if _WORK.get() > _MOST_WORK:
             raise ValueError(f"its filters process more than {_MOST_WORK:,} characters")
@@ -349,21 +349,21 @@ def _filter_indent(text: str, width: int | str = 4, first: bool = False, blank: 
     from jinja2.filters import do_indent
 
     if len(width if isinstance(width, str) else range(width)) > 100:
-        raise ValueError("indent allows at most 100")
+        raise ValueError("indent is limited to 100")
     return do_indent(text, width, first, blank)
 
 
 def _filter_join(things: Iterable[object], d: str = "") -> str:
     words = list(map(str, things))
     if sum(map(len, words)) + len(words) * len(d) > LONGEST:
-        raise ValueError(f"join makes more than {LONGEST:,} characters")
+        raise ValueError(f"the result of join has more than {LONGEST:,} characters")
     return d.join(words)
 
 
 def _filter_replace(text: object, old: str, new: str, count: int = -1) -> str:
     words = str(text)
     if len(words) + (words.count(old) if old else len(words) + 1) * len(new) > LONGEST:
-        raise ValueError(f"replace makes more than {LONGEST:,} characters")
+        raise ValueError(f"the result of replace has more than {LONGEST:,} characters")
     return words.replace(old, new, count)
 
 

@@ -87,7 +87,7 @@ def fit(
         for context, act in sequence.contexts(order):
             counts.setdefault(context, Counter())[act] += 1
     if not counts:
-        raise ValueError("no sequence of acts to fit")
+        raise ValueError("at least one sequence of acts is needed to fit a table")
     return ActTable(
         tuple(sorted(seen)), order, {key: dict(counts[key]) for key in sorted(counts)}, smoothing, weight, least
     )
@@ -112,9 +112,9 @@ class ActTable:
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2):
-            raise ValueError(f"the order of a table of acts is 1 or 2, not {self.order}")
+            raise ValueError(f"the order of a table of acts must be 1 or 2, not {self.order}")
         if self.smoothing not in ("witten-bell", "additive"):
-            raise ValueError(f"smoothing is 'witten-bell' or 'additive', not {self.smoothing!r}")
+            raise ValueError(f"smoothing must be 'witten-bell' or 'additive', not {self.smoothing!r}")
         if not 0 <= self.weight < float("inf") or self.least < 1:
             raise ValueError("weight must be at least 0, and least at least 1")
         _check_acts(self.acts)
@@ -128,7 +128,7 @@ class ActTable:
                     f"after {_show_context(context)}: the count of {wrong!r} must be at least 0 (here: {row[wrong]})"
                 )
             if _is_opening(context) and row.get(STOP):
-                raise ValueError("nobody stops before the first turn")
+                raise ValueError("a user cannot stop before the first turn")
             for level in _containing_contexts(context):
                 levels.setdefault(level, Counter()).update(row)
         object.__setattr__(self, "_levels", levels)
@@ -188,9 +188,9 @@ class ActTable:
             case {"acts": [*acts], "order": int(order), "smoothing": str(smoothing), "counts": [*counts], **rest}:
                 weight, least = rest.get("weight", 0.5), rest.get("least", 1)
                 if not isinstance(weight, (int, float)) or not isinstance(least, int):
-                    raise ValueError("not a table of acts: weight and least are numbers")
+                    raise ValueError("not a table of acts: weight and least must be numbers")
             case _:
-                raise ValueError("not a table of acts: acts, order, smoothing and counts are needed")
+                raise ValueError("not a table of acts: it must have acts, order, smoothing and counts")
         found: dict[Context, dict[str, int]] = {}
         for entry in counts:
             match entry:
@@ -219,15 +219,15 @@ class GivenRows:
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2):
-            raise ValueError(f"the order of a table of acts is 1 or 2, not {self.order}")
+            raise ValueError(f"the order of a table of acts must be 1 or 2, not {self.order}")
         _check_acts(self.acts)
         for context, row in self.rows.items():
             _check_context(context, self.order, self.acts)
             _check_known(context, row, self.acts)
             if any(not 0 <= p <= 1 for p in row.values()) or abs(sum(row.values()) - 1) > 1e-6:
-                raise ValueError(f"after {_show_context(context)}: probabilities in [0, 1] that sum to 1 are needed")
+                raise ValueError(f"after {_show_context(context)}: the probabilities must be in [0, 1] and sum to 1")
             if _is_opening(context) and row.get(STOP):
-                raise ValueError("nobody stops before the first turn")
+                raise ValueError("a user cannot stop before the first turn")
         for act in (START, *self.acts):
             answers = (UNKNOWN,) if act == START else (USEFUL, NOT_USEFUL, UNKNOWN)
             if not all(self._found(((act,), answer)) for answer in answers):

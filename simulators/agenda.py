@@ -134,7 +134,7 @@ class Options(StrictModel):
                 raise refusal(
                     f"changes: there is no {change.slot!r} to drop{did_you_mean(change.slot, slots)}",
                     allowed=", ".join(sorted(slots)) or "none: there are no constraints or facts by then",
-                    advice="name one of them, or say what it becomes",
+                    advice="name one of them, or give its new value",
                     at=("changes", number, "slot"),
                 )
             slots = slots | {change.slot} if change.becomes is not None else slots - {change.slot}

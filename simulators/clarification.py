@@ -136,7 +136,7 @@ class ClarificationUser(PlanningUser[ClarificationMemory]):
             facet = fill_template(self.options.facet, topic, "the facet")
         if not isinstance(facet, str) or not content_words(facet):
             raise InputError(
-                f"topic {topic.id!r} has no facet for the clarification user, or one without words",
+                f"topic {topic.id!r} has no facet for the clarification user, or its facet has no content words",
                 advice="give the option facet, for example facet: '{{ topic.fields.facet }}'",
             )
         self.phrasebook.check(topic, dict.fromkeys(ABOUT_THE_FACET, (facet,)))

@@ -114,7 +114,7 @@ def expand(
 
     def grown(above: int, chance: float) -> int:
         if len(parent) >= most_nodes:
-            raise ValueError(f"the tree has more than {most_nodes} nodes: fewer turns, or fewer words, are needed")
+            raise ValueError(f"the tree has more than {most_nodes} nodes: limit its turns or its wordings")
         parent.append(above)
         probability.append(chance)
         return len(parent) - 1

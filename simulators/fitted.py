@@ -115,14 +115,14 @@ class UserFile(StrictModel):
         if not self.options.counts and not self.options.rows:
             raise document.error(
                 ("options",),
-                "options: no counts, which a fitted user needs to be played",
+                "options: no counts, without which a fitted user cannot be played",
                 allowed="counts, or rows",
                 key=True,
             )
         if not isinstance(table, ActTable):
             if self.rows:
                 raise document.error(
-                    ("rows",), "rows: there are no counts they could belong to", advice=_DROP, key=True
+                    ("rows",), "rows: the file has no counts that they could come from", advice=_DROP, key=True
                 )
             return
         decisions = sum(sum(row.values()) for row in table.counts.values())
@@ -213,7 +213,10 @@ def read_user(path: str | PathLike[str]) -> UserFile | HiddenFile:
     held = document.validated(UserFile)
     if held.format != FORMAT and held.options.stretches:
         raise document.error(
-            ("options", "stretches"), f"stretches: {held.format} has none", allowed=f"format: {FORMAT}", key=True
+            ("options", "stretches"),
+            f"stretches: a {held.format} file cannot have them",
+            allowed=f"format: {FORMAT}",
+            key=True,
         )
     held.check_rows(document)
     return held

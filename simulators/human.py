@@ -50,6 +50,6 @@ class HumanUser:
         if sample.finish == LEAVES:
             return Stop("user-stopped", PERSON_LEFT), replace(memory, over=True)
         if not sample.text.strip():
-            raise ValueError("a turn without words")
+            raise ValueError("the turn has no words")
         turn = memory.turn + 1
         return Say(sample.text, ACT, turn), replace(memory, turn=turn)

@@ -106,7 +106,7 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _one_table(self) -> Self:
         if self.rows and self.counts:
-            raise refusal("rows and counts: give one of the two")
+            raise refusal("give either rows or counts, not both")
         if not self.rows and not self.counts:
             self._refuse_idle(("acts", "order"), "rows or counts")
         if not self.counts:
@@ -124,9 +124,7 @@ class Options(StrictModel):
         """Refuse options without effect: ignoring them would play a different table from the one intended."""
         idle = [name for name in names if getattr(self, name) != type(self).model_fields[name].default]
         if idle:
-            raise refusal(
-                f"{' and '.join(idle)} without {needed}: there is no table they could apply to", allowed=_TABLES
-            )
+            raise refusal(f"{' and '.join(idle)} without {needed}: there is no table to use them for", allowed=_TABLES)
 
     def turn_table(self) -> TurnTable | None:
         """Return the counts by stretches of turns, or None. Raises ValueError."""

@@ -166,5 +166,5 @@ def check_traits(scenario: Scenario, known: Collection[str], user: str) -> None:
             raise InputError(
                 f"topic {scenario.id!r}: the {user} user does not know the trait {trait!r}",
                 allowed=", ".join(sorted(known)) or "no traits",
-                advice=f"did you mean {meant!r}?" if meant else "remove it, or put a wrapper in front that reads it",
+                advice=f"did you mean {meant!r}?" if meant else "remove it, or wrap the user in one that reads it",
             )

@@ -149,7 +149,7 @@ async def respond_with_words(
         else:
             return action, after, tuple(taken)
         if source is None:
-            raise RuntimeError(f"the user {user.name!r} wants words from {prompt.source!r}, but there is no source")
+            raise RuntimeError(f"the user {user.name!r} needs words from {prompt.source!r}, but no source was given")
         try:
             taken.append((prompt, await source.sample(prompt)))
         except SourceFailed as fault:

@@ -38,7 +38,7 @@ def check_words(name: str, words: str, *, lost: str = "") -> None:
     if not words.strip():
         raise refusal(f"{name}: this text is empty")
     if lost and not re.search(r"\{\{[^}]*\bitem\b", words):
-        raise refusal(f"{name}: it has no place for {{{{ item }}}}, so the {lost} would be lost")
+        raise refusal(f"{name}: it does not contain {{{{ item }}}}, so the {lost} would be lost")
     for fault in faults(Wording(words, each=bool(lost))):
         raise refusal(f"{name}: {fault.what}", allowed=fault.allowed)
 
@@ -53,7 +53,7 @@ ItemTemplate = Annotated[Said, AfterValidator(partial(_check_template, each=True
 def _check_not_empty(variants: tuple[str, ...]) -> tuple[str, ...]:
     # Not by min_length: pydantic would report that the list is too short, and not the faulty variant.
     if not variants:
-        raise refusal("at least one way to say it is needed")
+        raise refusal("give at least one wording")
     return variants
 
 

@@ -80,7 +80,7 @@ class RecordedUser:
             if drawn < trials:
                 return action, after
             drawn -= trials
-        raise AssertionError("the branches of a node hold all of its trials")
+        raise AssertionError("the branches of a node must include all of its trials")
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:
         """Return every recorded continuation, and ending here, each with its share of the trials."""

@@ -85,7 +85,7 @@ class ScriptedUser:
         self.protocol, self.users = protocol, dict(users or {})
         missing = sorted(protocol.users.keys() - self.users.keys())
         if missing:
-            raise ValueError(f"protocol {protocol.name!r} needs the users {', '.join(missing)}")
+            raise ValueError(f"protocol {protocol.name!r} needs users that are missing: {', '.join(missing)}")
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
         users = {

@@ -121,7 +121,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
         for option, size in sizes.items():
             if size and size != len(subtopics):
                 raise InputError(
-                    f"topic {scenario.id!r} has {len(subtopics)} subtopics, and {option} of the subtopic user {size}",
+                    f"topic {scenario.id!r} has {len(subtopics)} subtopics, but the option {option} has {size}",
                     advice="give the same number of both",
                 )
         self.phrasebook.check(scenario.topic, dict.fromkeys(ACTS, subtopics))
@@ -140,7 +140,7 @@ class SubtopicUser(PlanningUser[SubtopicMemory]):
             raise InputError(f"topic {topic.id!r}: the trait 'subtopics' is not a list of texts")
         if not found or not all(one.strip() for one in found):
             raise InputError(
-                f"topic {topic.id!r} has no subtopics for the subtopic user, or an empty one",
+                f"topic {topic.id!r} has no subtopics for the subtopic user, or one of them is empty",
                 advice="give the topic seed turns, or the user the option subtopics",
             )
         return found

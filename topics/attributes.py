@@ -293,7 +293,7 @@ def _equal_shares(text: str, lookup: Lookup, advice: Callable[[str], str]) -> Sh
             else:
                 raise ValueError(advice(cells[i]))
     if not named:
-        raise ValueError(f"{text!r} names nothing")
+        raise ValueError(f"{text!r} contains no name")
     total: dict[str, Fraction] = {}
     for shares in named.values():
         for group, share in shares.items():

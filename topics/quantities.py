@@ -58,7 +58,7 @@ def quantity(text: str) -> tuple[Range, ...]:
     lows, highs = _number_readings(between[1], text), _number_readings(between[2], text)
     ranges = tuple(Range(low, high) for low in lows for high in highs if low <= high)
     if not ranges:
-        raise ValueError(f"{text!r} runs from more to less")
+        raise ValueError(f"{text!r} has its larger number first")
     return ranges
 
 
@@ -71,7 +71,7 @@ def _number_readings(text: str, whole: str) -> tuple[Fraction, ...]:
     digits = found[2].strip()
     numbers = _digit_readings(digits, scaled=scale > 1)
     if not numbers:
-        raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped like those of a number")
+        raise ValueError(f"{whole!r}: the digits of {digits!r} are not grouped as in a number")
     return tuple(number * factor for number in numbers)
 
 

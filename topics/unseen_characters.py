@@ -101,7 +101,7 @@ def refuse_lost_breaks(text: str, path: str, value: object) -> None:
     if kept < len(re.findall(f"[{_BREAKS}]", text)) or _BESIDE_BLANK.search(text):
         what = f"{named(found[0])}, which ends a line in YAML"
         raise InputError(
-            what, place=place_in(text, path, found.start()), advice="write an ordinary blank or line end in its place"
+            what, place=place_in(text, path, found.start()), advice="replace it by an ordinary blank or line end"
         )
 
 

@@ -68,7 +68,7 @@ class Part:
         if ANY not in transitions:
             raise ValueError(f"transitions: the rows for any answer ({ANY!r}) are missing")
         if not 0 < weight <= 1:
-            raise ValueError(f"weight: above 0 and at most 1 is needed (here: {weight:g})")
+            raise ValueError(f"weight must be above 0 and at most 1, not {weight:g}")
         return cls(
             weight,
             _check_table("classes", [classes], 1, len(initial))[0],
@@ -97,7 +97,7 @@ class HiddenModel:
         if not self.parts:
             raise ValueError("parts: at least one is needed")
         if len({len(part.classes) for part in self.parts}) > 1:
-            raise ValueError("parts: all have the same number of classes")
+            raise ValueError("parts: all must have the same number of classes")
 
     @property
     def classes(self) -> int:
@@ -162,8 +162,8 @@ def _normalise(values: Sequence[float]) -> Belief:
 
 def _check_table(name: str, rows: Sequence[Sequence[float]], height: int, width: int) -> tuple[Row, ...]:
     if len(rows) != height or any(len(row) != width for row in rows):
-        raise ValueError(f"{name}: {height} × {width} numbers are needed")
+        raise ValueError(f"{name}: the table must have {height} × {width} numbers")
     for number, row in enumerate(rows, 1):
         if min(row) < 0 or not abs(sum(row) - 1) <= _SUM:
-            raise ValueError(f"{name}, row {number}: probabilities that sum to 1 are needed (here: {sum(row):g})")
+            raise ValueError(f"{name}, row {number}: the probabilities must sum to 1 (here: {sum(row):g})")
     return tuple(_normalise(row) for row in rows)

@@ -114,11 +114,11 @@ def _parse_rule(value: object) -> Rule:
     for kind, options in _rule_kinds(value):
         if kind in _OF_HISTORY:
             raise refusal(
-                f"the rule {kind!r} needs more than one answer, but an instruction is judged by single answers"
+                f"the rule {kind!r} needs earlier answers, but an instruction is judged by one answer at a time"
             )
         if kind == "language" and isinstance(options, Mapping) and any(ASKED in codes for codes in options.values()):
             raise refusal(
-                "an instruction has no question whose language could count: name the language", allowed="such as de"
+                "an instruction has no question to compare languages with: name the language", allowed="such as de"
             )
     try:
         return read_rule(Document("", value, {}, {}), (), value, _unnamed_rule)

@@ -86,7 +86,7 @@ class Step(StrictModel):
         given = [kind for kind in _KINDS if self._value(kind) is not None]
         if len(given) != 1:
             raise refusal(
-                f"a step has one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}",
+                f"a step must have exactly one of {', '.join(_KINDS)}; here: {', '.join(given) or 'none'}",
                 allowed="one key, such as {ask: home}",
                 advice="make each a step of its own" if given else "say what this step does, or remove it",
                 at=(given[1],) if given else (),
@@ -168,7 +168,7 @@ class Options(StrictModel):
         if (
             not 1 <= len(self.steps) <= _MOST_STEPS
         ):  # not a constraint of the field, which would hide faults of the steps
-            raise refusal(f"steps: {len(self.steps)} of them; at least one, at most {_MOST_STEPS:,}")
+            raise refusal(f"steps: a plan must have 1 to {_MOST_STEPS:,} of them, not {len(self.steps)}")
         names = Counter(name for section in _SECTIONS for name in getattr(self, section))
         if not names:
             raise refusal(f"a plan needs one of {', '.join(_SECTIONS)}")
@@ -191,7 +191,7 @@ class Options(StrictModel):
         for (kind, name), count in kinds.items():
             if kind == "climb" and count > 1:
                 raise refusal(
-                    f"steps: the ladder {name!r} is climbed {count} times, but once is the limit",
+                    f"steps: the ladder {name!r} is climbed {count} times, but it can be climbed only once",
                     advice="remove this step",
                     at=("steps", places[kind, name], "climb"),
                 )
@@ -234,7 +234,7 @@ class Options(StrictModel):
             asked.add(step.fact)
         elif step.kind in ("challenge", "justify", "repair") and step.fact not in asked:
             raise refusal(
-                f"{where}: {step.kind} before {step.fact!r} was asked",
+                f"{where}: {step.kind} comes before {step.fact!r} is asked",
                 advice=f"put a step {{ask: {step.fact}}} before it, in the same session and after any change",
                 at=here,
             )
@@ -250,7 +250,7 @@ class Options(StrictModel):
             asked.discard(step.fact)
         elif step.kind == "plant" and step.fact in changed:
             raise refusal(
-                f"{where}: plant after {step.fact!r} changed, with the words from before",
+                f"{where}: plant comes after {step.fact!r} has changed, but uses the old words",
                 advice="put it before the change, or remove it",
                 at=here,
             )

@@ -66,7 +66,7 @@ class PatienceBudget(StrictModel):
     @model_validator(mode="after")
     def _some_budget(self) -> Self:
         if self.turns is None and self.words is None:
-            raise refusal("a budget of patience needs turns, words or both")
+            raise refusal("give a budget of patience turns, words or both")
         return self
 
     def hazard(self, memory: Experience, observation: Observation) -> float:

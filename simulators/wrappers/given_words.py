@@ -70,10 +70,10 @@ def read_wordings(path: str | PathLike[str], protocol: Protocol, topics: Sequenc
     named += [(("topics", topic, state), state) for topic, said in file.topics.items() for state in said]
     for loc, state in named:
         if state not in own:
-            what = f"the protocol {protocol.name!r} says nothing of its own in a state {state!r}"
+            what = f"the protocol {protocol.name!r} has no words of its own in a state {state!r}"
             raise document.error(loc, what, allowed=", ".join(own) or "none", key=True)
         if protocol.states[state].each:
-            what = f"the state {state!r} says one turn of the topic after the other, so no one text can replace it"
+            what = f"the state {state!r} goes through the turns of the topic, so a single text cannot replace it"
             raise document.error(loc, what, advice="leave it out here", key=True)
     found = GivenWords(MappingProxyType(file.states), MappingProxyType(file.topics))
     for topic in sorted(known):

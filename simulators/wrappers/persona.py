@@ -190,7 +190,7 @@ class PersonaUser:
         known = ", ".join(sorted(self.groups))
         if trait is not None and trait != name:
             raise InputError(
-                f"topic {scenario.id!r}: the trait group is {trait!r}, and the option group {name!r}",
+                f"topic {scenario.id!r}: the trait group is {trait!r}, but the option group is {name!r}",
                 advice="give one of the two",
             )
         if name is None:

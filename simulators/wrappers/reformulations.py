@@ -122,10 +122,10 @@ class Options(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> Options:
         if self.table is None and (self.origin is not None or self.after):
-            raise refusal("origin and after need a table, but none is given")
+            raise refusal("origin and after can only be given with a table")
         if self.table is not None:
             if not (self.origin or "").strip():
-                raise refusal("origin: name the source of the table: the data it was fitted to, or `illustrative`")
+                raise refusal("origin: name the data that the table was fitted to, or write `illustrative`")
             missing = [label for label in LABELS if label not in self.table]
             if missing:
                 raise refusal(f"table: no row for {', '.join(missing)}")

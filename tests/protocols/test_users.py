@@ -191,7 +191,7 @@ def test_it_opens_first_and_then_sees_each_answer_with_the_label_of_its_route(pr
 
 
 def test_a_protocol_without_its_users_cannot_be_played(protocol: Protocol) -> None:
-    with pytest.raises(ValueError, match="needs the users visitor"):
+    with pytest.raises(ValueError, match="needs users that are missing: visitor"):
         ScriptedUser(protocol)
 
 

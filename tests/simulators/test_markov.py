@@ -62,7 +62,7 @@ def test_every_row_of_every_fit_is_a_distribution(
             row = table.row(after, answer)
             assert sum(row.values()) == pytest.approx(1)
             assert all(0 <= p <= 1 for p in row.values())
-            assert (STOP in row) == bool(after), "nobody stops before the first turn"
+            assert (STOP in row) == bool(after), "a user cannot stop before the first turn"
         assert ActTable.from_json(json.loads(json.dumps(table.as_json()))) == table
 
 
@@ -235,10 +235,10 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rows: [{after: [start], next: {ask: 0.5}}]", "probabilities in [0, 1] that sum to 1"),
+        ("rows: [{after: [start], next: {ask: 0.5}}]", "the probabilities must be in [0, 1] and sum to 1"),
         ("rows: [{after: [start], next: {ask: 1}}]", "no row gives the acts after 'ask'"),
         ("rows: [{after: [start], next: {stop: 1}}]", "at least one"),
-        ("rows: [{after: [start], next: {ask: 0.5, stop: 0.5}}]", "nobody stops before the first turn"),
+        ("rows: [{after: [start], next: {ask: 0.5, stop: 0.5}}]", "a user cannot stop before the first turn"),
         (
             "counts: [{after: [start], next: {ask: -1}}]",
             "after start (-): the count of 'ask' must be at least 0 (here: -1)",
@@ -254,13 +254,13 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("{acts: [ask, stop], counts: [{after: [start], next: {ask: 1}}]}", "'stop' stands for leaving"),
         (
             "{counts: [{after: [start], next: {ask: 1}}], rows: [{after: [start], next: {ask: 1}}]}",
-            "rows and counts: give one of the two",
+            "give either rows or counts, not both",
         ),
         ("acts: [a, a]\ncounts: [{after: [start], next: {a: 1}}]", "'a' appears twice"),
         ("words: {ask: ['{{ nothing }}']}", "unknown variable 'nothing'"),
         ("words: {ask: ['About {{ item }}.']}", "unknown variable 'item'\n  allowed: topic.asks_for,"),
         ("acts: [ask, tell]", "acts without rows or counts"),
-        ("order: 2", "order without rows or counts: there is no table they could apply to\n  allowed: rows: [{after"),
+        ("order: 2", "order without rows or counts: there is no table to use them for\n  allowed: rows: [{after"),
         ("smoothing: additive", "smoothing without counts"),
         (
             "{weight: 2, rows: [{after: [start], next: {ask: 1}}, {after: [ask], next: {stop: 1}}]}",
@@ -270,7 +270,7 @@ words: {hello: ["Hello. {{ topic.request }}", "Good day. {{ topic.request }}"]}
         ("counts: [{after: [], next: {ask: 1}}]", "after: needs at least 1 entry, and has 0"),
         ("weight: 2000", "weight: must be at most 1000 (here: 2000)"),
         ("words: {ask: ['  ']}", "a variant is empty"),
-        ("words: {ask: []}", "at least one way to say it"),
+        ("words: {ask: []}", "give at least one wording"),
     ],
 )
 def test_what_is_wrong_with_the_options_is_told(text: str, words: str) -> None:
@@ -348,7 +348,7 @@ def test_sequences_and_tables_that_cannot_be_are_refused() -> None:
     for broken in (((), ()), (("a",), ("o", "o")), (("stop",), ("o",))):
         with pytest.raises(ValueError, match=r"act"):
             ActSequence(*broken)
-    with pytest.raises(ValueError, match="no sequence"):
+    with pytest.raises(ValueError, match="at least one sequence"):
         fit([])
     with pytest.raises(ValueError, match="order"):
         fit([ActSequence(("a",), ("o",))], order=3)

@@ -144,13 +144,13 @@ def test_what_cannot_be_played_is_refused_before_the_first_turn() -> None:
     for scenario, words in (
         (Scenario(bare), "has no subtopics"),
         (Scenario(MOVIES, {"subtopics": "who"}), "not a list of texts"),
-        (Scenario(MOVIES, {"subtopics": ["who?", " "]}), "or an empty one"),
+        (Scenario(MOVIES, {"subtopics": ["who?", " "]}), "or one of them is empty"),
         (Scenario(MOVIES, {"subtopic": ["who?"]}), "did you mean 'subtopics'?"),
     ):
         with pytest.raises(InputError, match=r"T1|M002") as fault:
             user.start(scenario, RNG)
         assert words in str(fault.value)
-    with pytest.raises(InputError, match="3 subtopics, and first of the subtopic user 2"):
+    with pytest.raises(InputError, match="3 subtopics, but the option first has 2"):
         build(Options(first=(0.5, 0.5))).start(SCENARIO, RNG)
     with pytest.raises(InputError, match="'requeries', which this user does not have"):
         build(Options(words={"requeries": ("again",)}))

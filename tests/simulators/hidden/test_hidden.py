@@ -268,12 +268,12 @@ def test_what_a_user_with_hidden_states_cannot_play_is_refused(
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("classes: [1.0]", "classes: [0.5]", "probabilities that sum to 1"),
-        ("classes: [1.0]", "classes: [0.5, 0.5]", "classes: 1 × 1 numbers"),
+        ("classes: [1.0]", "classes: [0.5]", "the probabilities must sum to 1"),
+        ("classes: [1.0]", "classes: [0.5, 0.5]", "classes: the table must have 1 × 1 numbers"),
         ("weight: 0", "weight: 1", "weight"),
         ("answer: '*'", "answer: o", "the rows for any answer"),
         ("acts: [b]", "acts: [stop]", "none may be called"),
-        ("acts: [b]", "acts: [b, c]", "opening: 4 × 2 numbers"),
+        ("acts: [b]", "acts: [b, c]", "opening: the table must have 4 × 2 numbers"),
     ],
 )
 def test_a_spoilt_file_is_refused(tmp_path: Path, old: str, new: str, fault: str) -> None:

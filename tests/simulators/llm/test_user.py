@@ -360,7 +360,7 @@ async def test_what_the_source_raises_goes_past_the_user() -> None:
 
 async def test_without_a_source_nothing_is_said() -> None:
     user = build(PLAIN, agenda())
-    with pytest.raises(RuntimeError, match="there is no source"):
+    with pytest.raises(RuntimeError, match="no source was given"):
         await respond_with_words(user, user.start(SCENARIO, RNG.at(0)), None, RNG.at(1), None)
 
 

@@ -199,11 +199,11 @@ def test_what_the_topic_lacks_is_an_error_at_the_start() -> None:
     ("steps", "words"),
     [
         ("{ask: house}", "no fact is called 'house'"),
-        ("{challenge: home, how: wrongly}", "challenge before 'home' was asked"),
-        ("{repair: home}", "repair before 'home' was asked"),
+        ("{challenge: home, how: wrongly}", "challenge comes before 'home' is asked"),
+        ("{repair: home}", "repair comes before 'home' is asked"),
         ("{ask: home}, {challenge: home}", "challenge and how must be given together"),
         ("{ask: home, how: wrongly}", "challenge and how must be given together"),
-        ("{ask: home, plant: home}", "a step has one of"),
+        ("{ask: home, plant: home}", "a step must have exactly one of"),
         ("{}", "here: none"),
         ("{distract: 0}", "at least 1"),
         ("{ask: home}, {challenge: home, how: loudly}", "is not one of the words allowed here"),
@@ -226,7 +226,7 @@ def test_plans_that_cannot_be_played_are_refused(steps: str, words: str) -> None
         ("{facts: {a: {ask: [' '], right: [y]}}, steps: [{ask: a}]}", "ask: this text is empty"),
         (
             "{facts: {a: {ask: [x], right: [y]}}, steps: [{ask: a}], phrases: {dissent: ['No.']}}",
-            "no place for {{ item }}",
+            "does not contain {{ item }}",
         ),
     ],
 )

@@ -225,9 +225,13 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         (LADDER, "{climb: lock}", "a plan with climb also needs harmless"),
         (LADDER, "{climb: lock}, {harmless: lock}, {climb: lock}", "the ladder 'lock' is climbed 2 times"),
         (HOME, "{change: home}, {change: home}", "'home' changes a second time"),
-        (HOME, "{change: home}, {plant: home}", "plant after 'home' changed"),
-        (HOME, "{ask: home}, {change: home}, {challenge: home, how: contrary}", "challenge before 'home' was asked"),
-        (HOME, "{ask: home}, {session: new}, {repair: home}", "repair before 'home' was asked"),
+        (HOME, "{change: home}, {plant: home}", "plant comes after 'home' has changed"),
+        (
+            HOME,
+            "{ask: home}, {change: home}, {challenge: home, how: contrary}",
+            "challenge comes before 'home' is asked",
+        ),
+        (HOME, "{ask: home}, {session: new}, {repair: home}", "repair comes before 'home' is asked"),
         ("", "{distract: 1}", "a plan needs one of facts, instructions, questions, ladders"),
         (HOME + KING.replace("king:", "home:"), "{ask: home}", "two items are called 'home'"),
         (HOME.replace("    then: {right: [Lima]}\n", ""), "{ask: home}", "change and then must be given together"),
@@ -239,12 +243,12 @@ def test_languages_lists_and_forbidden_words_are_rules_of_protocols(name: str, t
         (
             SHORT.replace("{words: {at_most: 3}}", "{not: {repetition: {}}}"),
             "{instruct: short}",
-            "the rule 'repetition' needs more than one answer",
+            "the rule 'repetition' needs earlier answers",
         ),
         (
             SHORT.replace("{words: {at_most: 3}}", "{language: {one_of: [asked]}}"),
             "{instruct: short}",
-            "no question whose language",
+            "no question to compare languages with",
         ),
     ],
 )

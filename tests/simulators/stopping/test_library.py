@@ -96,7 +96,7 @@ def test_a_file_names_its_stop_model() -> None:
         "stop: {turn: 1}": "a stop model is {model: NAME, …}\n  allowed: combined, frustration",
         "stop: {model: geometric, q: 1}": "user.yaml:1:26: unknown key 'q'",
         "stop: {model: geometric, p: 2}": "user.yaml:1:29: p: must be at most 1",
-        "stop: {model: patience}": "a budget of patience needs turns, words or both",
+        "stop: {model: patience}": "give a budget of patience turns, words or both",
         "stop: {model: hazard, turn: .inf}": "turn: must be a number",
     }.items():
         with pytest.raises(InputError) as fault:

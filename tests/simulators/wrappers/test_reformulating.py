@@ -211,11 +211,14 @@ def test_the_acts_come_as_often_as_the_table_says() -> None:
     [
         ("{table: {o: {stop: 1.0}}, origin: x}", "table: no row for x, -"),
         ("{table: {o: {stop: 0.5}, x: {stop: 1.0}, '-': {stop: 1.0}}, origin: x}", "table.o: the row sums to 0.5"),
-        ("{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}", "origin: name the source of the table"),
-        ("{origin: fitted}", "need a table"),
+        (
+            "{table: {o: {stop: 1.0}, x: {stop: 1.0}, '-': {stop: 1.0}}}",
+            "origin: name the data that the table was fitted to",
+        ),
+        ("{origin: fitted}", "can only be given with a table"),
         ("{constraints: ['']}", "constraints: this text is empty"),
         ("{constraints: ['{{ item }}']}", "unknown variable 'item'"),
-        ("{phrases: {rephrase: ['Again, please.']}}", "no place for {{ item }}"),
+        ("{phrases: {rephrase: ['Again, please.']}}", "does not contain {{ item }}"),
         ("{most: 0}", "at least 1"),
     ],
 )

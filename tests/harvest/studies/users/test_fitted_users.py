@@ -240,7 +240,7 @@ def test_a_user_without_words_is_refused_with_the_file_and_the_act(tmp_path: Pat
     ("old", "new", "fault"),
     [
         ("format: harvest-user/2", "format: harvest-user/9", "its format is 'harvest-user/9'"),
-        ("format: harvest-user/2", "format: harvest-user/1", "harvest-user/1 has none"),
+        ("format: harvest-user/2", "format: harvest-user/1", "a harvest-user/1 file cannot have them"),
         ("- turn: 1", "- turn: 2", "the first must start after turn 1"),
         ("simulator: markov", "simulator: mind-reader", "not one of the words allowed"),
         ("name: seekers", "nane: seekers", "unknown key 'nane'"),
