@@ -41,8 +41,7 @@ class PooledRun:
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """A place in a run, given by its index from 0. `start` and `end` are the characters of the system's text, both -1
-    for a link outside it.
-    """
+    for a link outside it."""
 
     run: int
     conversation: Conversation
@@ -64,8 +63,7 @@ class Occurrence:
 @dataclass(frozen=True, slots=True)
 class Entity:
     """An entity that systems named on a topic: its canonical key, and the first form in which it was written.
-    `judged` is true if the gold of a run, or of a table, has a grade for it.
-    """
+    `judged` is true if the gold of a run, or of a table, has a grade for it."""
 
     topic: str
     key: str
@@ -77,8 +75,7 @@ class Entity:
 @dataclass(frozen=True, slots=True)
 class Said:
     """A person's judgment at one place, under this version of the guideline. `adjudicates` is true if the person
-    decided between other people's judgments.
-    """
+    decided between other people's judgments."""
 
     value: Json
     version: str
@@ -88,8 +85,7 @@ class Said:
 @dataclass(frozen=True, slots=True)
 class Words:
     """Words that a criterion asks about on a topic. `said` has the judgment by index of the occurrence and person.
-    `covered` are indices of occurrences with anybody's score or *n/a*, including copied ones.
-    """
+    `covered` are indices of occurrences with anybody's score or *n/a*, including copied ones."""
 
     topic: str
     criterion: str

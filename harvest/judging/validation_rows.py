@@ -28,8 +28,7 @@ def write_validation(
     conversations: Iterable[Conversation], judgments: Judgments, criterion: str, path: str | PathLike[str]
 ) -> int:
     """Write people's scores by `criterion`, without *n/a*, and return the number of rows. The precedence of
-    `judgments` contains people alone. Raises the errors of `write_export`.
-    """
+    `judgments` contains people alone. Raises the errors of `write_export`."""
     rows = []
     for one in conversations:
         opinions = judgments.opinions.get((one.trial_id, one.attempt), {})

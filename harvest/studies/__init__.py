@@ -1,1 +1,1 @@
-"""What is made of recorded runs: scores and their bounds, groups beside groups, findings of probes, fitted users."""
+"""Studies of recorded runs: scores and bounds, comparisons of systems and groups, findings of probes, fitted users."""

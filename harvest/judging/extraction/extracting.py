@@ -39,8 +39,7 @@ class ModelExtractor:
 class Extraction:
     """The result of an extraction: a `layer` with the nuggets of the completed conversations, and `missing` with the
     others and their reasons. `refused` counts nuggets that were refused, and `unreadable` passages whose last reply
-    could not be read, by reason.
-    """
+    could not be read, by reason."""
 
     layer: Layer
     conversations: int = 0
@@ -122,8 +121,7 @@ _LISTED = 5
 class Extracted:
     """The result of one extraction command: the new layer `found`, with its counts, in the file `path` (None if no
     conversation was completed). `before` counts conversations that were already in a layer, and `requests` those sent
-    and answered. `tries` is the most requests for one passage.
-    """
+    and answered. `tries` is the most requests for one passage."""
 
     found: Extraction
     before: int
@@ -138,8 +136,7 @@ class Extracted:
 
 def author_and_version(endpoint: Endpoint) -> tuple[str, str]:
     """Return the author and version of the endpoint's nuggets: the model's name, and a hash of prompt and sampling.
-    The address is not included, so that the same model behind another port continues with the kept replies.
-    """
+    The address is not included, so that the same model behind another port continues with the kept replies."""
     definition = endpoint.definition()
     sampling = {key: value for key, value in definition.items() if key != "base_url"}
     return str(definition["model"]), version_of(sampling)

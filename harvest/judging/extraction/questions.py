@@ -15,8 +15,7 @@ from topics.identity import content_hash
 @dataclass(frozen=True, slots=True)
 class Question:
     """One question about a passage. `key` is a hash of the messages, so that a passage repeated after the same words
-    is the same question; `about` is the first place where the passage occurs.
-    """
+    is the same question; `about` is the first place where the passage occurs."""
 
     key: str
     passage: Passage

@@ -55,8 +55,7 @@ _LETTER = "[0-9A-Za-z\u00c0-\u024f\u0370-\u058f\u1e00-\u1fff]"
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The content of a reply: the accepted nuggets, and the number of refused ones by the names in `NUGGET_FAULTS`.
-    `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable.
-    """
+    `fault` is one of `REPLY_FAULTS`, or "" if the reply was readable."""
 
     found: tuple[Candidate, ...] = ()
     refused: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

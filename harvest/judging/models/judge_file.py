@@ -46,8 +46,7 @@ def _check_scale(scale: tuple[float, ...]) -> tuple[float, ...]:
 
 class Judge(StrictModel):
     """A judge, as described by its file. `vendor` is its maker, by default the first part of the model's name
-    (`bias_card.vendor_of`). `guideline` has additional instructions, by the name of the criterion.
-    """
+    (`bias_card.vendor_of`). `guideline` has additional instructions, by the name of the criterion."""
 
     format: Literal["harvest-judge/1"]
     endpoint: JudgeEndpoint
@@ -65,8 +64,7 @@ class Judge(StrictModel):
 
 def check_criteria(path: Path, judge: Judge, schema: Schema, *, used: bool = True) -> None:
     """Check that the schema has the criteria of the file, and that models may score them. `used` is true if the file
-    selects the criteria. Raises InputError, with file, line and column.
-    """
+    selects the criteria. Raises InputError, with file, line and column."""
     everything = [name.casefold() for name in judge.criteria] == ["all"]
     own = judge.criteria if used and not everything else ()
     named: list[tuple[Loc, str]] = [(("criteria", i), name) for i, name in enumerate(own)]

@@ -27,8 +27,7 @@ _MILLION = 1_000_000  # prices are per million tokens
 class Estimate:
     """The estimated cost of judging `things`. `requests` counts requests without a kept reply, each sent at least
     once, with about `read` tokens; `tries` is the most times that one is sent if its replies cannot be read. `write`
-    is the most tokens in the replies, None without a limit, and `cost` the highest cost, None without prices.
-    """
+    is the most tokens in the replies, None without a limit, and `cost` the highest cost, None without prices."""
 
     things: int
     requests: int
@@ -52,8 +51,7 @@ class Estimate:
 class Judged:
     """The result of one judging command: a layer of all judgments, including things left unjudged, and its file (None
     if it equals the newest one). `requests` were sent and answered; `failures` of the endpoint are counted by
-    message.
-    """
+    message."""
 
     layer: Layer
     requests: int

@@ -44,8 +44,7 @@ _MOST = 4000
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The content of a reply: a score, null or `unsure`, or for a pair one of `BETTER`. `fault` is one of `FAULTS`,
-    or "" if the reply was readable.
-    """
+    or "" if the reply was readable."""
 
     value: Json = None
     reason: str = ""

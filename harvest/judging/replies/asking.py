@@ -64,8 +64,7 @@ class Asking(Generic[AskedT, ReadT]):
 @dataclass(frozen=True, slots=True)
 class Answers(Generic[ReadT]):
     """The answers, by the key of the question: `readings` are the last replies, readable or not, and `failures` say
-    why a question has no reply. `requests` counts those sent and answered.
-    """
+    why a question has no reply. `requests` counts those sent and answered."""
 
     readings: Mapping[str, ReadT]
     failures: Mapping[str, str]
@@ -80,8 +79,7 @@ async def ask_all(
     tell: Callable[[], None] = lambda: None,
 ) -> Answers[ReadT]:
     """Ask every question once, unless its reply is kept, and call `tell` after each. Failures of the endpoint become
-    `failures`; after ten in a row nothing more is asked. Raises StoreError.
-    """
+    `failures`; after ten in a row nothing more is asked. Raises StoreError."""
     once = {one.key: one for one in wanted}
     left = iter(once.values())
     readings: dict[str, ReadT] = {}
@@ -128,8 +126,7 @@ async def ask_all(
 
 def strict_json(text: str) -> Any:
     """Parse a reply as strict JSON. Raises ValueError for invalid JSON, repeated keys, NaN and Infinity, and
-    RecursionError if it is nested too deeply.
-    """
+    RecursionError if it is nested too deeply."""
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

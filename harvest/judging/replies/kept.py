@@ -41,13 +41,11 @@ _NUMBER = re.compile(r"(\d{6,})\.jsonl")
 
 class KeptReplies:
     """An async context manager for the replies of one model, under one version, in one run. Replies are identified by
-    the key of the question and the number of the sample, from 0.
-    """
+    the key of the question and the number of the sample, from 0."""
 
     def __init__(self, run: Path, kind: Kind, author: str, version: str, redactor: Redactor) -> None:
         """Read the kept replies and lock their folder. Raises RunError, with file and line, for a file from elsewhere
-        and if another process is asking; StoreError if the folder cannot be written.
-        """
+        and if another process is asking; StoreError if the folder cannot be written."""
         slug = re.sub(r"[^a-z0-9]+", "-", author.lower()).strip("-")[:40] or "unknown"
         self._kind = kind
         self._author, self._version, self._redactor = author, version, redactor
@@ -73,8 +71,7 @@ class KeptReplies:
 
     async def keep(self, key: str, number: int, sample: Sample, about: Mapping[str, Any]) -> Sample:
         """Write a reply to disk without secrets, and return it as written. `about` is where the question was asked
-        first, for people to read. Raises StoreError.
-        """
+        first, for people to read. Raises StoreError."""
         sample = Sample(self._redactor.text(sample.text), sample.finish)
         journal = self._journal or self._open_journal()
         row = {"key": key, "sample": number, **about, "finish": sample.finish, "text": sample.text}

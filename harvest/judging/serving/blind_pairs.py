@@ -41,8 +41,7 @@ def pair_questions(pairs: Iterable[BlindPair]) -> tuple[Question, ...]:
 
 def read_chosen(folder: str | PathLike[str], texts: Mapping[int, str]) -> Filled:
     """Read the decisions made on the page. `texts` contains the `text_hash` of each pair handed out, by its number.
-    Raises InputError if there are none, and for a pair that was not handed out or had other texts.
-    """
+    Raises InputError if there are none, and for a pair that was not handed out or had other texts."""
     if not any((Path(folder) / name).is_dir() for name in (FOLDER, "judgments")):
         raise InputError(
             "this folder contains no decisions on pairs",

@@ -143,8 +143,7 @@ class Desk:
 
     def progress(self, name: str) -> dict[str, Json]:
         """Return this person's progress (`done`, `of`), everybody's (`all_done`, `all_of`), and the number of people.
-        `seconds_left` is estimated from this person's recent pace; None before there is one.
-        """
+        `seconds_left` is estimated from this person's recent pace; None before there is one."""
         person, total = self._people[name], len(self._asked)
         gaps = [b - a for a, b in zip(person.times, person.times[1:]) if 0 <= b - a <= _PAUSE]
         left = total - len(person.states)
@@ -159,8 +158,7 @@ class Desk:
 
     async def decide(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """Record one decision, which is on disk on return; repeating it changes nothing. `sent` contains `id`,
-        `question`, `value` (one of the choices) and `note`. Raises Unacceptable, StoreError.
-        """
+        `question`, `value` (one of the choices) and `note`. Raises Unacceptable, StoreError."""
         if set(sent) != {"id", "question", "value", "note"}:
             raise Unacceptable(400, "a decision must have exactly id, question, value and note")
         known, question, note = _decision_id(sent["id"]), self._question(sent["question"]), sent["note"]
@@ -195,8 +193,7 @@ class Desk:
 
     async def take_back(self, name: str, sent: Mapping[str, Json]) -> dict[str, Json]:
         """Undo a decision of this person and restore the one before it. `sent` contains `id`, and in `undo` the id of
-        the decision. Raises the errors of `decide`.
-        """
+        the decision. Raises the errors of `decide`."""
         if set(sent) != {"id", "undo"}:
             raise Unacceptable(400, "to undo a decision, send exactly id and undo")
         known, decision = _decision_id(sent["id"]), _decision_id(sent["undo"])
@@ -266,8 +263,7 @@ def _decision_id(known: Json) -> str:
 
 def _shuffle_questions(asked: Sequence[Question], name: str, seed: int) -> tuple[str, ...]:
     """Order the questions by criterion, then by conversation in a random order for this person. Questions about one
-    conversation stay together, so that it is read once.
-    """
+    conversation stay together, so that it is read once."""
     found: list[str] = []
     for criterion in dict.fromkeys(one.criterion for one in asked):
         groups: dict[object, list[str]] = {}

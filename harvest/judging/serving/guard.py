@@ -82,8 +82,7 @@ class _Refused(Exception):
 @dataclass(frozen=True, slots=True)
 class Guard:
     """An ASGI application that checks requests before `app` gets them with their whole body, and the person in
-    `harvest.person` of the scope. `tokens` has the token of each person.
-    """
+    `harvest.person` of the scope. `tokens` has the token of each person."""
 
     app: App
     addresses: Addresses

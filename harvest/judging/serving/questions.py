@@ -157,6 +157,5 @@ def _side_pieces(speaker: str, turn: int, text: str, question: Question, asked: 
 
 def cover(text: str) -> str:
     """Return why the text is covered, as in "it may contain …"; "" if it is not. A miss of the triage shows the text,
-    and a false alarm costs one key.
-    """
+    and a false alarm costs one key."""
     return " and ".join(dict.fromkeys(flag.reason for flag in harms(text)))

@@ -109,8 +109,7 @@ def bind(port: int) -> socket.socket:
 
 def make_links(people: Sequence[str], port: int) -> tuple[dict[str, str], dict[str, str]]:
     """Return new tokens, and the links that contain them, by person. A token follows the #, so that it appears in no
-    request, log or referrer.
-    """
+    request, log or referrer."""
     tokens = {name: secrets.token_urlsafe(24) for name in people}
     return tokens, {name: f"{Addresses(port)}/#{token}" for name, token in tokens.items()}
 
@@ -123,8 +122,7 @@ async def serve(
     troubled: Callable[[StoreError], None] = lambda _: None,
 ) -> None:
     """Serve until cancelled, then finish the requests that have begun. `started` is called when the page can be
-    opened, and `troubled` when a decision could not be saved.
-    """
+    opened, and `troubled` when a decision could not be saved."""
     port = int(listening.getsockname()[1])
     config = uvicorn.Config(
         Guard(application(desk, troubled), Addresses(port), tokens),

@@ -26,8 +26,7 @@ _CHANGED = re.compile(r"[0-9]+[.,][0-9]+[eE]\+[0-9]+")
 @dataclass(frozen=True, slots=True)
 class FilledSheet:
     """The content of a filled-in sheet: the rows with a value as judgments, in the order of the file. `empty` counts
-    rows without a value, and `notes` those of them with a note.
-    """
+    rows without a value, and `notes` those of them with a note."""
 
     judgments: tuple[Judgment, ...]
     empty: int

@@ -63,8 +63,7 @@ def writable(text: str) -> str:
 
 def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike[str]) -> int:
     """Write the rows and return how many. Raises InputError for an ending other than .csv or .jsonl and for a sheet
-    too large to read back, and the errors of `recordings.log.exports.write_export`.
-    """
+    too large to read back, and the errors of `recordings.log.exports.write_export`."""
     as_csv = sheet_ending(path) == ".csv"
     pieces: list[bytes] = ["\ufeff".encode(), csv_line(columns).encode()] if as_csv else []
     size, count = 0, 0
@@ -90,8 +89,7 @@ def write_rows(rows: Iterable[Row], columns: Sequence[str], path: str | PathLike
 @dataclass(frozen=True, slots=True)
 class Given:
     """One row as read: the cells by column, without surrounding white space, and the beginning of the row. `where` is
-    a function that returns the place of a column's cell, or of the row if there is no such cell.
-    """
+    a function that returns the place of a column's cell, or of the row if there is no such cell."""
 
     cells: Row
     place: Place

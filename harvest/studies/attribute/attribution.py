@@ -44,8 +44,7 @@ from topics.topic import TopicSet
 class Reading:
     """Answers as today's code reads them from stored pages. `answers` are those that changed, by attempt and turn;
     `refused` are attempts with a page that counts as a fault today. `read` and `unread` count answers with and
-    without a readable stored page.
-    """
+    without a readable stored page."""
 
     answers: Mapping[AttemptId, Mapping[int, Answer]]
     refused: frozenset[AttemptId]
@@ -106,8 +105,7 @@ class Coverage:
 class AttributedSystem:
     """One system in both audits. `each` has shares by measure and turn; `coverage` and `reading` are before and
     after. `other_users` is true if anything behind the user's turns changed. `cut_short` describes the losses before
-    and after if they may explain the difference; otherwise it is ().
-    """
+    and after if they may explain the difference; otherwise it is ()."""
 
     system: str
     each: Mapping[Key, Attribution]

@@ -48,8 +48,7 @@ def dialogue_files(paths: Sequence[Path]) -> list[Path]:
 
 def annotated(paths: Sequence[Path], counts: Counts = "workshop") -> list[SpokenDialogue]:
     """Return the dialogues with annotated turns; empty if the files have counts without words. Empty answers are
-    annotated, too, so a single dialogue may have no words in a file that has them.
-    """
+    annotated, too, so a single dialogue may have no words in a file that has them."""
     files = dialogue_files(paths)
     found = [one for one in spoken_dialogues(files, counts=counts) if any(turn.counts for turn in one.turns)]
     sides = {turn.speaker for dialogue in found for turn in dialogue.turns if turn.text}

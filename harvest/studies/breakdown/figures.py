@@ -19,8 +19,7 @@ _VALUE_WIDTH = 25  # columns
 
 def predictor_table(rows: Sequence[ScoreRow], measures: Sequence[str], *, title: str = "") -> Table:
     """Return a table of `measures` for every predictor in `rows`, in the order of both, that fits 80 columns. The
-    rows have one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`.
-    """
+    rows have one scope. A predictor without a row for a measure is omitted there; an undefined value is `n/a`."""
     table = Table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,

@@ -40,8 +40,7 @@ _SHARES = (USEFUL, MEAN_USEFUL)
 class GroupedSystem:
     """A system of a run with its groups of users. `name` is `name@run` if several runs have it. `names` are those in
     the recording, by group in the audit's order. `nulls` are pairs of groups that say the same. `continued` sessions
-    continue from topic to topic.
-    """
+    continue from topic to topic."""
 
     name: str
     run: Run

@@ -53,8 +53,7 @@ class WordDifferences:
 
 def compare_words(left: str, right: str) -> WordDifferences:
     """Compare two texts by words. Case matters. Each punctuation mark, and each letter of a script without spaces
-    between words, is a word.
-    """
+    between words, is a word."""
     mine, others = list(_WORD.finditer(left)), list(_WORD.finditer(right))
     words, their = [one[0] for one in mine], [one[0] for one in others]
     if not words and not their:

@@ -43,8 +43,7 @@ class KeptPair(StrictModel):
 
 class PairKey(StrictModel):
     """The `harvest-pairs/1` key of a sheet: `pairs` by number, `runs` as sources (`harvest.studies.runs.sources`),
-    and the cluster of each topic.
-    """
+    and the cluster of each topic."""
 
     format: Literal["harvest-pairs/1"]
     sheet: str

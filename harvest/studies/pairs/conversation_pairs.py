@@ -61,8 +61,7 @@ class LabelDifference:
 
 def choose_sides(runs: Sequence[Run], given: str) -> tuple[Side, Side]:
     """Return the two sides named by `A,B`. A system that several runs recorded is named `system@run`, with the run's
-    folder, or its path if folders share a name. Raises InputError unless two sides are named.
-    """
+    folder, or its path if folders share a name. Raises InputError unless two sides are named."""
     known = _sides(runs)
     cuts = [i for i, character in enumerate(given) if character == ","]
     for cut in cuts:  # names of imported systems may have commas

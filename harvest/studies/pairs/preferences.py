@@ -107,8 +107,7 @@ def preferences(
     seed: int = 0,
 ) -> PreferenceStudy:
     """Compute preferences from judgments `said`. `clusters` has the cluster of each topic that has one; None means
-    those in the key. `level` of the intervals is in (0, 1). Raises InputError if one person judged a pair twice.
-    """
+    those in the key. `level` of the intervals is in (0, 1). Raises InputError if one person judged a pair twice."""
     judged: dict[int, dict[str, str]] = {}
     for number, who, choice in said:
         if who in judged.setdefault(number, {}):

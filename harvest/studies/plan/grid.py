@@ -33,8 +33,7 @@ Simulated_co = TypeVar("Simulated_co", covariant=True)
 @dataclass(frozen=True, slots=True, eq=False)
 class Basis:
     """The basis of a plan: the simulation's `seed`, the pilot run's source (`harvest.studies.runs.sources`), and its
-    `material`; () and None without a pilot.
-    """
+    `material`; () and None without a pilot."""
 
     settings: Settings
     seed: int
@@ -138,8 +137,7 @@ class Grid(Generic[Simulated]):
 
     def smallest(self, found: Callable[[Simulated], float], topics: int | None = None) -> Design[Simulated] | None:
         """Return the design with the wanted power and the fewest turns, and among those the one with the most power.
-        `found` gives the power of a design; `topics` restricts designs to that number.
-        """
+        `found` gives the power of a design; `topics` restricts designs to that number."""
         enough = [one for one in self.designs if found(one.power) >= WANTED and topics in (None, one.topics)]
         return min(enough, key=lambda one: (one.turns, -found(one.power), one.topics), default=None)
 
@@ -158,8 +156,7 @@ class Plan(Generic[M_co]):
 
 def plan_grid(audit: Audit, model: M, topics: Sequence[int] = (), trials: Sequence[int] = ()) -> Plan[M]:
     """Simulate every design of a grid. `topics` and `trials` are those of the grid; () for half, once, twice and four
-    times the audit's. Raises InputError for a design that would take too long.
-    """
+    times the audit's. Raises InputError for a design that would take too long."""
     own = tuple(audit.trials_with(topic) for topic in audit.topics.topics)
     every_topics = sorted(set(topics)) or _multiples(len(own), 2)
     every_trials = sorted(set(trials)) or _multiples(mean_trials(own), 1)

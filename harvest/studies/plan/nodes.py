@@ -104,8 +104,7 @@ class BranchModel:
 
     def beyond(self, grid: Grid[NodePower]) -> tuple[int, int] | None:
         """Extrapolate topics, and trials of each, with the wanted power if no design has it; None if that is unknown.
-        z grows with the square root of the number of topics.
-        """
+        z grows with the square root of the number of topics."""
         known = [one for one in grid.designs if _LEAST <= one.power.found <= _MOST]
         best = max(known, key=lambda one: one.power.found, default=None)
         if best is None:

@@ -88,8 +88,7 @@ class Pilot:
 
 def read_pilot(material: Material, measure: Measure, key: Key, settings: Settings, where: str) -> Pilot:
     """Estimate the components of a pilot. `where` is the run's path, for messages. Raises InputError if trials cannot
-    be separated from topics: too few topics, or one trial of each.
-    """
+    be separated from topics: too few topics, or one trial of each."""
     by_system, notes = pilot_cells(material, measure, key, settings)
     if not by_system:
         raise InputError(f"{where}: no trial has a value of {key_name(key)}", advice="plan without --from")

@@ -53,8 +53,7 @@ _ABOVE: Callable[[TailPower], float] = attrgetter("above")
 class TailsModel:
     """The power model of a tail. `distance` is that of the bounds from the tail, in the measure's own units.
     `systems` has scores of topics and trials by system of the pilot, or as stated, under "". Fewer than
-    `least_topics` topics have no interval.
-    """
+    `least_topics` topics have no interval."""
 
     basis: Basis
     tail: Measure

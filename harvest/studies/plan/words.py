@@ -18,8 +18,7 @@ _DIGITS = 6  # the precision of a simulation
 @dataclass(frozen=True, slots=True)
 class Words(Generic[Simulated]):
     """The printed words of a model besides its answer: advice below it, the grounds of the plan, a table for each
-    kind of figure (a title and a cell of each design), and a legend.
-    """
+    kind of figure (a title and a cell of each design), and a legend."""
 
     advice: Sequence[str]
     grounds: Sequence[str]

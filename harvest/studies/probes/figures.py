@@ -155,8 +155,7 @@ def findings_form(
     probed: Probed, rows: Sequence[ScoreRow], runs: Sequence[Run], *, level: float, wanted: Sequence[str] = ()
 ) -> StudyForm:
     """Return the study of findings. `rows` are the figures to print, `level` that of their intervals, and `wanted`
-    the measures in tables, () for all.
-    """
+    the measures in tables, () for all."""
     notes, run = notes_of(probed), ", ".join(run_names(runs))
 
     def long_rows() -> Iterator[LongRow]:

@@ -44,8 +44,7 @@ class Noted:
 @dataclass(frozen=True, slots=True)
 class Found:
     """The findings in one conversation. `skipped` and `unreached` name steps; `unread` are turns after a wrapper's
-    restart. `fault` says why the conversation could not be read, "" if it could.
-    """
+    restart. `fault` says why the conversation could not be read, "" if it could."""
 
     key: TrialKey
     noted: tuple[Noted, ...] = ()

@@ -87,8 +87,7 @@ def family(measure: str) -> str:
 
 def probe_rows(probed: Probed, *, level: float = 0.95, whole: bool = False) -> tuple[ScoreRow, ...]:
     """Return the rows of every system, each with the same measures: overall, by fact (as `entity`), and by topic.
-    `level` of the intervals is in (0, 1). With `whole`, only the overall rows.
-    """
+    `level` of the intervals is in (0, 1). With `whole`, only the overall rows."""
     measures = _measures(probed)
     most = dict.fromkeys(measures, 0.0)  # answers in one conversation: what an invalid trial may have lost
     for one in probed.found:

@@ -88,8 +88,7 @@ def robustness_rows(
     found: Sequence[Robustness], ranked: Sequence[RankedPair], factors: FactorStudy | None = None
 ) -> Iterator[LongRow]:
     """Yield each arm's mean and its difference from the control, the spread over arms, and what each arm changed.
-    `system` is `system, arm`; `other` is the control or, in the last rows, the other system.
-    """
+    `system` is `system, arm`; `other` is the control or, in the last rows, the other system."""
     for one in found:
         for measure in one.measures:
             yield from _measure_rows(one, measure)

@@ -62,8 +62,7 @@ class RankedPair:
 
 def ranking_by_user(armed: Armed, *, seed: int = 0) -> tuple[RankedPair, ...]:
     """Compare every pair of systems played in the same arms, in every measure; () without such a pair. Pairs are left
-    out if losses of a system depend on its answers, or if users of an arm spoke differently to the two.
-    """
+    out if losses of a system depend on its answers, or if users of an arm spoke differently to the two."""
     pairs = [both for both in _pairs(armed) if not _reason_withheld(armed, both)]
     found = {
         (key, place): _compare_pair(armed, key, measure, both, seed)

@@ -54,8 +54,7 @@ def ranking_tables(
     pairs: Sequence[RankedPair], found: Sequence[Robustness], unranked: Sequence[str] = ()
 ) -> Iterator[RenderableType]:
     """Yield a sentence and the arms for every pair and measure, then how far rankings of three or more systems agree.
-    `unranked` explains why other pairs are left out.
-    """
+    `unranked` explains why other pairs are left out."""
     for one in pairs:
         head = f"{one.found.first} − {one.found.second} by arm, {one.label}"
         yield Text(printable(head, line=True), style="bold")

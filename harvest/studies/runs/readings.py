@@ -49,8 +49,7 @@ _RULE = re.compile(r"(?<![^\s()/])(?P<kind>[^\s()/]+)/[^\s()]+")  # `urls/1`, al
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a run's answers were read. `versions` of Harvest recorded the run; `again` is the version that read its
-    pages again, or "". `only` is the one system whose pages were read again, or "" for all.
-    """
+    pages again, or "". `only` is the one system whose pages were read again, or "" for all."""
 
     versions: tuple[str, ...]
     again: str = ""
@@ -131,8 +130,7 @@ def _systems_read(named: Mapping[str, Run]) -> dict[str, list[str]]:
 
 def _system_changes(named: Mapping[str, Run]) -> Iterator[Contrast]:
     """Yield files (a site file, a program, a certificate) with changed content under the same name, and changed
-    driver defaults where audits set no value.
-    """
+    driver defaults where audits set no value."""
     for key in ("system_files", "system_defaults"):
         found: dict[str, dict[str, Json]] = {}  # by system and run
         for name, run in named.items():
@@ -221,8 +219,7 @@ Change = tuple[str, Mapping[str, Json]]
 
 def changes_between(values: Mapping[str, Json], path: str = "") -> Iterator[Change]:
     """Yield every place where `values`, keyed by run name, differ, as deep as all are objects or lists of equal
-    length. A null value counts as a missing key.
-    """
+    length. A null value counts as a missing key."""
     each = list(values.values())
     if all(one == each[0] for one in each[1:]):
         return

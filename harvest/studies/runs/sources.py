@@ -13,8 +13,7 @@ from topics.identity import content_hash
 def sources(runs: Sequence[Run]) -> list[dict[str, Json]]:
     """Return a JSON object for each run: its name, start, audit and commit, the version of Harvest that began it, the
     versions that recorded or reread it, and content hashes of the protocol, of all topics together, and of each
-    system.
-    """
+    system."""
     found: list[dict[str, Json]] = []
     for name, run in zip(run_names(runs), runs, strict=True):
         header = run.header

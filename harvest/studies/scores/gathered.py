@@ -97,8 +97,7 @@ class Gathered:
     @cached_property
     def material(self) -> Material:
         """The joint material of the runs, without the topics that are left out. Raises InputError for a shard, for a
-        run without its topics, and if one name denotes two topics.
-        """
+        run without its topics, and if one name denotes two topics."""
         for run in self.runs:
             refuse_shard(run.header, run.path)
         left_out = frozenset() if self.whole or len(self.runs) == 1 else self.beside.left_out
@@ -167,8 +166,7 @@ def gather_runs(
     whole: bool = False,
 ) -> Gathered:
     """Prepare runs for studies; return an existing `Gathered` unchanged, with its own settings. For the other
-    arguments see `Gathered`. Raises InputError if a run is given twice.
-    """
+    arguments see `Gathered`. Raises InputError if a run is given twice."""
     if isinstance(runs, Gathered):
         return runs
     given = (runs,) if isinstance(runs, Run) else tuple(runs)
@@ -204,8 +202,7 @@ def recorded_design(run: Run, systems: Collection[str]) -> Design:
 
 def _continued_systems(run: Run) -> frozenset[str]:
     """Return the systems whose sessions continue from topic to topic, by definition or, since imports define no
-    sessions, because some conversation was not the first of its session.
-    """
+    sessions, because some conversation was not the first of its session."""
     declared = {
         name for name, one in run.header.systems.items() if isinstance(one, dict) and one.get("session") == "continued"
     }

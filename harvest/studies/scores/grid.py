@@ -51,8 +51,7 @@ Column = tuple[str, int]
 
 def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[Text]:
     """Return tables for every topic type, in blocks of trials that fit `width` characters; [] if no trial was played.
-    `rows` are the scores to print below the columns.
-    """
+    `rows` are the scores to print below the columns."""
     topics = material.topics.topics
     turns = last_turn_asked(material)
     cells: dict[str, dict[Column, str]] = defaultdict(dict)  # the marks of each trial, by topic
@@ -92,8 +91,7 @@ def grids(material: Material, rows: Iterable[ScoreRow], *, width: int) -> list[T
 
 def by_type(topics: Iterable[Topic]) -> dict[str, list[Topic]]:
     """Group topics by the name of their type, in the order of each type's first topic: a grid's summary is over the
-    whole type, however types alternate in the file.
-    """
+    whole type, however types alternate in the file."""
     found: dict[str, list[Topic]] = {}
     for topic in topics:
         found.setdefault(topic.type.name, []).append(topic)
@@ -138,8 +136,7 @@ def _blocks(columns: Sequence[Column], most: int) -> list[Sequence[Column]]:
 
 def _heading(column: Column, several: set[str], longest: int) -> str:
     """Return `B2` for the second trial of B, as in the paper, or the bare name if there is only one trial. Long names
-    keep their end, where versions and dates are. Long names with a group of users or a run take two lines.
-    """
+    keep their end, where versions and dates are. Long names with a group of users or a run take two lines."""
     system, trial = column
     number = "" if system not in several else f"/{trial}" if system[-1].isdigit() else str(trial)
     name = printable(system, line=True)

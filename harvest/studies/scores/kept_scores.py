@@ -23,8 +23,7 @@ from topics.regular_file import read_inside
 class KeptScores(Struct):
     """A run's stored scores: `rows` as in the file, and the `settings`, `seed` and `notes` of that time. `asked` has
     the requested measures and row names, or is None in files of earlier versions. `selection` describes the effect of
-    lost attempts, and `others` are keys that Harvest does not write.
-    """
+    lost attempts, and `others` are keys that Harvest does not write."""
 
     rows: list[Raw]
     format: Any = None

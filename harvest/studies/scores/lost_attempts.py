@@ -110,8 +110,7 @@ def _bound_lost(
     depends: bool,
 ) -> Lost:
     """Return bounds on the values of the lost trials. `gone` maps each to what is known of it; if several
-    conversations are possible beginnings, the bounds include all.
-    """
+    conversations are possible beginnings, the bounds include all."""
     asked = {topic for own in values.values() for topic, _ in own.get(key, {})}.intersection(topics)
     of_share = measure.declaration in SHARES
     ends = (0.0, 1.0) if of_share else _lowest_and_highest(key, measure, values)

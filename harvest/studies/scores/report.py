@@ -132,8 +132,7 @@ def _print_invalid(console: Console, material: Material) -> None:
 
 def selection_figures(selection: Selection, printed: Sequence[ScoreRow]) -> Iterator[RenderableType]:
     """Yield a table of bounds and an explanation for each system that lost attempts after an answer. `printed` are
-    the rows printed above, to name those without bounds.
-    """
+    the rows printed above, to name those without bounds."""
     for system, lost in selection.lost.items():
         bounds = [one for one in selection.bounds if one.system == system]
         if bounds:

@@ -26,8 +26,7 @@ _PLACE = ("measure", "system", "topic", "topic_type", "trial", "turn", "entity",
 
 def rescored(run: Path) -> Iterator[str]:
     """Yield a sentence for each figure that the recording does not give, and for missing figures and notes. Raises
-    RunError for an unreadable run, and InputError for an invalid file of scores.
-    """
+    RunError for an unreadable run, and InputError for an invalid file of scores."""
     kept = kept_scores(run)
     if kept is None:
         return
@@ -101,8 +100,7 @@ def _are(several: Sized) -> str:
 
 class _Again:
     """Recomputed figures to compare with those in a file. Both are usually in the same order, so few are in memory at
-    a time. `measures` are those compared so far, and `notes` those of the table.
-    """
+    a time. `measures` are those compared so far, and `notes` those of the table."""
 
     def __init__(self, table: ScoreTable) -> None:
         self.notes = table.notes

@@ -80,8 +80,7 @@ def write_scores(
     names: Sequence[str] = (),
 ) -> Path:
     """Write `scores.json` into the run's folder, replacing it. Raises StoreError. `measures` come in addition to the
-    default ones; `names` are those of the requested rows, () for all.
-    """
+    default ones; `names` are those of the requested rows, () for all."""
     asked = {"measures": list(map(str, measures)), "names": list(names)}
     path = folder / "scores.json"
     remove_leftovers(folder, path.name)

@@ -27,8 +27,7 @@ from topics.library import load_gold
 class Scored:
     """The result of a request. `measures` come in addition to the default ones; `names` are those of requested
     measures, () for the default ones; `selection` describes the effect of lost attempts; `bounds` are the audit's
-    thresholds.
-    """
+    thresholds."""
 
     table: ScoreTable
     measures: tuple[Term, ...]
@@ -41,8 +40,7 @@ class Scored:
 class ScoreRequest:
     """A request for scores. `measures` are written as in tables; () means the default ones. `gold` and `schema` are
     names or files. `judges`, `nuggets` and `folding` say whose judgments count, as in the options. `settings`
-    override the audit's; None keeps them.
-    """
+    override the audit's; None keeps them."""
 
     measures: tuple[str, ...] = ()
     gold: str | None = None

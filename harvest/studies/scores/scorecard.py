@@ -223,8 +223,7 @@ def refuse_unused(material: Material, changes: Mapping[str, Any], gold: GoldTabl
 
 def asked_names(measures: Sequence[Term], topics: TopicSet, schema: Schema | None = None) -> tuple[str, ...]:
     """Return row names, such as `CVaR(R, beta=0.25)`, in the requested order. Raises InputError for an unknown
-    measure.
-    """
+    measure."""
     chosen = schema or load_schema(SHIPPED)
     made = (one for term in measures for one in understand(term, Settings(), topics, chosen))
     return tuple(dict.fromkeys(one.name for one in made))

@@ -138,8 +138,7 @@ def _shares(
 
 def filled_trials(material: Material, lost: Mapping[TrialKey, Conversation], fill: str) -> tuple[Conversation, ...]:
     """Return the finished trials, with lost first attempts in their place, and the trials that were never valid.
-    `fill` has the labels of what was lost; the last one repeats.
-    """
+    `fill` has the labels of what was lost; the last one repeats."""
     first = {one.key: one for one in material.finished}
     invalid = material.invalid  # computed once, from all conversations
     nothing = {one.key: replace(one, turns=()) for one in material.conversations if one.key in invalid}

@@ -42,8 +42,7 @@ class Figure:
 
 def figures_of(terms: Sequence[Term], settings: Settings, material: Material, *, gated: bool) -> tuple[Figure, ...]:
     """Return the figures of `terms`. By default these are ave%useful if `gated`, else all that `harvest score` always
-    shows. Raises InputError for a measure that has no value of single trials in [0, 1].
-    """
+    shows. Raises InputError for a measure that has no value of single trials in [0, 1]."""
     if not terms and gated:
         terms = [Term(MEAN_USEFUL.name)]
     schema, found = load_schema(SHIPPED), list[Figure]()
@@ -79,8 +78,7 @@ def cut_reaches(
     system: str, material: Material, figures: Sequence[Figure], settings: Settings
 ) -> dict[str, tuple[float, float]]:
     """Return how far each figure could be lower and higher if conversations cut short by user failures had continued.
-    The turns that follow are taken as useless, and useful, throughout. Returns {} if none was cut short.
-    """
+    The turns that follow are taken as useless, and useful, throughout. Returns {} if none was cut short."""
     if system not in material.cut_short:
         return {}
     others = [one.measure for one in figures if one.measure.declaration not in SHARES]

@@ -164,8 +164,7 @@ def tree_figures(
     design: Design = INDEPENDENT,
 ) -> TreeFigures:
     """Return the figures of a tree. `design` says how its trials depend on each other. Raises InputError as
-    `scoring.stochastic.transitions.transitions` does.
-    """
+    `scoring.stochastic.transitions.transitions` does."""
     names = list(dict.fromkeys(one.key.topic for one in tree.trials))
     clusters, of = design.rows(names)
     place = dict(zip(names, of.tolist(), strict=True))

@@ -26,8 +26,7 @@ _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, st
 
 def merging_named(name: str, topic: Topic | None = None) -> Merging:
     """Return the merging called `name`. The kind of URL of `topic` decides what counts as an entity; None counts
-    every address. Raises InputError for an unknown name.
-    """
+    every address. Raises InputError for an unknown name."""
     name = "".join(name.split())
     if name == "exact":
         return EXACT

@@ -148,8 +148,7 @@ _LABELS = {USEFUL: "bold green", NOT_USEFUL: "bold yellow", "?": "bold magenta"}
 
 def outlined_trees(trees: Sequence[TreeFigures], width: int, turns: int | None = None) -> Iterator[Text]:
     """Yield the lines of all trees, no wider than `width` if words can be broken, with only the first `turns` of
-    conversations. Notes that apply to all trees come once, below the last one.
-    """
+    conversations. Notes that apply to all trees come once, below the last one."""
     for one in trees:
         for line in wrap(title(one.tree), width):
             yield _line(line, "bold")

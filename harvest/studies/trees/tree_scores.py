@@ -120,8 +120,7 @@ def tree_scores(
     design: Design = INDEPENDENT,
 ) -> TreeScores:
     """Attach scores to a tree. `values` are by trial; trials without a value, or with NaN, are counted and left out.
-    `level` is that of the mean's interval, and `design` says how the trials depend on each other.
-    """
+    `level` is that of the mean's interval, and `design` says how the trials depend on each other."""
     known = [values.get(trial.key, math.nan) for trial in tree.trials]
     kept = [place for place, value in enumerate(known) if not math.isnan(value)]
     ends, given = tree.ends[kept], [known[place] for place in kept]
@@ -174,8 +173,7 @@ def trial_scores(
 ) -> TrialScores:
     """Score each conversation by a measure. `gold` replaces the run's gold table; `judges` says whose judgments and
     nuggets count. Raises InputError if the measure is not one of single conversations, or no conversation has a
-    value.
-    """
+    value."""
     asked = understand(measure, Settings(), material.topics, load_schema(SHIPPED))
     one = asked[0].declaration
     if len(asked) != 1 or asked[0].form is not None or one.of != "conversation":

@@ -198,8 +198,7 @@ def follow(
     traits: Mapping[str, object],
 ) -> Path:
     """Return how likely `target` is to take the path of a conversation, relative to the users it was drawn from.
-    `seed` is that of the run. Raises InputError if none of these users can have taken it.
-    """
+    `seed` is that of the run. Raises InputError if none of these users can have taken it."""
     rng, scenario = Streams(seed, (PLAYED_BY, one.key.topic, one.key.trial)), Scenario(topic, traits)
     ours = PathFollower(played, shares, scenario, rng)
     theirs = PathFollower((target,), (1.0,), scenario, rng)

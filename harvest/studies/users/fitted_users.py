@@ -78,8 +78,7 @@ def fit_user(
     level: float = 0.95,
 ) -> UserFile:
     """Fit a Markov user to these dialogues. `stop` is one of LEAVING. Raises InputError for an act with a reserved
-    name, and if the requested stop model cannot be fitted.
-    """
+    name, and if the requested stop model cannot be fitted."""
     smoothing = smoothing or Smoothing()
     options = fitted_options(dialogues, order=order, answers=answers, smoothing=smoothing, stop=stop)
     table = options.table()
@@ -162,8 +161,7 @@ def fitted_options(
     acts: tuple[str, ...] = (),
 ) -> markov.Options:
     """Return the options to play: the counts, and the requested stop model; without words. `acts` are the possible
-    ones, by default those that occur. Raises like `fit_user`.
-    """
+    ones, by default those that occur. Raises like `fit_user`."""
     smoothing = smoothing or Smoothing()
     acts = acts or acts_in(dialogues)
     table = _table(dialogues, acts, order, answers, smoothing)
@@ -214,8 +212,7 @@ def foresight(
     seed: int = 0,
 ) -> Mapping[str, HeldOut]:
     """Return the held-out likelihood of these tables, by model, on users they were not fitted to, the uniform one
-    first. The table predicts leaving, not a stop model. Empty if there is only one user.
-    """
+    first. The table predicts leaving, not a stop model. Empty if there is only one user."""
     if len({one.unit for one in dialogues}) < 2:
         return {}
     fitting = partial(fit_acts, acts=acts_in(dialogues), smoothing=smoothing or Smoothing())
@@ -232,8 +229,7 @@ def _table(
     dialogues: Sequence[Dialogue], acts: tuple[str, ...], order: int, answers: Answers, smoothing: Smoothing
 ) -> ActTable:
     """Count acts. A decision after an unknown answer counts for any answer: in a row of its own it could reveal ends,
-    because often only the last turn of a recording has no answer.
-    """
+    because often only the last turn of a recording has no answer."""
     counted = fit(
         sequences_of(dialogues, answers), order=order, smoothing=smoothing.method, weight=smoothing.weight, acts=acts
     )

@@ -80,8 +80,7 @@ def candidates(
     seed: int = 0,
 ) -> Candidates:
     """Return the held-out bits of every candidate, in folds by person; no figures if there is only one user. Sizes of
-    hidden states are chosen again within each fold.
-    """
+    hidden states are chosen again within each fold."""
     if len({one.unit for one in dialogues}) < 2:
         return Candidates({}, DEFAULT)
     acts = acts_in(dialogues)

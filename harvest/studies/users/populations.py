@@ -146,8 +146,7 @@ def system_figures(
     weights: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Drawn], list[Figure]]:
     """Return the counts of one system's members, and its figures of the population, of each member and with `weights`
-    (sum 1). `shares` are declared, by member; `values` are the cells of the system.
-    """
+    (sum 1). `shares` are declared, by member; `values` are the cells of the system."""
     of = {
         (one.key.topic, one.key.trial): one.member
         for one in material.conversations

@@ -48,8 +48,7 @@ class RecordedUsers:
 
     def find(self, wanted: str) -> tuple[str, EnumerableUser]:
         """Return a user of the run by name, or users from a file keyed by the protocol's names, and the name to
-        print. Raises InputError for an unknown name.
-        """
+        print. Raises InputError for an unknown name."""
         if wanted in self.names:
             return wanted, self.build(wanted)
         path = Path(wanted)

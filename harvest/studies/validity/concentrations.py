@@ -237,8 +237,7 @@ def _compare_steps(
     steps: Sequence[_Step], is_meant: Callable[[_Step], bool], *, by_label: bool
 ) -> tuple[tuple[int, int, int, int], float]:
     """Return the lost answers and all answers that meet the condition, the same for the others, and p. Unless
-    `by_label`, answers are compared within labels, which often differ in length.
-    """
+    `by_label`, answers are compared within labels, which often differ in length."""
     strata: dict[tuple[str, int, str], list[int]] = defaultdict(lambda: [0] * 4)
     topics: dict[str, list[int]] = defaultdict(lambda: [0] * 4)
     for one in steps:

@@ -28,8 +28,7 @@ def odd_answers(
     attempts: Sequence[Conversation], finished: Sequence[Conversation], folders: Mapping[str, Path]
 ) -> Iterator[str]:
     """Yield the sentences about these conversations: `finished` are the valid ones of `attempts`. `folders` gives the
-    run of each system, with the bodies of replies; reply ids of other systems are unknown.
-    """
+    run of each system, with the bodies of replies; reply ids of other systems are unknown."""
     # An empty text is an answer like any other; many of them are more often a fault that nothing else shows.
     empty = _count_replies(finished, lambda reply: is_empty(reply.answer))
     if empty:
@@ -134,8 +133,7 @@ def _same_words(system: str, own: Sequence[Conversation]) -> Iterator[str]:
 
 def _same_ids(system: str, own: Sequence[Conversation], run: Path) -> Iterator[str]:
     """Report replies that came again with their id, which were not generated again. Bodies are read only for replies
-    whose words occur in another trial.
-    """
+    whose words occur in another trial."""
     of_words: dict[str, list[tuple[int, SystemTurn]]] = {}
     answers = 0
     for trial, one in enumerate(own):

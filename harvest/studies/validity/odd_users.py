@@ -97,8 +97,7 @@ class Leaving:
 
 def users_leaving(conversations: Sequence[Conversation]) -> dict[str, Leaving]:
     """Return how many users left, by label `x` and `o`. An answer counts if the user then continued or left, but not
-    if the protocol, a limit, the system, or a user without a choice (`WITHOUT_A_CHOICE`) ended the conversation.
-    """
+    if the protocol, a limit, the system, or a user without a choice (`WITHOUT_A_CHOICE`) ended the conversation."""
     left, answers = dict.fromkeys(_LABELS, 0), dict.fromkeys(_LABELS, 0)
     for one in conversations:
         for turn, following in zip(one.turns, (*one.turns[1:], None), strict=True):

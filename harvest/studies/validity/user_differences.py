@@ -106,8 +106,7 @@ def _event_in(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool
 
 def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rate: str) -> Mapping[TrialKey, int]:
     """Return, by trial, the first turn at which the other system's user might have spoken differently: the turn with
-    the differing words, or the one after the last if the user left.
-    """
+    the differing words, or the one after the last if the user left."""
     settled = as_meant((*turns, *others))
     voices = {turn.model for turn in (*turns, *others)}
     found: dict[TrialKey, int] = {}

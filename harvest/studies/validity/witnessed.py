@@ -72,8 +72,7 @@ def by_system(conversations: Sequence[Conversation], folders: Mapping[str, Path]
 
 def wire_verdicts(run: Run, chosen: Sequence[Conversation]) -> dict[tuple[str, int, int], Verdict]:
     """Return the verdicts on turns of `chosen` conversations, by conversation and turn. The format of the traffic is
-    learnt from all conversations of the run with the same systems.
-    """
+    learnt from all conversations of the run with the same systems."""
     systems = {one.key.system for one in chosen}
     of_them = [one for one in run.conversations if one.key.system in systems]
     seen = by_system(of_them, dict.fromkeys(systems, run.path))

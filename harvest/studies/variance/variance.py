@@ -63,8 +63,7 @@ class SystemVariance:
     """How much one measure of one system varies. `passes` has pass^k by k, None if trials do not simply pass or fail.
     `disagree` and `pairs` are the shares of topics whose trials differ, and of pairs of a topic's trials that differ.
     `carried` is None without continued sessions, and for a measure that is not a share. `fresh` is the same system
-    with fresh sessions.
-    """
+    with fresh sessions."""
 
     system: str
     key: Key

@@ -113,8 +113,7 @@ class SystemBaseline(StrictModel):
 
 class BaselineFile(StrictModel):
     """A `harvest-baseline/1` file. `gated` measures may raise an alarm; others are only shown. `runs` are the blessed
-    ones, `protocol` and `topics` content hashes, and `scoring` the settings of the figures.
-    """
+    ones, `protocol` and `topics` content hashes, and `scoring` the settings of the figures."""
 
     format: Literal["harvest-baseline/1"]
     audit: str

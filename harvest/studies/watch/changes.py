@@ -29,8 +29,7 @@ _MOST_CHANGES = 5  # topics, or turns, that are described
 @dataclass(frozen=True, slots=True)
 class ChangedTopic:
     """A topic whose first answers became useful more or less often. `before` and `now` are (useful, trials). `p` is
-    from Fisher's exact test, two-sided, corrected over all topics (Holm).
-    """
+    from Fisher's exact test, two-sided, corrected over all topics (Holm)."""
 
     topic: str
     before: tuple[int, int]
@@ -42,8 +41,7 @@ class ChangedTopic:
 class ChangedTurn:
     """A turn after which conversations continue, or end, differently. `turns` is the path to it, and `branch` the
     branch that differs most, with its share before and now in `portion`. `came` counts trials that reached the turn.
-    `p` is corrected over all turns tested.
-    """
+    `p` is corrected over all turns tested."""
 
     turns: tuple[str, ...]
     branch: str
@@ -73,8 +71,7 @@ def changed_topics(before: Ways, now: Ways) -> Iterator[ChangedTopic]:
 
 def changed_turns(before: Ways, now: Ways, level: float, seed: int) -> Iterator[ChangedTurn]:
     """Return the turns after which conversations continue differently, the most certain first, except those after
-    which a failing user cut conversations short, because their continuation is unknown.
-    """
+    which a failing user cut conversations short, because their continuation is unknown."""
     builder, how = TreeBuilder(merging_named(MERGE)), dict[FoldedTrial, str]()
     topics = before.keys() & now.keys()
     for name, side in (("before", before), ("now", now)):

@@ -24,8 +24,7 @@ FORMAT = "harvest-watch/2"
 
 def watch_form(found: Watched, run: Run, folder: str, harness: Harness | None = None) -> StudyForm:
     """Return the study of an audit that was compared with its baseline. `folder` is the run's, as people named it;
-    `harness` has the faults of the harness, None if no placebo was played.
-    """
+    `harness` has the faults of the harness, None if no placebo was played."""
 
     def tables(_: int) -> Iterator[RenderableType]:
         for sentence in () if harness is None else harness.sentences():

@@ -14,8 +14,7 @@ from topics.links import links_in
 @dataclass(frozen=True, slots=True)
 class Harness:
     """The check of a harness. `turns` counts the placebo's planned turns. `faults` has, by kind, the number and the
-    first place. `noted` are sentences on faults found when the same run was judged before.
-    """
+    first place. `noted` are sentences on faults found when the same run was judged before."""
 
     turns: int = 0
     faults: Mapping[str, tuple[int, str]] = field(default_factory=dict)

@@ -116,8 +116,7 @@ class LookSystem(StrictModel):
 class WatchRules(StrictModel):
     """How an audit is judged. `matters` is the smallest difference that matters; `looks` is the number of audits that
     share the false-alarm probability; `apart` is the seconds after an alarm before another audit can confirm it. With
-    `enforce`, alarms count even if the baseline has fewer than four runs.
-    """
+    `enforce`, alarms count even if the baseline has fewer than four runs."""
 
     matters: Annotated[_Finite, Field(gt=0, lt=1)] = MATTERS
     looks: Annotated[int, Field(ge=1)] = LOOKS
@@ -129,8 +128,7 @@ class Look(StrictModel):
     """One audit. `at` is when it began, in UTC, `run` its folder's name, and `baseline` the baseline's identity.
     `rules` is None in older lines. `harness` has faults of the harness, because of which nothing was concluded.
     `revises` is the identity of the earlier look at the same run, "" for the first. `hash` is of all other fields, ""
-    in older lines.
-    """
+    in older lines."""
 
     format: Literal["harvest-history/1"] = "harvest-history/1"
     at: str
@@ -234,8 +232,7 @@ class History:
 
 def read_history(path: str | PathLike[str], baseline: str = "") -> tuple[Look, ...]:
     """Return the looks that count, in order of time, against this baseline ("" for all); () if there is no file.
-    Raises InputError as `whole_history` does.
-    """
+    Raises InputError as `whole_history` does."""
     return tuple(one for one in whole_history(path).looks if not baseline or one.baseline == baseline)
 
 
@@ -291,8 +288,7 @@ class HistoryFile:
 
     def add(self, look: Look) -> Look:
         """Append a look, flush it to the disk, and return it with its hash and the identity that it revises. A look
-        that equals the last one at its run is not appended again. Raises StoreError.
-        """
+        that equals the last one at its run is not appended again. Raises StoreError."""
         before = own_look(self.history.looks, look.baseline, look.at)
         if before is not None and look.says(before):
             return before

@@ -187,8 +187,7 @@ class _Audit:
 
     def _cut_short(self, name: str, before: SystemBaseline) -> str:
         """Why failing users, in the baseline or now, leave nothing to conclude, else "". If they could move a figure
-        by less than the smallest difference that matters, they raise no alarm and widen the interval.
-        """
+        by less than the smallest difference that matters, they raise no alarm and widen the interval."""
         if before.cut_short / before.valid > min(self.rules.matters, MOST_BLESSED):
             return (
                 f"{before.cut_short} of {pluralize(before.valid, 'conversation')} of the baseline were cut short by a "
@@ -255,8 +254,7 @@ class _Audit:
 
 def _widen_interval(one: WatchedFigure, cut: tuple[float, float], matters: float) -> WatchedFigure:
     """Widen the interval by `cut`, how far below and above the figure could be without conversations cut short. A
-    figure that is only shown loses its interval if that exceeds the smallest difference that matters.
-    """
+    figure that is only shown loses its interval if that exceeds the smallest difference that matters."""
     down, up = cut
     found = one.difference
     if not down + up:

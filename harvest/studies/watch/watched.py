@@ -25,8 +25,7 @@ Floats = npt.NDArray[np.float64]
 @dataclass(frozen=True, slots=True)
 class Over:
     """The topics behind a figure, if some have no value on both sides: those compared, those with a value `now`, over
-    which `value` and `n` are computed, and those of the baseline, over which `before` is computed.
-    """
+    which `value` and `n` are computed, and those of the baseline, over which `before` is computed."""
 
     topics: int
     now: int
@@ -159,8 +158,7 @@ class WatchedSystem:
 @dataclass(frozen=True, slots=True)
 class Watched:
     """An audit compared with its baseline. With `shadow`, alarms do not count yet. `look` is the number of this audit
-    since the baseline, and `noted` its line in the history.
-    """
+    since the baseline, and `noted` its line in the history."""
 
     baseline: BaselineFile
     shadow: bool

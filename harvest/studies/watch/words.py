@@ -85,8 +85,7 @@ def interval_words(one: WatchedFigure) -> str:
 
 def joined_words(one: WatchedFigure) -> str:
     """Return the pooled difference of the audits needed to call a figure back near the baseline, because one interval
-    alone may contain half of the change; "" if one audit was enough.
-    """
+    alone may contain half of the change; "" if one audit was enough."""
     value, low, high, audits = one.state.joined
     if audits < 2:
         return ""
