@@ -37,7 +37,7 @@ class Contradictions:
         self._by_protocol = self.played and header.protocol is not None
 
     def at_start(self, started: TrialStarted) -> str:
-        """Return a sentence on what contradicts the beginning of an attempt; "" for nothing."""
+        """Return a sentence on the contradiction at the beginning of an attempt; "" for none."""
         if not self.played:
             return ""
         key = started.key
@@ -59,7 +59,7 @@ class Contradictions:
         return ""
 
     def within(self, attempt: Attempt, event: Event) -> str:
-        """Return a sentence on what in `attempt` contradicts the next event; "" for nothing."""
+        """Return a sentence on the contradiction between `attempt` and its next event; "" for none."""
         return next(self._within(attempt, event), "") if self.played else ""
 
     def _within(self, attempt: Attempt, event: Event) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Save what a damaged run still contains.
+"""Save the undamaged parts of a damaged run.
 
 The content of an unreadable line is lost, and it is uncertain which attempt it belonged to. So every attempt it may
 have belonged to is cut there: the lines before it stay as an interrupted attempt, which is never scored and can be
 resumed. An attempt without its first line is left out. Every other attempt stays as it is, and a copy of the damaged
 file is kept. Hashes are not checked: a letter changed inside a text, or a line removed without a contradiction
-(`recordings.checking.contradictions`), goes unnoticed. Attempts in a file and its copy are used once. If the two
-copies of an attempt differ, only the lines that they share are trusted.
+(`recordings.checking.contradictions`), goes unnoticed. Attempts in a file and its copy are used once. If the two copies
+of an attempt differ, only the lines that they share are trusted.
 """
 
 from __future__ import annotations

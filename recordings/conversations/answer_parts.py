@@ -1,4 +1,4 @@
-"""Parts of lines besides the text: what came with an answer, and the choice of a simulated user."""
+"""Parts of lines besides the text: the parts of an answer, and the choice of a simulated user."""
 
 from dataclasses import fields
 from typing import Any

@@ -61,13 +61,13 @@ class SystemTurn:
 
     asked_at: UTC time of sending, ISO 8601 with microseconds ("" if an import does not know). first_seconds / seconds:
     from sending to the first / last piece; None if unknown. finish: why the system stopped writing, in its own word
-    (`stop`, `length`, …); "" if it does not say. tokens: counts the system reported (`prompt`, `completion`, …).
-    pieces: for streams, (seconds since sending, characters received so far). evidence: content addresses in the run's
-    `evidence/` folder, by kind. ended: the system closed the conversation with this turn. sends: how often the turn
-    was sent; more than 1 only if the system never received it, or keeps no state. sent_as: the user's words as sent,
-    if a page changed them; else "". model: the system's name for the model that answered, with its fingerprint if it
-    has one; "" if it does not say. notes: what a reader of the figures should know about how the reply came, a
-    sentence each, and the same sentence for the same thing.
+    (`stop`, `length`, …); "" if unknown. tokens: counts the system reported (`prompt`, `completion`, …). pieces: for
+    streams, (seconds since sending, characters received so far). evidence: content addresses in the run's `evidence/`
+    folder, by kind. ended: the system closed the conversation with this turn. sends: how often the turn was sent; more
+    than 1 only if the system never received it, or keeps no state. sent_as: the user's words as sent, if a page changed
+    them; else "". model: the system's name for the model that answered, with its fingerprint if it has one; "" if
+    unknown. notes: sentences on how the reply came, for readers of the figures; the same cause always has the same
+    sentence.
     """
 
     answer: Answer
@@ -97,8 +97,8 @@ class Turn:
 
     reply: None if the turn was asked but no complete answer came. route: None if no decision was recorded. user, act:
     name and act of the simulated user of the protocol that spoke; both "" if the protocol did. A user that plays
-    without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: what that user chose from;
-    None if no simulated user spoke, or the recording does not say. session: the name of the system's session that
+    without a protocol has its act as `state`. worded: as in `protocols.route.Say`. choice: the options of that user;
+    None if no simulated user spoke, or the recording does not have them. session: the name of the system's session that
     begins with this turn, because the user came back; "" if it continues.
     """
 
@@ -143,7 +143,7 @@ class Outcome:
 
     @property
     def why(self) -> str:
-        """The reason, in words even if none is recorded: an import need not give one."""
+        """The reason, in words even if none is recorded, as in some imports."""
         return self.reason or "no reason given"
 
 
@@ -153,7 +153,7 @@ class Conversation:
 
     trial_id: content-derived identity of the trial; the same in every attempt and on every machine. session: name of
     the system's session. place: 1 for a fresh session, else the position among the conversations of that session.
-    outcome: None if the recording breaks off (interrupted). member: of the population, whose user was drawn for the
+    outcome: None if the recording breaks off (interrupted). member: the member of the population that was drawn for the
     trial; "" for none.
     """
 
@@ -177,7 +177,7 @@ class Conversation:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What was said and answered, as the user saw it."""
+        """The words of both sides in each turn, as the user saw them."""
         return tuple(Exchange(turn.said, turn.reply.answer) for turn in self.turns if turn.reply is not None)
 
     @property

@@ -20,11 +20,11 @@ LIBRARIES = ("pandas", "polars")
 
 
 def conversation_rows(conversations: Iterable[Conversation], run: str | None = None) -> list[dict[str, Any]]:
-    """Return one row per attempt: what was played, how it ended, and how many user turns it had.
+    """Return one row per attempt: its names, its end, and its number of user turns.
 
     run: name of the run for each row. Columns: run (None if not given), system, topic, trial, attempt, user, valid,
-    outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that the conversation would
-    still have had; None if unknown), session, place, worker, started_at and ended_at (UTC, ISO 8601; "" if unknown).
+    outcome, reason (both "" if the recording breaks off), turns (asked), missing (turns that would have followed; None
+    if unknown), session, place, worker, started_at and ended_at (UTC, ISO 8601; "" if unknown).
     """
     return [
         {

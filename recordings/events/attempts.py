@@ -65,7 +65,7 @@ class Attempt:
 
     @property
     def spoken(self) -> Iterable[SpokenTurn]:
-        """What was said in each turn; much faster than `conversation`."""
+        """The words of each turn; much faster than `conversation`."""
         return _spoken_in(self._turns) if self._spoken is None else self._spoken
 
     @property
@@ -146,12 +146,11 @@ class Attempt:
         return len(rows)
 
     def forget_turns(self) -> None:
-        """Keep only how it ended."""
+        """Keep only the outcome."""
         self._turns, self.failures = [], []
 
     def keep_spoken(self, known: dict[SpokenTurn, SpokenTurn]) -> None:
-        """Keep only what was said in the turns. known: earlier turns, to which these are added, so that equal turns
-        are in memory once."""
+        """Keep only the words of the turns. known: earlier turns; equal turns are kept in memory once."""
         self._spoken = tuple([known.setdefault(turn, turn) for turn in _spoken_in(self._turns)])
         self._turns = []
 
@@ -177,7 +176,7 @@ class Attempt:
         return RunError(f"{what} ({whose}, begun at {self.place})", place=place)
 
     def conversation(self) -> Conversation:
-        """Return the attempt as a value. Raises ValueError if only what was said was kept."""
+        """Return the attempt as a value. Raises ValueError if only its words were kept."""
         started = self.started
         return Conversation(
             key=started.key,

@@ -23,7 +23,7 @@ class TrialStarted:
     at: UTC time, ISO 8601. hashes: content hashes of `protocol`, `topic` and `system`; the writer fills them in from
     the run's header. worker: who recorded it, if that is not the file's own worker (after a merge). original_attempt:
     its number before a merge renumbered it; 0 if it has its own. goes_on_from: the number of the interrupted attempt
-    whose answered turns it begins with, as far as the user says the same; 0 if it starts fresh. member: as in
+    that it continues, with its answered turns as long as the user says the same; 0 if it starts fresh. member: as in
     Conversation.
     """
 

@@ -1,9 +1,9 @@
-"""What can go wrong with a run folder.
+"""Errors of a run folder.
 
     HarvestError
     ├── StoreError              something could not be made safe on disk: stop asking systems, repair the disk, resume
     └── InputError
-        └── RunError            a run folder, or a file in it, is not what it should be: names file and line
+        └── RunError            a run folder, or a file in it, cannot be used: names file and line
 
 A `StoreError` never affects earlier events: everything for which `append` returned stays on disk.
 """

@@ -104,8 +104,8 @@ def refuse_links(run: Path) -> None:
 
 
 def read_exhibit(run: Path, address: str, *, largest: int = _LARGEST) -> bytes:
-    """Return the uncompressed exhibit at `address`. Raises ValueError, with what is wrong with it, if the content does
-    not match its name or cannot be read."""
+    """Return the uncompressed exhibit at `address`. Raises ValueError, with the reason, if it cannot be read or its
+    content does not match its name."""
     path = run / address
     try:
         data = read_inside(run, address)

@@ -143,9 +143,9 @@ def read_unended(data: bytes, place: Place) -> tuple[dict[str, Json] | None, str
 
 
 def read_lines(path: Path, folder: Path | None = None) -> tuple[list[tuple[Place, dict[str, Json]]], str]:
-    """Return the objects of a JSONL file with their places, and what is wrong with its last line ("" for nothing). A
-    last line without a line end is read if it is complete, and otherwise left out and described. folder: as in
-    `lines_of`. Raises RunError for any other line that is not a JSON object, and if the file cannot be read."""
+    """Return the objects of a JSONL file with their places, and a sentence on its last line ("" if it is complete). A
+    last line without a line end is read if its object is complete, and otherwise left out. folder: as in `lines_of`.
+    Raises RunError for any other line that is not a JSON object, and if the file cannot be read."""
     rows: list[tuple[Place, dict[str, Json]]] = []
     torn = ""
     for place, data, ended in lines_of(path, folder):

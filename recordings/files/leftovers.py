@@ -36,8 +36,8 @@ def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
 
 
 def remove_leftovers(folder: Path, of: str | None = None) -> None:
-    """Remove what killed writers left in `folder`. of: the name of the file they were writing; None for any. Files
-    that cannot be removed stay: they are never read, and an error would stop work that could be done."""
+    """Remove temporary files of killed writers in `folder`. of: the name of the file they were writing; None for any.
+    Files that cannot be removed stay: they are never read, and an error would stop work that could be done."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             found = _TEMPORARY.fullmatch(entry.name)

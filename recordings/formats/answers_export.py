@@ -3,9 +3,9 @@
     {"run_id": "B1/1", "topic_id": "M002", "topic": "…", "references": ["https://…"], "response_length": 31,
      "answer": [{"text": "…", "citations": [0]}]}
 
-`run_id` is SYSTEM/TRIAL; `answer` has the text of each system turn, and `citations` the places in `references`, from
-0, of the sources of the turn, each once: their addresses, or titles if they have none. `response_length` counts words
-by white space. This is the format of TREC's RAG tracks, which `nuggetizer` reads.
+This is the format of TREC's RAG tracks, which `nuggetizer` reads. `run_id` is SYSTEM/TRIAL; `answer` has the text of
+each system turn, and `citations` the places in `references`, from 0, of its sources, each once: their addresses, or
+titles if they have none. `response_length` counts words by white space.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from recordings.log.exports import write_export
 def write_answers(
     conversations: Iterable[Conversation], path: str | PathLike[str], requests: Mapping[str, str] | None = None
 ) -> None:
-    """Write the conversations to `path`, completely or not at all. requests: by topic, what the user wants; the user's
+    """Write the conversations to `path`, completely or not at all. requests: the user's request by topic; the user's
     first words replace a missing one. Raises as `write_export` does."""
     lines = []
     for one in conversations:

@@ -4,8 +4,8 @@ edited.
     {"id": …, "create_time": 1700000000.0, "mapping": {NODE: {"message": {…}, "parent": NODE, "children": [NODE, …]}}}
 
 Each path from the first message to a last one is a separate conversation, and the paths are trials of one topic: the
-same question, answered again. A path with a missing message is a conversation that nobody had, because an answer would
-seem to answer another question. It is left out.
+same question, answered again. A path with a missing message is left out: an answer would seem to answer another
+question.
 """
 
 from collections import Counter

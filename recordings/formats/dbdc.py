@@ -48,7 +48,7 @@ _SYSTEM = "S"
 @dataclass(frozen=True, slots=True)
 class Dialogues:
     """conversations: in the order of the files; the trial of each is its number among those of its system, its session
-    its id. layers: one of the kind `human`. warnings: sentences on what was left out."""
+    its id. layers: one of the kind `human`. warnings: sentences on parts that were left out."""
 
     conversations: tuple[Conversation, ...]
     layers: tuple[Layer, ...]

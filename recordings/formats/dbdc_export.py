@@ -1,9 +1,6 @@
 """Export dialogues in the official form of the Dialogue Breakdown Detection Challenges: a `*.log.json` file for each,
-in a folder for each system. `recordings.formats.dbdc` reads them back.
-
-A run that people annotated for breakdowns has counts of O, T and X; each becomes that number of annotations. Other
-turns have none, as in files that a detector is applied to.
-"""
+in a folder for each system. `recordings.formats.dbdc` reads them back. Counts of annotators for O, T and X become that
+number of annotations; other turns have none, as in files that a detector is applied to."""
 
 import re
 from collections.abc import Iterable, Mapping

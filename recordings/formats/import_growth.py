@@ -49,7 +49,7 @@ class Identity:
 
 
 def identity_of(system: str, topic: str, *names: str, words: Words = ()) -> str:
-    """Return the identity of a conversation whose words are without secrets, as in recordings."""
+    """Return the identity of a conversation from its words, which must be without secrets, as in recordings."""
     return content_hash("imported", {"system": system, "topic": topic, "names": names, "words": list(map(list, words))})
 
 

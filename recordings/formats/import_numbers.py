@@ -7,9 +7,6 @@ is identified by the first of these that it has, together with its system and to
     id       its name in another program, and its words
     time     when it began, and its words
     file     the bytes of its file, and its place there: the same file again has the same conversations
-
-A conversation that was exported while it was still growing, and again later, counts once: see
-`recordings.formats.import_growth`.
 """
 
 from collections import Counter, defaultdict

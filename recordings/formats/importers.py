@@ -38,13 +38,13 @@ MADE = "imported"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to read.
+    """The input of an importer.
 
     files: at least one. system: of conversations without one; "" for the name of their file. trial: of conversations
     without one. topics: None if they are made from the files, or the format has its own. topic: of conversations
     without one; "" if each has one. counts, breakdown: if people annotated breakdowns, which of two annotations labels
     turns, and whether a possible breakdown counts as one. recorded: conversations already in the run, for formats that
-    continue their numbers. strict: refuse everything if one conversation cannot be read, instead of leaving it out.
+    continue their numbers. strict: refuse everything if one conversation cannot be read.
     """
 
     files: tuple[Path, ...]

@@ -33,7 +33,8 @@ _MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. path: the keys to it. owner: the object that contains it. said: who says what."""
+    """A list of messages in a record. path: the keys to it. owner: the object that contains it. said: the side and
+    words of each message."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]

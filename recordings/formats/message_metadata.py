@@ -204,15 +204,15 @@ class Metadata:
         return found
 
     def parts(self, turns: int) -> list[Mapping[str, Any] | None]:
-        """Return what came with the text of each turn's answer, as in a recording; [] if the line has none."""
+        """Return the parts of each turn's answer besides its text, as in a recording; [] if the line has none."""
         return self._objects("parts", turns)
 
     def choices(self, turns: int, place: Place) -> list[Choice | None]:
-        """Return what the user chose from at each turn; [] if the line has none."""
+        """Return the options of the user at each turn; [] if the line has none."""
         return [None if one is None else choice_from(one, place) for one in self._objects("choices", turns)]
 
     def end_choice(self, place: Place) -> Choice | None:
-        """Return what a user that left chose from; None if the line does not say."""
+        """Return the options of a user that left; None if the line has none."""
         found = self.values.get("end_choice")
         if found is not None and not isinstance(found, dict):
             raise InputError("metadata.end_choice is not an object")

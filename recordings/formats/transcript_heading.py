@@ -41,7 +41,7 @@ def encode(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The content of such a line. own: all its values by name. links: of the answers whose text does not give them, by
+    """The content of this line. own: all its values by name. links: of the answers whose text does not contain them, by
     turn. speakers: the simulated user of each user turn, and its act. choices: its choice at each user turn; at 0, of
     leaving. judged: the entity, if it is the line of one."""
 

@@ -168,6 +168,6 @@ def assemble(draft: Draft, path: str) -> tuple[Conversation, list[str]]:
 
 
 def topic_names(topics: TopicSet) -> str:
-    """Return the first topics of a set, for a message about what is allowed."""
+    """Return the first topics of a set, as the allowed values in a message."""
     names = [topic.id for topic in topics.topics]
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

@@ -6,7 +6,7 @@
     decisions/lock              held while a process records some
 
 Every line has an id made by whoever decided: the same line twice is one decision. A later decision on the same thing
-replaces an earlier one, which stays in its file. `recordings.judged.judgments.read_layers` returns them as layers.
+replaces an earlier one, whose line stays. `recordings.judged.judgments.read_layers` returns decisions as layers.
 """
 
 from __future__ import annotations

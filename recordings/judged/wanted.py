@@ -1,5 +1,4 @@
-"""Nuggets that a good answer to a topic contains, and which conversation contains which: files of `nuggetizer`, and
-layers.
+"""Nuggets of a good answer to a topic, and of each conversation: files of `nuggetizer`, and layers.
 
     {"query": "…", "qid": "T1", "nuggets": [{"text": "It opens at nine.", "importance": "vital"}]}
         created: the nuggets of one topic. importance: vital or okay
@@ -8,10 +7,10 @@ layers.
         assigned: which of them one conversation contains. run_id: SYSTEM/TRIAL, as `harvest export --format answers`
         writes it. assignment: support, partial_support or not_support
 
-One JSON object a line. Every fault has its place; a conversation is assigned exactly the nuggets of its topic. If
-nuggetizer's model gave no usable answer, it writes `failed`: such a nugget is neither vital nor okay and left out, and
-so is a conversation with such an assignment. Unknown topics are left out too. Text in a nugget that looks like a
-secret is redacted on reading, as it is when layers are stored, so that a file still matches the layers made from it.
+One JSON object a line. Every error has its place; a conversation is assigned exactly the nuggets of its topic. If
+nuggetizer's model gave no usable answer, it writes `failed`: a nugget of unknown importance is left out, and so is a
+conversation with a failed assignment. Unknown topics are left out too. Text in a nugget that looks like a secret is
+redacted on reading, as it is when layers are stored, so that a file still matches the layers made from it.
 """
 
 from collections import Counter
@@ -207,7 +206,7 @@ def held_of(layers: Iterable[Layer]) -> dict[tuple[str, str], Held]:
 def write_created(
     wanted: Mapping[str, Mapping[str, str]], requests: Mapping[str, str], path: str | PathLike[str]
 ) -> None:
-    """Write the nuggets of topics. requests: by topic, what the user wants. Raises as `write_export` does."""
+    """Write the nuggets of topics. requests: the user's request by topic. Raises as `write_export` does."""
     _write(
         path,
         (

@@ -117,8 +117,8 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return what the chains of later files in a folder report about each file: {} if it was closed when the later one
-    was begun."""
+    """Return the reports on each file in the chains of later files in a folder: {} from a chain if the file was closed
+    when that one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _chain_of(file)[0].get("before")
@@ -181,7 +181,7 @@ def check_gone(file: Path) -> ChainedFile:
 
 
 def _check_whole(file: Path, later: Sequence[Mapping[str, Any]], found: ChainedFile) -> None:
-    """Check an unclosed file against what the next process saw of it."""
+    """Check an unclosed file against the reports of the next process on it."""
     found.covered = found.lines
     digest = content_digest(file)
     if not found.faults and any(said.get("hash") != digest for said in later):

@@ -88,8 +88,9 @@ class Header:
 
     audit: the resolved audit. protocol, topics: from `encode_protocol` and `encode_topics`; None if unknown, as in
     imports. systems: definition by name. hashes: content hashes, `protocol` one text, `topics` and `systems` by name.
-    source: the source of an import. redaction: which secrets the writer looked for. changes: what later commands
-    added, and when. parts: a summary of the headers that a merge was made of. path: of the file, for messages.
+    source: of an import. redaction: numbers of known secrets, of those too short to search for, and of marks in the
+    header. changes: additions by later commands, with their times. parts: a summary of the headers of merged runs.
+    path: of the file, for messages.
     """
 
     audit: Json

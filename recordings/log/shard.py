@@ -88,7 +88,7 @@ def refuse_shard(header: Header, path: PathLike[str]) -> None:
 
 
 def planned_trials(header: Header) -> Iterator[TrialKey]:
-    """Return the trials that the audit of a run asks for; none for an import, which was not planned."""
+    """Return the trials of the audit of a run; none for an import, which was not planned."""
     audit: dict[str, Any] = header.audit if isinstance(header.audit, dict) else {}
     topics, shard = header.topic_set(), shard_of(audit)
     each: int = audit.get("trials") or 0

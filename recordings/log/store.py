@@ -147,12 +147,10 @@ class RunWriter:
         clock: Now = utc_now,
         check: Callable[[Redactor], None] = lambda _: None,
     ) -> RunWriter:
-        """Continue the run in `path`. header: of the audit as it is now; None keeps the recorded one.
-
-        Topics and systems it adds are merged into run.json. check: may look at the recording while no other process
-        can write; if it raises, the run stays as it was. Raises RunError, with a diff, if seed, protocol, or a topic
-        or system that both have differs from the recorded one; also if its evidence or judgments are a link.
-        """
+        """Continue the run in `path`. header: of the audit as it is now; None keeps the recorded one. Its new topics
+        and systems are merged into run.json. check: may look at the recording while no other process can write; if it
+        raises, the run stays as it was. Raises RunError, with a diff, if seed, protocol, or a topic or system that both
+        have differs from the recorded one; also if its evidence or judgments are a link."""
         run = Path(path)
         if not run.is_dir():
             raise RunError("there is no such run folder", place=Place(str(run)))

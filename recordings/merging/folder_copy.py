@@ -93,7 +93,7 @@ DAMAGED = "damaged"
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Yield a folder to fill, which becomes `target` at the end of the `with`, or is removed on an error. Raises
-    StoreError if it cannot be written, and if a file outside cannot be read meanwhile."""
+    StoreError if it cannot be written or a file outside cannot be read."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -124,8 +124,8 @@ def write_run(folder: Path, header: Header, rows: Iterable[dict[str, Any]]) -> N
 
 
 def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]:
-    """Copy exhibits, judgments and replies of models into a folder; return what is wrong with them, as sentences.
-    numbers: the new number of every attempt of the run, also for its judgments; None keeps them."""
+    """Copy exhibits, judgments and replies of models into a folder; return errors in them, as sentences. numbers: the
+    new number of every attempt of the run, also for its judgments; None keeps them."""
     faults: list[str] = []
     named = _named_exhibits(row for attempt in run.attempts for row in attempt.rows)
     for file in entries(run.path, "evidence", "??", "*"):
@@ -170,7 +170,7 @@ def carry(run: Run, building: Path, numbers: Numbers | None = None) -> list[str]
 
 
 def lacking(folder: Path, rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a sentence on exhibits that events name but a folder does not have; "" for none."""
+    """Return a sentence on exhibits that events refer to but a folder does not have; "" for none."""
     absent = sorted(address for address in _named_exhibits(rows) if not os.path.lexists(folder / address))
     if not absent:
         return ""

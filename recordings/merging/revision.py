@@ -86,8 +86,8 @@ def write_revision(
     clock: Now = utc_now,
 ) -> list[str]:
     """Write `run` with its revisions into the new folder `out`, which appears completely or not at all. told:
-    additional values for the header's `source`. Returns what is wrong with exhibits and files, as sentences.
-    Raises RunError if `out` exists or is in the run, StoreError if it cannot be written."""
+    additional values for the header's `source`. Returns errors in exhibits and files, as sentences. Raises RunError if
+    `out` exists or is in the run, StoreError if it cannot be written."""
     target = Path(out)
     check_target(run, target)
     redactor = Redactor()  # secrets that an older Harvest did not recognise must not spread

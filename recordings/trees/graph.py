@@ -1,9 +1,6 @@
 """Trees as networkx graphs: GraphML, coordinates for drawing, and everything else networkx offers.
 
-    graph = as_graph([tree])
-    networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
-
-networkx is imported only here, on first use.
+graph = as_graph([tree]) networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def percent(share: float) -> str:
 
 
 def title(tree: ConversationTree) -> str:
-    """Return a title: systems, topics, keys, number of trials, and what was left out."""
+    """Return a title: systems, topics, keys, number of trials, and the conversations left out."""
     scope = tree.scope
     return " · ".join(
         part for part in (_list_names(scope.systems), _list_names(scope.topics), *what_was_folded(tree)) if part
@@ -107,7 +107,7 @@ def title(tree: ConversationTree) -> str:
 
 
 def what_was_folded(tree: ConversationTree) -> list[str]:
-    """Return the key a tree was merged by, the number of trials, and what was left out."""
+    """Return the key by which a tree was merged, the number of trials, and the conversations left out."""
     parts = [f"merged by {tree.merge}", f"{tree.n} trial{'s' if tree.n != 1 else ''}"]
     left = [
         pluralize(count, f"{kind} trial")
