@@ -112,7 +112,7 @@ def fit_hazard(stays: Sequence[Stay], *, coverage: bool = True) -> Fit:
     coverages that perfectly separate leaving from staying. Raises ValueError for a missing coverage.
     """
     if coverage and any(not stay.coverage for stay in stays):
-        raise ValueError("to fit with coverage, every stay must have coverages")
+        raise ValueError("a stay without coverage cannot be used to fit a model of coverage")
     rows = [
         (1.0, float(turn), *((stay.coverage[turn - 1],) if coverage else ()))
         for stay in stays
