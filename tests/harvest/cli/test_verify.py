@@ -135,7 +135,7 @@ def test_a_note_that_was_removed_or_changed_is_missed(here: Path, capsys: pytest
                 "rows": [row for row in scores["rows"] if row["measure"] != "R"],
             },
             0,
-            "it does not say which figures were asked for",
+            "it does not record which figures were requested",
         ),
     ],
 )
@@ -424,7 +424,7 @@ def test_a_name_that_may_stand_for_something_else_hides_no_change(
     page.write_text(changed, encoding="utf-8")
     capsys.readouterr()
     assert main_code("verify", "9/report.html") == 1
-    assert "so short a name may stand for something else" in " ".join(capsys.readouterr().out.split())
+    assert "so short a name may mean something else" in " ".join(capsys.readouterr().out.split())
 
 
 def main_code(*words: str) -> int:

@@ -202,7 +202,7 @@ def invalid(played: Played, name: str) -> tuple[str, str, bool]:
     assert conversation.outcome.kind == "invalid"
     (failure,) = [one for one in played.run.failures if one.trial_id == conversation.trial_id]
     why = without_details(f"{failure.reason}: {failure.detail}")
-    seen, left, *figures = [line for line in played.said_of(name) if "it is waited for until" not in line]
+    seen, left, *figures = [line for line in played.said_of(name) if "Harvest waits until" not in line]
     assert seen == f"an attempt failed: {why}"
     denied = left == f"{name} is not contacted again: it refuses every request ({why}); trials left: 1"
     in_a_row = f"{name} is not contacted again: 1 invalid attempt in a row (the last: {failure.reason}); trials left: 1"
