@@ -15,11 +15,11 @@ from recordings.conversations.conversation import Conversation, Outcome
 _FAULTS_OF_USERS = ("no-words", "endpoint-failed", "user-fault")
 
 _BAD = ("breakdown", "no-match", "system-ended")
-# Of outcomes of valid attempts.
+# Kinds of outcomes of valid attempts.
 KINDS = ("completed", *_BAD, "turn-limit", "user-stopped")
 
 
-# Reasons that importers give where a file does not say how a conversation ended, and its shape alone is known.
+# Reasons given by importers if only the shape of a conversation suggests how it ended.
 _UNSAID = ("imported", "import")
 _BY_SHAPE = ("completed", "user-stopped")
 

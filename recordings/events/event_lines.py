@@ -36,7 +36,7 @@ def event_line(row: dict[str, Any]) -> bytes:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours
         return line(row)
-    # It writes NaN and infinities as null, without a word.
+    # It silently writes NaN and infinities as null.
     return line(row) if b"null" in data else data + b"\n"
 
 
@@ -198,7 +198,7 @@ def check_format(found: Json, expected: str, place: Place) -> None:
 
 _Row = TypeVar("_Row", bound=Struct)
 
-# By the type of a field: what JSON may have there, and what that is called.
+# By the type of a field: the JSON types allowed for it, and their name in messages.
 _KINDS: Mapping[type[inspect.Type], tuple[Any, str]] = {
     inspect.StrType: ((str,), "text"),
     inspect.BoolType: ((bool,), "true or false"),
@@ -258,7 +258,7 @@ def _check_value(value: Any, kind: inspect.Type, key: str, place: Place, verb: s
                 raise RunError(f"{key!r} is {value}, not a probability", place=place, allowed="0 to 1")
             return float(value)
         case inspect.DictType(value_type=inspect.FloatType() as of):
-            # Probabilities, by what they are of; null has always been read as 0.
+            # Probabilities by name; null has always been read as 0.
             return {name: 0.0 if item is None else _check_value(item, of, name, place) for name, item in value.items()}
         case inspect.DictType(value_type=of):
             return {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Gives the time, with its time zone.
+# Returns the current time, with its time zone.
 Now = Callable[[], datetime]
 
 _UNITS = (1, 1e3, 1e6, 1e9)  # parts of a second that programs count from 1970: s, ms, µs, ns

@@ -37,7 +37,7 @@ BREAKDOWNS: tuple[Breakdown, ...] = get_args(Breakdown)
 # The topic of dialogues that were about nothing in particular.
 TOPIC = "dbdc"
 
-# What the judgments of a turn are for: the numbers of annotators who said O, T and X.
+# The criterion of judgments that count the annotators who chose O, T and X.
 CRITERION = "annotators"
 
 _ANNOTATED = ("O", "T", "X")

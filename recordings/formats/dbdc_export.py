@@ -16,7 +16,7 @@ from recordings.log.exports import write_export
 from topics.errors import InputError, Place
 from topics.identity import content_hash
 
-# How many annotators said O, T and X.
+# Numbers of annotators who chose O, T and X.
 Counts = Mapping[str, int]
 
 

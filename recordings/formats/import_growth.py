@@ -18,7 +18,7 @@ from topics.errors import InputError
 from topics.identity import content_hash
 
 Known = Literal["number", "id", "time", "file"]
-# What was said in each turn, and what was answered; None for no answer.
+# The user's words and the answer of each turn; None for no answer.
 Words = Sequence[tuple[str, str | None]]
 
 
@@ -57,7 +57,7 @@ def words_of(conversation: Conversation) -> Words:
     return [(turn.said, None if turn.reply is None else turn.reply.answer.text) for turn in conversation.turns]
 
 
-# Recorded conversations that are asked, in all, whether they have the id of a new one: about two seconds.
+# Recorded conversations, in all, that are searched for the id of a new one: about two seconds.
 _TRIES = 300_000
 
 _About = tuple[str, str]
@@ -111,7 +111,7 @@ class RecordedImports:
                 self.counts["other words"] += draft.known == "id" and bool(of_this_id)
         for known in self._attempts.get(one.trial_id, ()):
             if known.attempt == one.attempt:
-                # Times as the run has them, if they are the same in another notation.
+                # Use the run's notation of equal times.
                 times = {name: getattr(known, name) for name in ("started_at", "ended_at")}
                 one = replace(
                     one, **{name: at for name, at in times.items() if instant(at) == instant(getattr(one, name))}

@@ -213,7 +213,7 @@ def _object(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-# What files call the outcome of a conversation that breaks off; it is recorded without one.
+# The outcome in files of a conversation that breaks off; it is recorded without one.
 INTERRUPTED = "interrupted"
 
 OUTCOMES = (*KINDS, INVALID, INTERRUPTED)

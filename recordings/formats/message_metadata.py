@@ -21,7 +21,7 @@ from topics.errors import InputError, Place
 from topics.links import Link
 from topics.suggestions import nearest
 
-# Keys, and of what kind their values are.
+# Keys, and the kinds of their values.
 _KINDS: Mapping[str, type] = {
     **dict.fromkeys(
         ("system", "topic", "outcome", "reason", "detail", "id", "session", "user", "worker", "member"), str
@@ -35,7 +35,7 @@ _KINDS: Mapping[str, type] = {
 # Keys of texts for which other programs have numbers.
 _NUMBERED = ("system", "topic", "id")
 
-# Not those of sessions and threads, which may hold several conversations. Those of conversations come first: a row of a
+# Not those of sessions and threads, which may have several conversations. Those of conversations come first: a row of a
 # table has an id of its own, and the same conversation may be in two rows.
 _IDENTITY = (
     *("conversationid", "conversationuuid", "conversationhash", "convid", "chatid", "dialogueid", "dialogid"),
@@ -85,7 +85,7 @@ class Metadata:
         plain = [(_normalise_key(key), key) for key in given]
         names = [key for known in _IDENTITY for one, key in plain if one == known and _name_text(given[key])]
         times = [key for known in _BEGAN for one, key in plain if one == known and other_instant(given[key])]
-        # A number identifies the trial, and nothing else is then used.
+        # A number alone identifies the trial.
         known = (*names[:1], *times[:1]) if values.get("trial") is None else (*names, *times)
         ignored = (
             *(f"metadata.{key}" for key in own if key not in known),

@@ -22,9 +22,9 @@ _TOOLS = (
     *("function", "function_call", "function_call_output", "function_response"),
     *("ipython", "environment", "observation", "reasoning"),
 )
-# Keys by which a message without text says what it holds instead.
+# Keys under which a message without text has other content.
 _NO_TEXT = ("tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "thinking")
-# With which a part may begin that goes on with the words of the one before.
+# Characters with which a part begins if it continues the words of the one before.
 _AFTER_WORDS = frozenset(".,;:!?)]}»”’%…。、，！？：；）」』】")
 _READ = frozenset(
     ("role", "from", "content", "value", "refusal", "type", "id", "name", "tool_call_id", "status", *_NO_TEXT)

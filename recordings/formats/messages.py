@@ -42,7 +42,7 @@ from topics.regular_file import read_bytes
 from topics.text_file import decode, refuse_binary
 from topics.topic import TopicSet, check_topic_id
 
-# Characters of private use, of which hardly any file holds one.
+# Characters of private use, which hardly any file contains.
 _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 
@@ -100,7 +100,7 @@ def _find_faults(data: bytes, path: str, kind: str) -> Iterator[tuple[int, Input
             yield line_number, InputError(fault.what, place=place, allowed=fault.allowed, advice=fault.advice)
 
 
-# Faults within a list whose line is looked for: each look goes through the file again, and no more are printed.
+# Errors within a list whose line is searched: each search reads the file again, and no more are printed.
 _PLACED = 20
 
 

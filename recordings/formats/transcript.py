@@ -81,7 +81,7 @@ def parse_transcript(
     return reader.finished()
 
 
-# What a line of ours may say under a name.
+# The allowed values of a line from Harvest, by name.
 _CHECKS: Mapping[str, Callable[[str], None]] = {
     "system": check_system_name,
     "outcome": check_outcome,

@@ -55,7 +55,7 @@ class Heading:
         return int(self.own.get(name, default))
 
 
-# Of a transcript without lines of ours.
+# The heading of a transcript without lines from Harvest.
 NOTHING = Heading()
 
 
@@ -88,7 +88,7 @@ def heading_line(conversation: Conversation, form: str, most_turns: int = 0) -> 
     key, outcome = conversation.key, conversation.outcome
     speakers = []
     for turn in conversation.turns:
-        # How it was worded and the session that begins are written only where there are any.
+        # The wording and a new session are written only if there are any.
         more = [turn.worded, turn.session] if turn.session else [turn.worded] if turn.worded else []
         speakers.append([turn.user, turn.act, *more])
     links = own_links(conversation.turns)

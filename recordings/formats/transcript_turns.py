@@ -9,7 +9,7 @@ from recordings.conversations.conversation import INVALID, Conversation, Outcome
 from recordings.formats.transcript_heading import Heading
 from topics.topic import Topic, TopicSet
 
-# Name of the rule in the route of a label that somebody else gave.
+# Name of the rule in the route of an imported label.
 IMPORT_RULE = "imported"
 
 

@@ -182,7 +182,7 @@ class DecisionBook:
                 self._unsafe[known] = journal
                 journal.write(line(row))
             if journal is not None:
-                # Also for a known line: it may have been written just now, and not be on the disk yet.
+                # Also for a known line, which may have been written just now and not be on the disk yet.
                 await asyncio.shield(journal.sync())
         except StoreError:
             if journal is not None:

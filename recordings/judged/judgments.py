@@ -39,7 +39,7 @@ DECIDED = "harvest annotate --serve"
 _NAMED = re.compile(r".*-([0-9a-f]{16})\.jsonl")
 KINDS = ("gold", "human", "rule", "model")
 
-# The value of a judgment by someone who cannot tell. It is not a score, and does not mean that the criterion
+# The value of a judgment by someone who cannot decide. It is not a score, and does not mean that the criterion
 # does not apply, which is null.
 UNSURE = "unsure"
 

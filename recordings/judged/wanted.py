@@ -31,7 +31,7 @@ from topics.json_file import JsonValue, read_json
 WANTED, HELD = "wanted", "held"
 IMPORTANCES = ("vital", "okay")
 ASSIGNMENTS = ("support", "partial_support", "not_support")
-# What nuggetizer writes if its model gave no importance or assignment.
+# Written by nuggetizer if its model gave no importance or assignment.
 FAILED = "failed"
 
 # By trial and attempt: the assignment of each nugget, by its text.

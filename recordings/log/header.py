@@ -61,7 +61,7 @@ def git_commit(folder: str | PathLike[str]) -> str:
 
 
 def _git(folder: str | PathLike[str], *arguments: str) -> str:
-    # No optional locks: reading a working tree must not write to it.
+    # Without optional locks: reading a working tree must not write to it.
     command = ["git", "--no-optional-locks", "-C", str(Path(folder)), *arguments]
     try:
         ran = subprocess.run(command, capture_output=True, timeout=10, check=False, stdin=subprocess.DEVNULL)

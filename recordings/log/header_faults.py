@@ -15,7 +15,7 @@ from topics.errors import InputError, Place
 if TYPE_CHECKING:
     from topics.document import Document
 
-# What a merged header keeps of each of its runs.
+# The keys that a merged header has for each of its runs.
 PART = ("audit", "created_at", "software", "audit_commit", "source", "redaction", "changes")
 
 Loc = tuple[str | int, ...]

@@ -14,7 +14,7 @@ from recordings.files.json_text import Json
 from recordings.log.header import Header
 from topics.regular_file import read_inside
 
-# Of `run.json`.
+# The key in `run.json`.
 KEY = "noted"
 
 

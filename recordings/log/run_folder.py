@@ -285,7 +285,7 @@ def _software_of(value: object) -> object:
 def lost_events(run: Path) -> Iterator[tuple[Path, str]]:
     """Yield each lost file of events in the run folder `run`, with a sentence on it."""
     with os.scandir(run) as inside:
-        # The size is read after the chain: a writer may be running, and files only grow.
+        # Read the size after the chain: a writer may be running, and files only grow.
         names = sorted(entry.name for entry in inside if entry.name.startswith("trials-"))
     for name in names:
         file = run / name

@@ -86,7 +86,7 @@ def _renumber_about(about: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**about, "attempt": number} if number else dict(about)
 
 
-# Where a run that was saved from a damaged one keeps the damaged files.
+# The folder for damaged files in a run that was saved from a damaged one.
 DAMAGED = "damaged"
 
 

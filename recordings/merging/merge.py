@@ -203,7 +203,7 @@ def _numbers_of(
     found = {}
     for name, several in contents.items():
         given = numbers[name[0]]
-        # If another one continues it, that one.
+        # An attempt that another one continues is replaced by that one.
         new = {
             given.get(one) or min(number for longer, number in given.items() if _goes_on(longer, one))
             for one in several

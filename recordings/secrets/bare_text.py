@@ -203,7 +203,7 @@ class BareForms:
             return
         import numpy as np  # late: commands that read no long text do without it
 
-        # Where each letter and digit is in the text.
+        # The position of each letter and digit in the text.
         places: list[int] = np.flatnonzero(np.frombuffer(letters.translate(_IS_KEPT), bool)).tolist()
         for at, form in found:
             start, end = places[at], places[at + len(form) - 1] + 1

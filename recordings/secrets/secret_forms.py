@@ -29,7 +29,7 @@ def forms_of(secret: str) -> Iterator[str]:
     plain |= {html.escape(form, quote=quoted) for form in plain for quoted in (True, False)}
     plain |= {form.replace("/", "\\/") for form in plain}
     plain |= {form.replace("&#x27;", "&#39;") for form in plain}
-    # What stays unescaped differs: nothing, a path, JavaScript's encodeURIComponent and encodeURI, a form.
+    # Unescaped characters differ: none, a path, JavaScript's encodeURIComponent and encodeURI, a form.
     for safe in ("", "/", "!'()*", ";,/?:@&=+$!'()*#"):
         plain.add(quote(data, safe=safe))
     plain.add(quote_plus(data))
@@ -69,7 +69,7 @@ _SCHEMES = "bearer|basic|token|bot|api-?key|key|sso-key|ssws|geniekey|negotiate|
 _HEADER = re.compile(rf"(?i)(?:[a-z][a-z0-9-]{{0,63}}:\s*)?(?:{_SCHEMES})\s+(\S+)|[a-z][a-z0-9-]{{0,63}}:\s+(\S.*)")
 _PAIR = re.compile(r"\s*([A-Za-z_$][\w.$ -]{0,63})=(.+)", re.DOTALL)
 _TELLING = re.compile(r"(?i)pass|pwd|secret|token|key|sess|sid|auth|sig|cred|jwt")
-# Characters of a part: with a name that says what it is, and for any name.
+# Fewest characters of a part: with the name of a secret, and with any name.
 _LONG_ENOUGH, _SURE = 8, 16
 
 

@@ -87,7 +87,7 @@ def by_function(
     return Merging(written, MergeKey(written, version, user, reason), MergeKey(written, version, system, reason))
 
 
-# Speaker, key, and the text as recorded (None where it is not kept).
+# Speaker, key, and the text as recorded (None if it is not kept).
 PathTurn = tuple[str, str, str | None]
 
 

@@ -1,6 +1,9 @@
 """Trees as networkx graphs: GraphML, coordinates for drawing, and everything else networkx offers.
 
-graph = as_graph([tree]) networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
+    graph = as_graph([tree])
+    networkx.draw(graph, positions([tree]), labels=networkx.get_node_attributes(graph, "name"))
+
+networkx is imported only here, on first use.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class Growth:
         # Waiting: the symbol and the fingerprint of each turn, the number of turns and the outcome of each trial.
         self._codes, self._prints = array("i"), array("q")
         self._lengths, self._kinds = array("i"), array("i")
-        # Placed.
+        # Turns that have a node.
         self._parent, self._symbol = np.array([-1], dtype=np.int32), np.array([-1], dtype=np.int32)
         self._known = np.zeros(0, dtype=np.int64)  # parent and symbol of nodes in one number, sorted,
         self._numbers = np.zeros(0, dtype=np.int32)  # and the nodes that they belong to
