@@ -10,9 +10,9 @@ independent, and an interval that assumes independence is too short: with an AR(
     inflation   the factor by which the variance of a mean exceeds that of independent trials, if the shared part of
                 their variance decays as .8^l: that part is estimated from the same statistic
 
-Both are computed within topics, and over all trials of a run in order of time, which shares load over topics. Several
-lags are used because the state behind answers of 0 and 1 decays more slowly than their lag 1 suggests. Five trials of a
-topic can hardly show dependence: a state of .8 is found in a sixth of studies of 15 × 5.
+Both are computed within topics, and over all trials of a run in order of time, which share the load. The state behind
+answers of 0 and 1 decays more slowly than their lag 1 suggests, so several lags are used. Five trials of a topic can
+hardly show dependence: a state of .8 is found in a sixth of studies of 15 × 5.
 """
 
 import math
@@ -40,10 +40,10 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 class InTime:
     """The dependence of trials in time.
 
-    lag: correlation of neighbours, beyond that of independent trials; NaN if there is nothing to see. p: the p of all
-    lags together; 1 if there is nothing to see. inflation: the factor for the variance of a mean over trials, at
-    least 1, whether or not p is small. drift: correlation of trials with their time in the run. drift_p: its
-    two-sided p. across: whether lag and p are those of the whole run, whose neighbours are of different topics.
+    lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies. p: of all lags together;
+    then 1. inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
+    drift, drift_p: correlation of trials with their time in the run, and its two-sided p. across: whether lag and p
+    are those of the whole run, whose neighbours are of different topics.
     """
 
     lag: float
@@ -72,12 +72,11 @@ class InTime:
 
 
 def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) -> InTime:
-    """Test a measure's values for dependence in time.
+    """Test a measure's (topics, trials) values, NaN if missing, for dependence in time.
 
-    values: (topics, trials), NaN for missing trials. times: (topics, trials) in any unit, NaN if unknown. With None,
-    and in topics with an unknown time, trials are in the given order, and the whole run is not tested.
-
-    The permutations are the same for the same shape. Without two trials of a topic that differ, p and inflation are 1.
+    `times` are in any unit, NaN if unknown. With None, and in topics with an unknown time, trials are in the given
+    order, and the whole run is not tested. The permutations are the same for the same shape. Without two trials of a
+    topic that differ, p and inflation are 1.
     """
     cells = np.asarray(values, dtype=np.float64)
     when = np.full(cells.shape, np.nan) if times is None else np.asarray(times, dtype=np.float64)
@@ -107,10 +106,9 @@ def trials_in_time(values: npt.ArrayLike, times: npt.ArrayLike | None = None) ->
 
 
 def shared_in_time(values: npt.ArrayLike, times: npt.ArrayLike) -> float:
-    """Return the one-sided p, in (0, 1], that consecutive trials are alike whatever their topic.
+    """Return the one-sided p, in (0, 1], that consecutive trials are alike whatever their topic; 1 below 20 trials.
 
-    `values` and `times` are (topics, trials), NaN for missing trials. This is the same statistic over the whole run,
-    with its normal approximation, which suffices for a p that only has to be small; 1 with fewer than 20 trials.
+    It is the same statistic of (topics, trials) over the whole run, in its normal approximation.
     """
     cells, when = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
     seen = ~(np.isnan(cells) | np.isnan(when))

@@ -1,9 +1,10 @@
-"""Are whole trials alike? In the pilot study of GFRC "the behaviour of each system is vastly different across the two
-trials, even though they were tested on the same day" (T. Sakai, EVIA 2023, section 5, first observation).
+"""A test of whether whole trials differ. In the pilot study of GFRC "the behaviour of each system is vastly different
+across the two trials, even though they were tested on the same day" (T. Sakai, EVIA 2023, section 5, first
+observation).
 
-The i-th trials of all topics are one playing of the topic set, made about the same time or in one session. Where trials
-of a topic are independent, it does not matter which of them is called the first: exchanging the trials within each
-topic, separately for each, shows how far apart whole trials lie by chance, and how often further apart than observed.
+The i-th trials of all topics are one run through the topic set, made about the same time or in one session. If trials
+of a topic are independent, their numbers do not matter: exchanging the trials within each topic, separately for each,
+shows how far apart whole trials are by chance, and how often further apart than observed.
 """
 
 import math
@@ -25,8 +26,8 @@ class Instability:
 
     means: (trials,) mean of each whole trial, adjusted for missing topics: its mean deviation from the means of its
     topics, plus the mean of all topics; NaN if it has no value. topics: (trials,) the number of topics of each.
-    spread: standard deviation of the means. by_chance: the same for exchanged trials, as a root mean square. p: one-
-    sided; NaN for fewer than two trials.
+    spread, by_chance: standard deviation of the means, and for exchanged trials (a root mean square). p: one-sided;
+    NaN below two trials.
     """
 
     means: tuple[float, ...]

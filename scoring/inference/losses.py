@@ -1,14 +1,14 @@
-"""Attempts that were lost: what a difference may be if what was lost was as bad, or as good, as can be.
+"""Lost attempts: the range of a difference if lost attempts were as bad, or as good, as they can be.
 
-A figure is of the conversations that are there. If infrastructure loses answers of one system that would have failed (a
-server that breaks while it searches in vain), the system seems better: with half of its failures lost, an alike system
-was called better in 75% of 45 × 5 studies. What was lost cannot be seen, so the difference is bounded instead: all that
-the first side lost at the low end of the measure and all that the second lost at the high end, and the other way round
-(J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84). Where the sides lost alike and small shares, that says little
-and hides much, so it is done only if their shares differ, by Fisher's exact test at a level that is generous on
-purpose, or if together they lost more than 5%: alike shares may be of unlike answers. If one side loses 30% of its
-successes and the other 30% of its failures, alike systems were told apart in 48% of 150 studies of 45 × 5. And it is
-done where losses of a side are seen to depend on what it answered, whatever their share; then no side is the winner.
+A figure is over the conversations that exist. If infrastructure loses answers of one system that would have failed (a
+server that breaks while it searches in vain), the system seems better: with half of its failures lost, an equal system
+was called better in 75% of 45 × 5 studies. Lost answers cannot be observed, so the difference is bounded instead: all
+lost trials of the first side at the low end of the measure and all of the second at the high end, and the other way
+round (J. L. Horowitz and C. F. Manski, JASA 95 (2000), 77-84). If the sides lost equal and small shares, bounds say
+little and hide much. So they are given only if the shares differ, by Fisher's exact test at a generous level, or if
+together they exceed 5%: equal shares may be of unlike answers. If one side loses 30% of its successes and the other 30%
+of its failures, equal systems were told apart in 48% of 150 studies of 45 × 5. Bounds are also given if a side's losses
+depend on its answers, whatever their share; then no side is the winner.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ End = Literal["low", "high"] | None
 class Lost:
     """What a system lost.
 
-    low, high: by trial that is incomplete, the lowest and the highest cells that it could have given. valued: the
-    cells of those that have a value all the same, from what remains of them. depends: whether no winner may be named,
-    for the reasons in `why`, a clause each. others: the systems compared with which that is so; None if it is so for
-    all. beside_others: what it lost compared with all other systems.
+    low, high: by incomplete trial, the lowest and the highest cells that it could have given. valued: the cells of
+    those that still have a value, from what remains of them. depends: whether no winner may be named, for the reasons
+    in `why`, a clause each; `others` are the systems for which that is so, None for all. beside_others: losses
+    compared with all other systems.
     """
 
     low: Mapping[Trial, Cell]

@@ -108,9 +108,8 @@ def difference(
 def within_bounds(between: Callable[[End], Difference], sides: Sequence[WithLost]) -> Difference:
     """Return the recorded difference, with bounds if losses of the sides matter.
 
-    The interval then goes from the low end of one extreme to the high end of the other, and p is the largest. If a
-    side's losses depend on its answers, there is no p, and therefore no verdict. `between` returns the difference with
-    all losses at one end.
+    The interval spans both extremes, from `between` with all losses at one end, and p is the largest; there is no p,
+    and therefore no verdict, if a side's losses depend on its answers.
     """
     found = between(None)
     if not need_bounds(sides):
@@ -148,10 +147,10 @@ def _is_defined(cell: Cell, pooled: bool) -> bool:
 def compare(differences: Sequence[Difference], nulls: Sequence[float], *, level: float) -> list[Difference]:
     """Test the differences as one family for Holm's correction; null pairs are not part of it.
 
-    `nulls` are the distances of the null pairs in the measures of the differences, NaN without one. A difference is
-    beyond chance if the adjusted p and that of the interval are at most 1 - level, and it exceeds the null pair's. If
-    all groups are alike, the chance of finding any is at most 1 - level. The result is None without a p, and if no p
-    can be that small: too few topics, or sessions, for so many comparisons.
+    `nulls` are the null pairs' distances in each measure, NaN without one. A difference is beyond chance if the
+    adjusted p and that of the interval are at most 1 - level, and it exceeds the null pair's. If all groups are
+    alike, the chance of finding any is at most 1 - level. The result is None without a p, or if no p can be that
+    small with so few units.
     """
     adjusted, outside = holm([one.p for one in differences]), holm([one.outside for one in differences])
     family, alpha = sum(not math.isnan(one.p) for one in differences), 1 - level + _SAME

@@ -1,8 +1,8 @@
-"""Sums of squares of systems and topics in tables with holes, over topics that carry weights.
+"""Sums of squares of systems and topics in tables with holes, over weighted topics.
 
 Henderson's method III (fitting constants): each effect is adjusted for the other one, so a system that missed hard
-topics is not the better for it. In a balanced table this is the analysis of variance. Weights say how often each topic
-counts; weights of 1 give the sums of the topics as they are, and random ones show how far these sums can be trusted.
+topics is not favoured. In a balanced table this is the analysis of variance. Weights say how often each topic counts: 1
+gives the sums of the topics themselves, and random weights show how far these sums can be trusted.
 
 Source: C. R. Henderson, Biometrics 9 (1953), 226-252, method III.
 """
@@ -49,11 +49,11 @@ def mean_squares(
     """Return the mean squares for each set of weights; None if systems share too few topics to separate the two.
 
     mean, own, counts: (systems, topics) of the cells: mean, variance of trials, and number of trials (infinite for a
-    cell whose mean is known). weights: (W, topics), not negative. degrees: degrees of freedom of systems × topics for
-    all weights. With None each set has its own, which can be almost 0 if random weights fall on topics with holes.
+    cell whose mean is known). weights: (W, topics), not negative. degrees: of freedom of systems × topics; with None
+    each set of weights has its own, which can be almost 0 if weights fall on topics with holes.
 
-    Topics with their weights w are absorbed: with d in {0, 1} for the cells that exist, B their number in a topic,
-    v = d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
+    Topics with their weights w are absorbed: with d in {0, 1} for the cells that exist, B their number in a topic, v
+    = d(e - d/B) the contribution of a system's cell to its adjusted sum r, and e the error variance of a cell's mean,
 
         C = Σ w (diag d - dd'/B),  R(s|t) = r'C⁻r,  E R(s|t) = σ²_s tr C + σ²_st (S - 1) + Σ w e v'C⁻v
     """

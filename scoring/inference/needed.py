@@ -50,13 +50,13 @@ def needed(
 ) -> Needed:
     """Estimate the numbers from the variance of differences between topics, and the part of it due to trials.
 
-    differences: (T,), one for each topic. noise, trials: (T, 2) as in `compare_these`. alpha: of the test, corrected
-    for other pairs. reach, guard: as in `compare_like_these`.
+    `noise` and `trials` are (T, 2) as in `compare_these`; `alpha` is that of the test, corrected for other pairs;
+    `reach` and `guard` are as in `compare_like_these`.
 
-    This is an estimate from an estimate: it assumes that the true difference is the observed one. For topics like
-    these, it is the fewest topics, and the fewest trials, for which the difference is at least `taken_up`, or without
-    an unseen topic (`guard` none) z²·s²/d² + z_α²/2; and never so few that no p can be small enough. For these topics,
-    trials are such that (w/f)/T = d²/z² (Sakai 2018, ch. 6; Miller 2024, eq. 9).
+    The estimate assumes that the true difference is the observed one. For topics like these, it is the fewest topics,
+    and the fewest trials, for which the difference is at least `taken_up`, or without an unseen topic (`guard` none)
+    z²·s²/d² + z_α²/2, and enough for a small p. For these topics, trials are such that (w/f)/T = d²/z² (Sakai 2018,
+    ch. 6; Miller 2024, eq. 9).
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     if len(each) < 2 or np.isnan(each).any():

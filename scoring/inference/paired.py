@@ -1,18 +1,18 @@
 """The difference between two systems over the topics that both were asked.
 
-There are two questions, and most confusion about intervals comes from mixing them up:
+There are two questions, which are often confused:
 
-    topics like these   would other topics of this kind give a difference, too? Topics are the units, or clusters of
+    topics like these   would other topics of this kind also show a difference? Topics are the units, or clusters of
                         topics: an interval with an unseen topic (`scoring.inference.differences`), and the p of
                         exchanging the sides of topics.
-    these topics        would more trials of these very topics give a difference, too? Trials within topics are the
+    these topics        would more trials of these very topics also show a difference? Trials within topics are the
                         units: variances within topics are added up, with Welch and Satterthwaite's degrees of freedom.
 
-The t interval of the differences of topics is there, too, for those who ask for it: it holds if the differences are
-nearly normal, which means that no kind of topic is missing and no few topics carry the difference.
+The t interval of the differences of topics is available too: it is valid if the differences are nearly normal, so no
+kind of topic is missing and no few topics carry the difference.
 
-A value here is what a topic adds to a figure: its mean over trials, or, for a ratio of sums such as %recovery, its
-pseudo-value (`linear_values`), so that in both cases the mean over topics is the figure.
+A value here is a topic's contribution to a figure: its mean over trials, or its pseudo-value (`linear_values`) for a
+ratio of sums such as %recovery, so the mean over topics is the figure.
 
 Sources: E. Miller, Adding Error Bars to Evals, arXiv 2411.00640; F. E. Satterthwaite, Biometrics Bulletin 2 (1946),
 110-114; B. L. Welch, Biometrika 34 (1947), 28-35; T. Sakai, Laboratory Experiments in Information Retrieval (2018).
@@ -55,11 +55,10 @@ Guard = Literal["unseen", "none"]
 class Paired:
     """A difference between two sides.
 
-    value: the first side's figure minus the second's; NaN without a topic. interval: the interval of this difference
-    by itself. p: two-sided, by itself; NaN if there is none. outside: the smallest chance of error at which the
-    interval excludes 0; NaN without an interval. A verdict needs both to be small. least: the smallest possible value
-    of `outside` with so few units. typical: the median of the topics' differences and its interval, if there is none
-    for the mean; None otherwise.
+    value: the first side's figure minus the second's; NaN without a topic. p: two-sided, by itself; NaN if there is
+    none. outside: the smallest chance of error at which the interval excludes 0; NaN without one. A verdict needs
+    both to be small. least: the smallest possible `outside` with so few units. typical: the median of the topics'
+    differences and its interval, if the mean has none; else None.
     """
 
     value: float
@@ -71,13 +70,14 @@ class Paired:
 
 
 def linear_values(above: npt.ArrayLike, below: npt.ArrayLike) -> Floats:
-    """Return (T, ...) pseudo-values of topics, whose mean over topics is the ratio of the sums of `above` and `below`.
+    """Return (T, ...) pseudo-values of topics, whose mean over topics is the ratio of the sums of `above` and
+    `below`.
 
         r + e_k - mean(e),   e_k = (T - 1)·(a_k - r·b_k) / (Σ b - b_k),   r = Σ a / Σ b
 
-    They measure the effect of leaving a topic out (the jackknife): a topic with much of Σ b has pulled the ratio
-    towards itself, and a first-order approximation would place it too near. With b_k = 1 they are a_k itself. NaN if Σ
-    b = 0; a topic with all of Σ b has r.
+    They measure the effect of leaving a topic out (the jackknife), since a first-order approximation would place a
+    topic with much of Σ b too near the ratio. With b_k = 1 they are a_k. NaN if Σ b = 0; a topic with all of Σ b has
+    r.
     """
     top, bottom = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     whole = bottom.sum(axis=0)
@@ -97,12 +97,11 @@ def compare_like_these(
     guard: Guard = "unseen",
     clusters: npt.ArrayLike | None = None,
 ) -> Paired:
-    """Compare two sides for topics like these.
+    """Compare two sides for topics like these. There is no interval on fewer than four units, and no p on fewer than
+    two.
 
-    differences: (T,), one for each topic. reach: the largest possible difference; infinite if values never come near
-    the end of the range. clusters: (T,) numbers, equal for dependent topics; None if all topics are independent.
-
-    There is no interval on fewer than four units, and no p on fewer than two.
+    differences: (T,). reach: the largest possible difference; infinite if values never come near the end of the
+    range. clusters: (T,) numbers, equal for dependent topics; None if all topics are independent.
     """
     each = np.asarray(differences, dtype=np.float64)
     if not len(each) or np.isnan(each).any():
@@ -152,11 +151,9 @@ def compare_these(
 ) -> Paired:
     """Compare two sides for these very topics.
 
-    differences: (T,), one for each topic. noise: (T, 2), the variance of each side's value over other trials of the
-    topic. trials: (T, 2), the number of trials of each side.
-
-    Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial of one side. If the
-    measure is bounded, a side whose trials never or hardly differ has the variance of a rare failure that was not
+    `differences` is (T,), `noise` (T, 2), the variance of each side's value over other trials, and `trials` (T, 2).
+    Degrees of freedom are rounded down. There is no interval and no p if a topic has a single trial of one side. If
+    the measure is bounded, a side whose trials hardly ever differ has the variance of a rare failure that was not
     observed (`hidden_noise`). Otherwise there is no interval if the trials of a topic never differ.
     """
     each, own = np.asarray(differences, dtype=np.float64), np.asarray(noise, dtype=np.float64)
@@ -188,16 +185,14 @@ def compare_these(
 
 
 def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> tuple[Floats, Floats]:
-    """Return (..., 2) extra variance of each side for topics whose trials never differed, and its (..., 2) degrees of
-    freedom.
+    """Return (..., 2) extra variance of each side for topics whose trials never differed, and its degrees of freedom.
 
     If all n trials were useful, the true share may still be 1 - 3.7/n by the exact interval, as if its standard error
     were 1.87/n. Without this, a side that did not fail in a few trials would count as known exactly. A side's topics
-    whose trials never differed are taken together; other topics show their noise themselves. 0 for an unbounded
-    measure. The variance is to be added to the sum over topics of each side's noise; degrees of freedom are at least
-    1.
+    whose trials never differed are combined; others show their noise themselves. 0 for an unbounded measure. Add the
+    variance to the sum over topics of each side's noise; degrees of freedom are at least 1.
 
-    noise, trials: (..., T, 2).
+    `noise` and `trials` are (..., T, 2).
     """
     own, counts = np.asarray(noise, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     still = own <= _SAME**2
@@ -207,10 +202,10 @@ def hidden_noise(noise: npt.ArrayLike, trials: npt.ArrayLike, reach: float) -> t
 
 
 def residual_variance(values: npt.ArrayLike) -> float:
-    """Return V_E2, the residual variance of a two-way analysis of variance without replication (Sakai 2018, chapter 5).
+    """Return V_E2, the residual variance of a two-way analysis of variance without replication (Sakai 2018, chapter
+    5).
 
-    `values` are (T, m) for topics and systems. |difference|/√V_E2 is the effect size that belongs to a Tukey HSD test.
-    NaN for fewer than two topics or two systems.
+    `values` are (T, m). The effect size for a Tukey HSD test is |difference|/√V_E2. NaN for T or m below 2.
     """
     table = np.asarray(values, dtype=np.float64)
     topics, systems = table.shape

@@ -59,12 +59,11 @@ def simulate_power(
 ) -> Power:
     """Simulate `studies` studies of systems whose true difference is `difference`, above 0.
 
-    topics: at least 2. trials: the number of trials of each topic with each system. If it is an array, its numbers are
-    dealt to the topics of every study at random, since it is unknown which topics vary most. level: of the intervals.
-    alpha: of the test; below 1 - level if several pairs are compared. reach: the largest possible difference of a
-    topic; None means the range of the values. guard: of the intervals for topics like these.
-
-    Raises ValueError for a difference that does not fit in the range of values.
+    topics: at least 2. trials: of each topic with each system; the numbers of an array are dealt to topics at random
+    in every study, since it is unknown which topics vary most. level: of the intervals. alpha: of the test; below 1 -
+    level if several pairs are compared. reach: the largest possible difference of a topic; None means the range of
+    the values. guard: of the intervals for topics like these. Raises ValueError for a difference that does not fit in
+    the range of values.
     """
     refuse_room(components, difference)
     draw = draw_outcomes if estimand == "like-these" else draw_outcomes_of_these
@@ -120,10 +119,10 @@ def told_apart(
     reach: float,
     guard: Guard = "unseen",
 ) -> tuple[Bools, Floats]:
-    """Return (studies,) verdicts and (studies,) widths of intervals at `level`.
+    """Return (studies,) verdicts and (studies,) widths of intervals at `level`; False and NaN without an interval.
 
     The verdict is whether `compare_like_these` or `compare_these` would give a p of at most alpha and an interval at
-    1 - alpha that excludes 0. False and NaN without an interval. `reach` is the largest possible difference.
+    1 - alpha that excludes 0. `reach` is the largest possible difference.
     """
     each = drawn.values[..., 0] - drawn.values[..., 1]
     if estimand == "these":
