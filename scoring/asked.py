@@ -159,10 +159,7 @@ class Asked:
             yield self._correct_row(replace(row, scorers=named), types)
 
     def _correct_row(self, row: ScoreRow, types: Mapping[str, str]) -> ScoreRow:
-        """Correct a weighted mean by people's judgments, if models scored it and people judged enough of it.
-
-        It must be over all topics, or all topics of a type, and over all trials.
-        """
+        """Correct a weighted mean over all topics (of a type) and trials by people's judgments, if there are enough."""
         measure = next((one for one in self.measures if one.form is None and one.name == row.measure), None)
         weighting = measure.declaration.weighting if measure is not None else None
         if measure is None or weighting is None:

@@ -56,10 +56,7 @@ def default_columns(grounds: Sequence[Material]) -> list[Ranked]:
 
 
 def together(grounds: Sequence[Material], wanted: Sequence[Measure]) -> list[Column]:
-    """Compute the measures that can be computed for many conversations of one run at once, as columns by base name.
-
-    Conversations for which it is unknown what a good answer contains are left out.
-    """
+    """The measures that can be computed for all conversations at once, as columns; unjudged ones are left out."""
     names: dict[str, list[str]] = {}
     wanted = [one for one in wanted if one.declaration not in plug_ins()]  # their values are checked one by one
     for one in wanted:
@@ -82,9 +79,7 @@ def in_order(columns: Iterable[Ranked]) -> list[str]:
 
 
 def _alike(grounds: Sequence[Material]) -> Iterator[tuple[Sequence[int], Conversations | None]]:
-    """Yield places of conversations of one topic type, and columns; None if it is unknown what a good answer
-    contains.
-    """
+    """Yield the places and columns of conversations of one topic type; None if good answers are unknown."""
     known: dict[str, str] = {}
     alike: dict[tuple[str, str], list[int]] = {}
     for at, ground in enumerate(grounds):

@@ -172,10 +172,7 @@ def _sum(shares: Iterable[Shares], size: int) -> Shares:
 
 
 def combine(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """GF(C) = sum of w_m·GF^m over the M attribute sets, weights scaled to sum 1; Eq. 9, where 1/m is read as 1/M.
-
-    `weights` are 1 for sets that are not named. NaN if M is 0 or all weights are 0.
-    """
+    """GF(C) = Σ w_m·GF^m, weights (1 if not named) scaled to sum 1; Eq. 9. NaN if M is 0 or all weights are 0."""
     scale = [weights.get(name, 1.0) for name in values]
     if math.fsum(scale) <= 0:
         return math.nan

@@ -143,9 +143,7 @@ def measures() -> tuple[Declaration, ...]:
 
 
 def declared(name: str) -> Declaration | None:
-    """The declaration of the measure that a printed name begins with, such as GF of `GF(RATINGS, by=NMD)`; None
-    without one.
-    """
+    """The declaration of the measure that a printed name begins with, as GF in `GF(RATINGS, by=NMD)`; else None."""
     own = _OWN.get(name.partition("(")[0])
     if own is not None:
         return own
@@ -162,9 +160,7 @@ def range_of(name: str) -> tuple[float, float]:
 
 
 def good_end(term: Term) -> Good:
-    """The good end of a measure's range, which for a form can depend on its inner measure; "high" for an unknown
-    name.
-    """
+    """The good end of a measure's range, which for a form may be its inner measure's; "high" for an unknown name."""
     found = declared(term.name)
     base = term.arguments[0] if term.arguments else None
     inner = good_end(base) if isinstance(base, Term) else "high"

@@ -84,9 +84,7 @@ def parts(topics: Sequence[Topic], *, each: bool = False) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A measure's value over some topics (None within one), and the number `n` of things it is over; NaN if
-    undefined.
-    """
+    """A measure's value over some topics (None within one), NaN if undefined, and the number `n` of things."""
 
     part: Part
     value: float

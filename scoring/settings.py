@@ -278,10 +278,7 @@ class Settings:
         return self.patience if unit == "words" else self.patience_characters
 
     def gain(self, grade: int, place: Place | None = None) -> float:
-        """The gain of a relevance grade, in [0, 1].
-
-        Raises InputError for a grade without a gain, with the place of the grade if it is known.
-        """
+        """The gain of a relevance grade, in [0, 1]. Raises InputError, with its place, for one without a gain."""
         try:
             return self.gains[grade]
         except KeyError:

@@ -77,9 +77,7 @@ def length(text: str, unit: Unit) -> int:
 
 
 def unit_starts(text: str) -> list[int]:
-    """The start of each character that counts, in order, with one for an address; a text has as many as begin before
-    its end.
-    """
+    """The start of each character that counts, in order; an address is one character."""
     found: list[int] = []
     at = 0
     for mention in find_urls(text):

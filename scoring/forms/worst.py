@@ -71,9 +71,7 @@ def _read(declaration: Declaration, term: Term, asking: Asking) -> tuple[Measure
 
 
 def worst_end(measure: Measure) -> Worst:
-    """Whether the smallest or the greatest values of the inner measure are the worst; the smallest if neither end is
-    good.
-    """
+    """Whether the inner measure's smallest or greatest values are the worst; the smallest if neither end is good."""
     return "high" if measure.declaration.better(measure.base) == "low" else "low"
 
 

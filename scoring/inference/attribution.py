@@ -46,10 +46,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One trial computed in all four ways. `words` are the user's words up to the turn of the value.
-
-    NaN if it has no value; `crossed` also if the other rules cannot be applied.
-    """
+    """One trial in all four ways, NaN without a value, and the user's words up to the turn of the value."""
 
     recorded: float
     decided: float

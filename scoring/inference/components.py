@@ -49,9 +49,7 @@ class Component:
     interval: Interval
 
     def from_0_unless(self, differ: bool) -> "Component":
-        """Return a copy whose interval starts at 0 if a test `found` no difference, so that it does not contradict
-        the test.
-        """
+        """Return a copy whose interval starts at 0 unless a test `found` a difference, so as not to contradict it."""
         return self if differ or not self.interval.printed else replace(self, interval=replace(self.interval, low=0.0))
 
     def without_interval(self, why: str) -> "Component":

@@ -51,10 +51,7 @@ _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Intervals of C differences: (C,) ends, and p, the smallest chance of error at which an interval excludes 0.
-
-    All are NaN for a difference without an interval.
-    """
+    """(C,) ends, and p, the smallest chance of error at which an interval excludes 0; NaN without an interval."""
 
     low: Floats
     high: Floats

@@ -98,10 +98,7 @@ class Baseline:
         return max(0.0, float(self.runs.var(ddof=1)) - self.sampling_variance() * len(self.runs))
 
     def audit_variances(self, means: Floats, variances: Floats, counts: Floats) -> Floats:
-        """Return (T,) variances of an audit's single trials.
-
-        Topics of one trial share the variance of their distances from the baseline, which is no less.
-        """
+        """Return (T,) variances of an audit's trials; topics of one trial share that of distances to the baseline."""
         within = trial_variances(means, variances, counts)
         alone = counts == 1
         if alone.sum() > 1:
@@ -355,9 +352,7 @@ def too_few_runs(runs: int) -> str:
 
 
 def around(baseline: Baseline, value: float, own: float, *, level: float, audits: int) -> tuple[float, float]:
-    """Return the interval of a mean difference over `audits` audits, or for these very runs if the baseline has too
-    few.
-    """
+    """Return the interval of a mean difference over `audits` audits; for these very runs if the baseline has few."""
     level_now = min(max(baseline.mean + value, 0.0), 1.0)
     slope = max(level_now * (1 - level_now), baseline.slope())
     apart = baseline.run_effects().apart(own + baseline.sampling_variance(), slope, audits=audits)

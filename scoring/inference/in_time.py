@@ -55,9 +55,7 @@ class InTime:
 
     @property
     def note(self) -> str:
-        """A sentence about it; "" if p is above .002, since a run has several systems and measures, each of them
-        tested.
-        """
+        """A sentence about it; "" if p is above .002, since several systems and measures are tested in a run."""
         said = []
         if self.p <= _TOLD:
             of = " of the run, whatever their topic," if self.across else ""
@@ -192,9 +190,7 @@ def _lagged_products(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def _expected_moments(trials: int) -> tuple[float, float, float, float]:
-    """Return expected moments of trials with a variance of 1: the statistic, decaying and independent, and the sums
-    of squares about the mean of both.
-    """
+    """Return expected moments for a variance of 1: the statistic decaying and independent, and sums of squares."""
     apart = np.abs(np.subtract.outer(np.arange(trials), np.arange(trials)))
     centred = np.eye(trials) - 1 / trials
     shared = centred @ (_DECAY**apart) @ centred

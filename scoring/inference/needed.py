@@ -88,10 +88,7 @@ def needed(
 
 
 def taken_up(topics: float, deviation: float, far: float, alpha: float) -> float:
-    """Return the difference that so many topics detect in four of five studies.
-
-    It includes the t interval, the power, and the unseen topic, whose weight is an independent beta variable.
-    """
+    """Return the difference that so many topics detect in four of five studies, including the unseen topic."""
     z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(_POWER)
     error = deviation / math.sqrt(topics)
     if not far:

@@ -44,10 +44,7 @@ def cluster_sums(values: npt.ArrayLike, clusters: Sequence[Hashable]) -> tuple[F
 def ends_of_means(
     values: npt.ArrayLike, *, level: float, clusters: Sequence[Hashable] | None = None
 ) -> tuple[Floats, Floats]:
-    """Return ((C,) low, (C,) high) ends of the mean of each column of (K, C) topics, in [0, 1].
-
-    Corrected values may lie slightly beyond 0 and 1. `clusters` is None if all topics are independent.
-    """
+    """Return ((C,) low, (C,) high) ends, in [0, 1], of the means of (K, C) topics; clusters None if independent."""
     sums = np.asarray(values, dtype=np.float64)
     counts = np.ones_like(sums)
     if clusters is not None and len(set(clusters)) < len(sums):
@@ -117,10 +114,7 @@ _STEPS = 20  # in which λ is lowered
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The items of one topic, in any order.
-
-    `judge` and `people` are (items,) scores in [0, 1], NaN without a score; items with `weights` of 0 are ignored.
-    """
+    """The items of a topic: (items,) scores in [0, 1], NaN without one; items with `weights` of 0 are ignored."""
 
     judge: Floats
     people: Floats

@@ -49,10 +49,7 @@ def clopper_pearson(successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0
 
 
 def highest_rate_after_none(n: int, level: float = 0.95) -> float:
-    """Return the upper one-sided bound on the rate of an event that did not occur in `n` trials: 1 - (1 - level)^(1/n).
-
-    59 trials without the event exclude a rate of 5% at level .95. NaN for n = 0.
-    """
+    """Return the upper bound, 1 - (1 - level)^(1/n), on the rate of an event not seen in n trials; NaN for n = 0."""
     if n < 0 or not 0 < level < 1:
         raise ValueError("needs n of at least 0 and a level inside (0, 1)")
     return -math.expm1(math.log1p(-level) / n) if n else math.nan

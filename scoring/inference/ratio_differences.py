@@ -100,9 +100,7 @@ def ratios_like_these(
 
 
 def few_turns(above: npt.ArrayLike, below: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return (...) whether a side's turns, (..., 2) sums, are so few or one-sided that only the exact interval is
-    valid.
-    """
+    """Return (...) whether a side's turns, (..., 2), are too few or one-sided for any but the exact interval."""
     tops, bottoms = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     few = (bottoms < _FEW_TURNS) | (np.minimum(tops, bottoms - tops) < _FEW_OF_A_KIND)
     return np.asarray(few.any(axis=-1))

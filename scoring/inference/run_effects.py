@@ -67,10 +67,7 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class RunEffects:
-    """A distribution of the standard deviation τ between `runs` runs: `sizes` (S,) with `weights` (S,), sum 1.
-
-    `slope` is g of the baseline.
-    """
+    """A distribution of the standard deviation τ between runs, with (S,) weights that sum to 1, and the slope g."""
 
     sizes: Floats
     weights: Floats

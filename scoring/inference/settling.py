@@ -69,10 +69,7 @@ def is_settled(found: Difference, matters: float) -> bool:
 
 
 def trials_to_settle(baseline: Baseline, found: Difference, *, each: float, matters: float) -> Settling:
-    """Return the fewest further trials of each topic that settle the audit with a probability of at least .82.
-
-    At most `MOST_TIMES` the present number, `each`, is considered.
-    """
+    """Return the fewest further trials of each topic (`each` now) that settle the audit with probability `SURE`."""
     most = math.ceil(MOST_TIMES * each)
     if is_settled(found, matters):
         return Settling(most=most, hindrance="settled")

@@ -112,10 +112,7 @@ def _fresh(
 
 
 def hull(found: Paired, ends: tuple[Paired, Paired]) -> Paired:
-    """Combine two extremes of a difference with unequal losses, keeping the recorded value.
-
-    The interval spans both, and p is the larger one, or 1 if the extremes point in different directions.
-    """
+    """Combine two extremes of a difference: both intervals, and the larger p, or 1 if the signs differ."""
     low, high = sorted(ends, key=lambda one: one.value)
     if not (low.interval.printed and high.interval.printed):
         missing = low if not low.interval.printed else high

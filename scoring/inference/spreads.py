@@ -194,9 +194,7 @@ def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
 
 
 def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
-    """Return the variance of the trials of an unseen topic, whose tail is assumed to be at least as heavy as that of
-    topics.
-    """
+    """Return the variance of an unseen topic's trials, whose tail is assumed to be at least as heavy as topics'."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
     if within.ends:
@@ -389,9 +387,7 @@ class _Table:
         return low**2, min(high**2, most)
 
     def _against(self) -> Floats | None:
-        """Return (systems,) means of an unseen topic on which systems differ the other way; None if the distance is
-        unknown.
-        """
+        """Return (systems,) means of an unseen topic with opposite differences; None if the distance is unknown."""
         effects = self.found.effects[0]
         up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
         if self.within.ends:

@@ -68,10 +68,7 @@ class TailModel:
 
 
 def tail_model(cells: npt.ArrayLike, top: float) -> TailModel:
-    """Return the model of a pilot's `cells`, (topics, trials), NaN for missing scores.
-
-    Raises ValueError with fewer than two topics with two scores, which cannot separate topics from trials.
-    """
+    """Return the model of a pilot's (topics, trials) scores; ValueError below two topics with two scores."""
     rows = [row[~np.isnan(row)] for row in np.asarray(cells, dtype=np.float64)]
     scores = tuple(row for row in rows if len(row))
     several = [row for row in scores if len(row) > 1]

@@ -201,9 +201,7 @@ def _refusal_reason(
 
 
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """Return the number of trials of each topic for `within_topics`: ten in the tail; infinite for a quantile with β
-    = 1.
-    """
+    """Return the trials of each topic for `within_topics`: ten in the tail; infinite for a quantile with β = 1."""
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)
     return math.ceil(10 / share - _CRUMB) if share > _CRUMB else math.inf

@@ -120,9 +120,7 @@ def compare_events(
 def effect_of_events(
     cases: Iterable[TurnCase], rng: np.random.Generator, *, clusters: Mapping[str, str] | None = None
 ) -> Contrast:
-    """Compare the usefulness of turns with and without the event within strata; all turns count, since a fault may
-    persist.
-    """
+    """Compare the usefulness of all turns with and without the event, which may persist, within strata."""
     faulty: dict[str, dict[str, tuple[int, int]]] = {}
     others: dict[str, dict[str, tuple[int, int]]] = {}
     for one in cases:

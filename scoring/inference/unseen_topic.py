@@ -79,9 +79,7 @@ def with_unseen(above: Floats, below: Floats, bottom: npt.ArrayLike, top: npt.Ar
 
 
 def ends(low: Floats, high: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return (C,) low and (C,) high ends of (C, B) weighted means with the unseen topic at the bottom, and at the
-    top.
-    """
+    """Return (C,) low and high ends of (C, B) weighted means with the unseen topic at the bottom, and at the top."""
     tail = (1 - level) / 2
     return _quantile(low, tail), _quantile(high, 1 - tail)
 
@@ -93,9 +91,7 @@ def weighted_means(products: Floats, columns: int) -> tuple[Floats, Floats]:
 
 
 def _quantile(rows: Floats, share: float) -> Floats:
-    """Return (C,) quantiles of (C, B) numbers, equal to those of `np.quantile`, which takes twice the time to check
-    them.
-    """
+    """Return (C,) quantiles of (C, B) numbers, equal to those of `np.quantile`, in half the time."""
     place = (rows.shape[1] - 1) * share
     at = int(place)
     after, part = min(at + 1, rows.shape[1] - 1), place - at
@@ -106,17 +102,13 @@ def _quantile(rows: Floats, share: float) -> Floats:
 
 
 def weighted_sums(values: Floats, weights: Floats) -> Floats:
-    """Return (C, B) weighted sums of (rows, C) with weights (rows, B). BLAS is avoided: its last bits vary with
-    threads.
-    """
+    """Return (C, B) sums of (rows, C) by weights (rows, B), without BLAS, whose last bits vary with threads."""
     found: Floats = np.einsum("kc,kb->cb", values, weights)
     return found
 
 
 def boldest(units: int, level: float) -> float:
-    """Return the highest possible low end of a share, in (0, 1): if all topics went well, the lower of Clopper and
-    Pearson's and Wilson's.
-    """
+    """Return the highest possible low end of a share, in (0, 1): Clopper-Pearson's or Wilson's if all went well."""
     z = normal_quantile(0.5 + level / 2)
     return min(math.exp(math.log((1 - level) / 2) / units), units / (units + z * z))
 

@@ -129,10 +129,7 @@ class WatchState:
 
 
 def limits_since(state: WatchState, baseline: Baseline, *, matters: float) -> Limits | None:
-    """Return the limits against which evidence is collected; None for those of the baseline.
-
-    During a change, it is the limit beyond the level since the change; the other side is closed.
-    """
+    """Return the limits beyond the level since a change, the other side closed; None for the baseline's."""
     if not state.is_changed:
         return None
     own = sum(variance for _, variance in state.audits) / len(state.audits) ** 2

@@ -69,9 +69,7 @@ class Judged:
 def word_of(
     verdict: Verdict, before: WatchState, state: WatchState, found: Difference, matters: float, *, alarm: bool
 ) -> Word:
-    """Return the word for an audit of this verdict, given the states; `alarm` says whether one waits for
-    confirmation.
-    """
+    """Return the word for an audit of this verdict, given the states and whether an alarm waits for confirmation."""
     if before.is_changed and not state.is_changed:
         return "back"
     if verdict != "cannot tell":
@@ -94,9 +92,7 @@ def judge(
     at: float,
     left: float = SAME_BUDGET,
 ) -> Judged:
-    """Judge an audit by its values (see `scoring.inference.drift.evidence`) at a time in seconds, and the state
-    before it.
-    """
+    """Judge an audit by its values (see `scoring.inference.drift.evidence`), its time in seconds, and the state."""
     found = difference(baseline, values, matters=rules.matters, level=rules.level, left=left)
     low, high = found.shown
     against = limits_since(state, baseline, matters=rules.matters)

@@ -29,10 +29,7 @@ def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
 
 
 def decay(gains: npt.ArrayLike, highest: float) -> Floats:
-    """The share of users who stop at each rank k: stop_k · product over j < k of (1 - stop_j), in (..., K).
-
-    A row sums to less than 1, the rest being users whom the list does not satisfy.
-    """
+    """The share of users who stop at rank k, stop_k · product over j < k of (1 - stop_j), (..., K); sum below 1."""
     stops = stop_probability(gains, highest)
     if stops.ndim == 0:
         raise ValueError("gains need a last axis: the ranks")

@@ -94,9 +94,7 @@ def combined(values: Mapping[str, Floats], weights: Mapping[str, float], n: int)
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The turns with a relevant nugget: each nugget's turn, (turns,) counts, and (n,) conversations' sizes and
-    starts.
-    """
+    """Turns with a relevant nugget: each nugget's turn, (turns,) counts, and (n,) conversations' sizes and starts."""
 
     slot: Counts
     count: Counts

@@ -24,9 +24,7 @@ def criterion_of(measure: Measure, schema: Schema) -> str:
 
 
 def weighted_schema(schema: Schema, term: Term) -> Schema:
-    """The schema with a SWAN's or WAN's weighting, if any; criteria of dialogues and sets have no position and keep
-    theirs.
-    """
+    """The schema with a SWAN's or WAN's weighting; criteria of dialogues and sets have no position and keep theirs."""
     weights = term.get("weights")
     if weights is None:
         return schema

@@ -38,11 +38,7 @@ _KNOWN: Mapping[str, Scale] = {  # the attribute sets of NTCIR FairWeb-1 and -2,
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DocumentGroups:
-    """One attribute set over documents.
-
-    name: as in `M-RATINGS`. scale: `ordinal` or `nominal`; None if unknown. gold: (C,) shares. memberships: C shares,
-    by topic and document.
-    """
+    """An attribute set over documents: its scale if known, (C,) gold shares, and shares by topic and document."""
 
     name: str
     scale: Scale | None

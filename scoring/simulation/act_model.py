@@ -135,9 +135,7 @@ class UniformModel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActModel:
-    """An estimated model: (V,) `counts` of outcomes by context of the last `order` acts (0 to 2), and answer if
-    `given`.
-    """
+    """An estimated model: (V,) `counts` of outcomes by the last `order` acts (0 to 2), and the answer if `given`."""
 
     acts: tuple[str, ...]
     order: int

@@ -37,10 +37,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The distribution of a distance over `n` random splits with a value; NaN for n = 0.
-
-    `low` and `high` are the ends of its middle 95%, `least` and `most` its range.
-    """
+    """A distance over `n` random splits: the median, the middle 95% and the range; NaN for n = 0."""
 
     median: float
     low: float
@@ -89,10 +86,7 @@ def nothing_measured(floor: Floor) -> Floor:
 def random_halves(
     dialogues: Sequence[Dialogue], rng: np.random.Generator, *, size: int | None = None
 ) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Return two random groups that share no user, filled user by user; ValueError if there are too few dialogues.
-
-    Each is cut to `size` dialogues, by default half of all.
-    """
+    """Return two groups without a common user, cut to `size`, by default half of all. ValueError for too few."""
     first, second = _fill_groups(dialogues, rng, size)
     half = min(len(first), len(second)) if size is None else size
     if half < 1 or min(len(first), len(second)) < half:

@@ -55,10 +55,7 @@ def decision_bits(model: Predictor, decision: Decision) -> float:
 
 
 def folds_of(dialogues: Sequence[Dialogue], folds: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return (dialogues,) the fold of each, 0 … folds - 1, with about equally many whole users.
-
-    Raises ValueError for fewer than two folds or fewer users than folds.
-    """
+    """Return (dialogues,) folds of whole users from 0; ValueError below two folds or for fewer users than folds."""
     units = sorted({one.unit for one in dialogues})
     if not 2 <= folds <= len(units):
         raise ValueError(f"{len(units)} users cannot be dealt into {folds} folds")

@@ -82,9 +82,7 @@ class Measured:
 
     @property
     def verdict(self) -> str:
-        """`n/a` without a value, then `said`, then `undecided` with too few users, else `beyond` for p up to ALPHA,
-        or `within`.
-        """
+        """`n/a` without a value, then `said`, `undecided` with few users, `beyond` for p up to ALPHA, or `within`."""
         if math.isnan(self.value):
             return "n/a"
         if self.said:
@@ -236,9 +234,7 @@ def _rng(seed: int, purpose: str) -> np.random.Generator:
 
 
 def act_divergence(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> float:
-    """Return the Jensen-Shannon divergence of all acts, in bits, in [0, 1]: NaN if a side has no turn, 0 for a single
-    act.
-    """
+    """Return the Jensen-Shannon divergence of all acts, in bits, in [0, 1]: NaN without turns, 0 for a single act."""
     sides = [Counter(turn.act for one in side for turn in one.turns) for side in (real, simulated)]
     return _rows_apart(*sides)
 

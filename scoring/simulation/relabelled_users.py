@@ -180,9 +180,7 @@ def _transitions(first: Floats, second: Floats) -> Floats:
 
 
 def _survival(left: Floats, cut: Floats) -> Floats:
-    """Return (B, T + 1) shares that remain after 0 … T turns, from numbers who left and who were `cut` off; NaN if
-    unknown.
-    """
+    """Return (B, T + 1) shares that remain after 0 … T turns, from those who left or were cut off; NaN if unknown."""
     gone = np.cumsum(left + cut, axis=1)
     everybody = gone[:, -1:]
     at_risk = everybody - np.concatenate([np.zeros_like(everybody), gone[:, :-1]], axis=1) - cut

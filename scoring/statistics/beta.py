@@ -23,10 +23,7 @@ _lgamma = np.vectorize(math.lgamma, otypes=[np.float64])
 
 
 def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Return I_x(a, b), (...) in [0, 1]: the probability that a Beta(a, b) variable is at most x.
-
-    x is (...) in [0, 1]; a and b are (...) above 0; they broadcast.
-    """
+    """Return I_x(a, b) = P(Beta(a, b) <= x) for x (...) in [0, 1], and a, b (...) above 0; they broadcast."""
     x, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (x, a, b)))
     if not (np.all((x >= 0) & (x <= 1)) and np.all(a > 0) and np.all(b > 0)):
         raise ValueError("beta_cdf needs x from 0 to 1 and a, b above 0")
@@ -34,10 +31,7 @@ def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def beta_quantile(probability: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Return the x with I_x(a, b) = probability, to 1e-15 where the function is that precise.
-
-    `probability` is (...) in [0, 1]; a and b are (...) above 0; they broadcast.
-    """
+    """Return x with I_x(a, b) = probability, (...) in [0, 1], to 1e-15 if possible; a and b are (...) above 0."""
     wanted, a, b = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in (probability, a, b)))
     if not (np.all((wanted >= 0) & (wanted <= 1)) and np.all(a > 0) and np.all(b > 0)):
         raise ValueError("beta_quantile needs a probability from 0 to 1 and a, b above 0")

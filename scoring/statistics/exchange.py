@@ -48,9 +48,7 @@ def exchange_p(differences: npt.ArrayLike, rng: np.random.Generator) -> float:
 
 
 def exchange_ps(differences: npt.ArrayLike, rng: np.random.Generator, *, draws: int = _DRAWS) -> Floats:
-    """Return (studies,) `exchange_p` of (studies, topics), with the same `draws` exchanges unless all of them are
-    used.
-    """
+    """Return (studies,) `exchange_p` of (studies, topics), with the same `draws` exchanges for all studies."""
     table = np.asarray(differences, dtype=np.float64)
     studies, topics = table.shape
     if topics < 2:

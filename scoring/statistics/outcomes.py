@@ -170,9 +170,7 @@ def _of_trials(components: Components, centres: Floats, trials: Trials, rng: np.
 
 
 def _chances(components: Components, difference: float, link: float, shared: Floats, apart: Floats) -> Floats:
-    """Return (..., 2) means of topics from (...) standard normal values, with the correlation `link` on the normal
-    scale.
-    """
+    """Return (..., 2) means of topics from (...) standard normal values with correlation `link`."""
     near, far = math.sqrt((1 + link) / 2), math.sqrt((1 - link) / 2)
     sides = [
         _topic_means(components, components.mean + half, near * shared + sign * far * apart)

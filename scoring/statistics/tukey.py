@@ -68,9 +68,7 @@ def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
 
 
 def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
-    """Return the p of the hypothesis that systems within each block are alike: the smallest, Bonferroni-weighted by
-    size.
-    """
+    """Return the p of the hypothesis that systems within each block are alike: Bonferroni's, weighted by size."""
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))
     return min(1.0, *(alone[block] * members / len(block) for block in several))
@@ -127,9 +125,7 @@ def undistinguished(p: npt.ArrayLike, alpha: float) -> tuple[tuple[int, ...], ..
 
 
 def letters(sets: Sequence[Sequence[int]], order: Sequence[int]) -> list[str]:
-    """Return the letters of each system, the first in `order` (best first) with `a`: without a common one they
-    differ.
-    """
+    """Return the letters of each system, `a` for the first in `order`; systems without a common letter differ."""
     place = {system: rank for rank, system in enumerate(order)}
     ranked = sorted(sets, key=lambda own: sorted(place[system] for system in own))
     names = ["".join(part) for size in (1, 2) for part in product("abcdefghijklmnopqrstuvwxyz", repeat=size)]

@@ -60,9 +60,7 @@ def swan_readings(
     criterion_weights: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
 ) -> SwanReadings:
-    """Both readings of SWAN. Arguments as for `path_scores`; weights: (n,) of the paths, scaled to sum 1; None for even
-    ones.
-    """
+    """Both readings of SWAN, from arguments as for `path_scores` and (n,) weights of the paths; None for even ones."""
     top, bottom = np.asarray(numerators, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     heavy = np.asarray(criterion_weights, dtype=np.float64)
     scores = path_scores(top, bottom, heavy)

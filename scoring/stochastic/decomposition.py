@@ -136,9 +136,7 @@ def spread(
 
 
 def _inside(sums: Floats, depth: Depths, deepest: int, corrected: bool) -> Floats:
-    """(3, D + 1) by depth: sum of within-node variance times weight, weight with known variance, weight of lone
-    trials.
-    """
+    """(3, D + 1) by depth: within-node variance times weight, weight with known variance, weight of lone trials."""
     weight, first, second = sums.T
     squares = np.maximum(second - np.divide(first * first, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0)
     lonely = weight == 1 if corrected else np.zeros(len(weight), dtype=bool)

@@ -150,9 +150,7 @@ class _Every:
 
     @classmethod
     def deal(cls, came: Counts, took: Counts, most: int) -> _Every | None:
-        """Deal the trials of a node in every way; None for more than `most` ways, or no informative topic (see
-        `_dealt`).
-        """
+        """Deal a node's trials in every way; None for more than `most`, or without an informative topic."""
         m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
         telling = _informative(m, n, c)
         if not telling or _ways_to_deal([(c[topic], int(n[topic])) for topic in telling], most) > most:
@@ -216,10 +214,7 @@ def _arrangements(counts: Counts, side: int) -> tuple[Floats, Floats]:
 
 
 def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> Floats | None:
-    """(1 + draws,) the statistic of a node, the observed one first; None without an informative topic.
-
-    came: (2, K) trials. took: (2, K, W) of them, by way on.
-    """
+    """(1 + draws,) the statistic of a node, observed first, from (2, K) trials; None without an informative topic."""
     m, n, c = came.sum(axis=0), came[1], took.sum(axis=0)
     telling = _informative(m, n, c)
     if not telling:
@@ -240,9 +235,7 @@ def _dealt(came: Counts, took: Counts, draws: int, rng: np.random.Generator) -> 
 
 
 def _family(largest: Floats, level: float, finest: Floats) -> npt.NDArray[np.bool_]:
-    """(F,) the nodes that stay, by the frequency of their most extreme value and the resolution of draws (0 if
-    exact).
-    """
+    """(F,) the nodes that stay, by the frequency of their most extreme value and the resolution of draws."""
     for number in range(1, len(largest) + 1):
         kept: npt.NDArray[np.bool_] = largest <= np.maximum(level / number, finest) + _SAME
         if kept.sum() <= number:

@@ -195,9 +195,7 @@ def _concentrations(nodes: Indices, took: Counts, came: Counts, system: Counts, 
 
 
 def _likelihood(counts: Counts, below: Counts, shares: Floats) -> Floats:
-    """(G,) log likelihood of the grid's concentrations, up to a constant; counts (K, W) sum to `below`, shares are
-    (W,).
-    """
+    """(G,) log likelihood of each concentration, up to a constant; counts (K, W) sum to `below`, shares are (W,)."""
     found = np.zeros(len(_GRID))
     for taken in range(int(below.max())):
         found -= (below > taken).sum() * np.log(_GRID + taken)

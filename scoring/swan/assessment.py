@@ -300,10 +300,7 @@ class SystemSwan:
 def of_system(
     system: str, assessments: Iterable[Assessment], schema: Schema, judgments: Judgments | None = None
 ) -> SystemSwan:
-    """SWAN over the conversations of one system, in both readings.
-
-    Raises ValueError for a conversation of another system. Without conversations everything is undefined.
-    """
+    """SWAN of one system in both readings, undefined without conversations. Raises ValueError for another system."""
     own = tuple(assessments)
     strange = {one.key.system for one in own} - {system}
     if strange:

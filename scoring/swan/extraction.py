@@ -102,9 +102,7 @@ RULES = "rules/2"
 
 
 class Extractor(Protocol):
-    """Proposes the nuggets of types F and O in one side of one turn; quotations of words that were not said are
-    refused.
-    """
+    """Proposes nuggets of types F and O in one side of one turn; quotations of words not said are refused."""
 
     @property
     def version(self) -> str:

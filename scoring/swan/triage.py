@@ -88,9 +88,7 @@ _ADDRESS = re.compile(r"https?://\S+")
 
 
 def harms(text: str) -> Iterator[Flag]:
-    """Words that may hurt, by reason, also with digits for letters; mostly English, a little German, French and
-    Spanish.
-    """
+    """Words that may hurt, by reason, also with digits for letters; mostly English, some German, French, Spanish."""
     plain = _without_code(text.replace("\u2019", "'"))
     undisguised = _WRITTEN.sub(_letters_for_figures, plain) if _FIGURE.search(plain) else plain
     for reason, pattern in _HARMFUL:

@@ -122,10 +122,7 @@ def weighted_sums(
 
 
 def pool_wans(wans: Iterable[Wan]) -> Wan:
-    """Eq. 2 over all items of several conversations: sums of the numerators, the denominators, and the counts.
-
-    Raises ValueError if they are of different criteria, or if there are none.
-    """
+    """Eq. 2 over all items of several conversations. Raises ValueError for different criteria, or none."""
     parts = tuple(wans)
     names = {part.criterion for part in parts}
     if len(names) != 1:
@@ -146,10 +143,7 @@ def mean_per_session(values: Iterable[float]) -> SessionMean:
 
 
 def swan(wans: Mapping[str, Wan], weights: Mapping[str, float]) -> Swan:
-    """Eq. 1: sum of CW·WAN over sum of CW, over the criteria whose WAN is defined.
-
-    wans: by criterion. weights: CW by criterion, at least 0, 1 for criteria that are not named.
-    """
+    """Eq. 1: sum of CW·WAN over sum of CW, over the criteria whose WAN is defined; weights are 1 if not named."""
     asked = {name: weights.get(name, 1.0) for name in wans}
     wrong = [name for name, weight in asked.items() if not (weight >= 0 and math.isfinite(weight))]
     if wrong:

@@ -91,9 +91,7 @@ def asked_for(said: str) -> Ask | None:
 
 
 def given(text: str) -> int:
-    """The number of list items, table rows, or else the longest enumeration, ordinals, code blocks or separate
-    claims.
-    """
+    """The number of list items or table rows; else of an enumeration, ordinals, blocks of code, or claims."""
     rows = [line[0] for line in _ROW.finditer(text)]
     if len(rows) > 1:
         ruled = [place for place, row in enumerate(rows) if _RULE.fullmatch(row)]

@@ -106,9 +106,7 @@ class _Earlier:
         return [(0.0, f"another list than in turn {before[1].turn}", before[1])]
 
     def _by_pronoun(self, form: Form, turn: int) -> Iterator[tuple[bool, Nugget]]:
-        """Compare a claim with a pronoun as subject, if one thing had its predicate and the user names no other
-        since.
-        """
+        """Compare a claim about a pronoun if one thing had its predicate and the user names no other since."""
         subjects = self.subjects.get(form.predicate, {})
         if len(subjects) != 1 or len(form.predicate) < _LEAST or not form.values:
             return

@@ -15,8 +15,6 @@ _WITHOUT = late_pattern(rf"https?://\S+|{_FOREIGN}", re.DOTALL | re.MULTILINE)
 
 
 def own_words(text: str, *, addresses: bool = False) -> str:
-    """`text` at the same length, with spaces for quotations, code and (unless `addresses`) addresses; line ends are
-    kept.
-    """
+    """`text` at the same length without quotations, code and (unless kept) addresses; line ends stay."""
     pattern = _WITH_ADDRESSES if addresses else _WITHOUT
     return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text.translate(_STRAIGHT))

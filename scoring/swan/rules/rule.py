@@ -47,9 +47,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The score in [0, 1] that a rule gives an item, the reason, and the words it rests on; () for the item as a
-    whole.
-    """
+    """A rule's score in [0, 1] for an item, the reason, and the words it rests on; () for the item as a whole."""
 
     item: Item
     value: float
