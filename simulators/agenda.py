@@ -205,8 +205,8 @@ class AgendaMemory(Memory):
 class AgendaUser(PlanningUser[AgendaMemory]):
     """A user that works through an agenda (see the module).
 
-    Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}, of which
-    only `requests` is required. Acts: see `ACTS`. Coverage, for stop models, is the share of requests answered. Leaves
+    Trait: `goal`, {requests: [text, …], constraints: {slot: text}, facts: {slot: text}, unknown: [slot, …]}; only
+    `requests` is required. Acts: see `ACTS`. Coverage, for stop models, is the share of requests answered. Leaves
     with `goal-reached`, `frustrated`, `patience`, or the stop model's reason.
     """
 

@@ -62,7 +62,8 @@ def _stem(word: str) -> str:
 
 
 def share_of_words(wanted: str, text: str) -> float:
-    """Share in [0, 1] of the content words of `wanted` in the first 200,000 characters of `text`; 0.0 without any."""
+    """Return the share in [0, 1] of the content words of `wanted` that are in the first 200,000 characters of
+    `text`; 0.0 if `wanted` has no content words."""
     words = content_words(wanted)
     return len(words & content_words(text[:_SEARCHED])) / len(words) if words else 0.0
 

@@ -82,7 +82,7 @@ class WordingSource(Protocol):
 
 
 class NoWords:
-    """A source without words that contacts nobody, for turns that will not be sent."""
+    """A source without words that sends no requests, for turns that will not be sent."""
 
     async def sample(self, prompt: Prompt) -> Sample:
         return Sample("", "stop")

@@ -64,7 +64,8 @@ class PathFollower:
         ]
 
     def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_Held]], dict[Key, str]]:
-        """Return probabilities, memories and names by what a system sees. Raises TypeError for unlisted outcomes."""
+        """Return each outcome's probability, later memories and name, by what a system sees. Raises TypeError for a
+        user that cannot be enumerated."""
         chances: dict[Key, float] = {}
         after: dict[Key, list[_Held]] = {}
         names: dict[Key, str] = {}

@@ -57,7 +57,7 @@ class TurnTable:
 
     @property
     def aic(self) -> float:
-        """Return the AIC, 2·cells - 2·log-likelihood, of unsmoothed leaving by cell; smaller is better for equal
+        """Return the AIC of leaving by cell, unsmoothed: 2·cells - 2·log-likelihood; smaller is better for equal
         data."""
         cells = list(self.leavings)
         found = sum(k * math.log(k / n) for left, n in cells for k in (left, n - left) if k)

@@ -25,7 +25,7 @@ class User(Protocol):
         ...
 
     def start(self, scenario: Scenario, rng: Streams) -> State:
-        """Return the memory before the opening. Raises InputError if the scenario lacks something the user needs."""
+        """Return the memory before the opening. Raises InputError if the scenario does not have what the user needs."""
         ...
 
     def respond(self, state: State, observation: Observation | None, rng: Streams) -> tuple[Say | Stop, State]:

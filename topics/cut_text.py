@@ -102,8 +102,8 @@ class _Comment(NamedTuple):
 
 
 def commented(value: object, path: str, around: Surroundings) -> object:
-    """Return the value, or a `Commented` if it is a text and a comment beside it could belong to it. Raises InputError
-    for a comment behind it that does not have the form of one."""
+    """Return the value, or a `Commented` if it is a text and a comment next to it could belong to it. Raises
+    InputError for a comment behind it that does not have the form of one."""
     if not isinstance(value, str):
         comments = _comments_after(around)[0] if value is None else []
         comment = comments[0] if comments else None

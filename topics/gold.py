@@ -5,9 +5,9 @@ A CSV file with the columns topic, entity, grade, title, and one column for each
     topic,entity,grade,title,RATINGS,ORIGIN
     M002,https://www.imdb.com/title/tt0088763/,L2,Back to the Future,1.3M,United States
 
-An entity is a URL of the kind that its topic asks for, in any spelling; it is stored under its canonical key.
-Attribute cells contain values as found, names of groups, or vectors; an empty cell is an unknown group. A row without
-a grade waits to be judged and says nothing about its entity.
+An entity is a URL of the kind that its topic asks for, stored under its canonical key. Attribute cells contain
+values as found, names of groups, or vectors; an empty cell is an unknown group. A row without a grade waits to be
+judged.
 """
 
 from __future__ import annotations

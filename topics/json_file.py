@@ -67,7 +67,7 @@ class JsonValue:
         return source.place(start_of(source.text, self.loc))
 
     def marks(self) -> tuple[dict[Loc, tuple[int, int]], dict[Loc, tuple[int, int]]]:
-        """Return (line, column) of each value and each key by the path to it. Reads the text again."""
+        """Return (line, column) of each value and each key by its path. Reads the text again."""
         source = self._source
         begins = [0, *(found.end() for found in re.finditer("\n", source.text))]
         values: dict[Loc, tuple[int, int]] = {}

@@ -1,7 +1,7 @@
 """Numbers as written by pages and people: `1.3M`, `898K`, `1,234`, `12.5 thousand`, `1 300 000`, `under 100`.
 
-A text stands for one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. The caller accepts
-the text if all readings lead to the same result, and refuses it otherwise.
+A text is read as one or more ranges: `under 100` is a range, and `1.234` can be read in two ways. The caller
+accepts the text if all readings lead to the same result.
 """
 
 import re

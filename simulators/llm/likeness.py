@@ -70,7 +70,7 @@ def _is_hangul(word: str) -> bool:
 
 
 def share_kept(wanted: frozenset[str], there: frozenset[str]) -> float:
-    """Return the share in [0, 1] of the wanted words that occur, in this form or by their stem; NaN without words."""
+    """Return the share in [0, 1] of the wanted words that occur, exactly or by their stem; NaN without wanted words."""
     if not wanted:
         return math.nan
     return sum(word in there or any(_same_stem(word, one) for one in there) for word in wanted) / len(wanted)

@@ -373,5 +373,5 @@ async def test_to_everything_around_it_a_person_is_a_user_like_any_other() -> No
 
 async def test_a_person_who_says_nothing_says_nothing() -> None:
     user = HumanUser()
-    with pytest.raises(ValueError, match="without words"):
+    with pytest.raises(ValueError, match="the turn has no words"):
         await respond_with_words(user, user.start(SCENARIO, RNG), None, RNG.at(1), _Typed(Sample(" \n")))
