@@ -83,7 +83,7 @@ class Channels:
         return bool(self.files or self.webhook_env or self.github)
 
     def check(self, form: str) -> None:
-        """Raise InputError for a form that cannot be written or sent. form: of standard output; "" for people."""
+        """Raise InputError for a form that cannot be written or sent, before play. form: of standard output, or ""."""
         if self.github and form:
             raise InputError(f"--github and --{form} both print on standard output", advice="give one of them")
         if len({path.absolute() for path in self.files.values()}) < len(self.files):

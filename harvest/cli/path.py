@@ -14,7 +14,7 @@ _ADDRESS = (
 
 
 class GivenPath(click.Path):
-    """A path that refuses addresses and empty text, which click reads as the current folder. kind: of the values."""
+    """A path that is neither an address nor empty, which click reads as the current folder. kind: of the values."""
 
     def __init__(self, kind: type = Path) -> None:
         super().__init__(path_type=kind)

@@ -103,7 +103,7 @@ class CommandDriver:
         return Capabilities(stateful=not once, editable_history=once and self._options.input == "json")
 
     async def open(self, opening: Opening) -> Session:
-        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered if it ends too early."""
+        """Start the program. Raises Denied (`no-program`, `cannot-start`), or Unanswered without a greeting."""
         argv = (self._found(), *self._options.argv[1:])
         session: Session
         if self._options.mode == "once":

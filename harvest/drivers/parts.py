@@ -238,7 +238,7 @@ class Parts:
         self._notes[sentence] = None
 
     def answer(self, *, thoughts_apart: bool = True) -> tuple[Answer, tuple[str, ...]]:
-        """Return the answer and notes on how it arrived. thoughts_apart: separate the thoughts that open the text."""
+        """Return the answer and notes on how it arrived. thoughts_apart: separate thoughts in marks from the text."""
         notes = dict(self._notes)
         calls = [one.whole() for one in self._calls]
         if any(unread for _, unread in calls):

@@ -158,7 +158,8 @@ class Program(asyncio.SubprocessProtocol):
         await self._gone.wait()
 
     async def close(self) -> None:
-        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises."""
+        """End the program: close its input, then send SIGTERM, then SIGKILL to its group. Never raises; may be called
+        twice."""
         transport = self._transport
         if transport is None:
             return

@@ -17,7 +17,7 @@ _MAILED = 40  # lines
 
 
 def crontab(job: Job, flock: str) -> str:
-    """Return comments and one line. flock: the path of flock(1). Raises InputError for a line that cron cannot read."""
+    """Return comments and one line. flock: the path of flock(1). Raises InputError for a line too long for cron."""
     log, environment = shlex.quote(str(job.log)), shlex.quote(str(job.environment))
     begin = f"cd {shlex.quote(str(job.folder))} || exit 3; "
     if job.variables:

@@ -105,8 +105,8 @@ def _store_errors(folder: Path, doing: str, *, playing: bool = False) -> Iterato
 
 
 def _send_left(stored: StoredRun, folder: Path) -> dict[int, bytes]:
-    """Send the records of a dead process here, unless a file does not belong to this store. Returns the events already
-    in the store, by stint number."""
+    """Send the unsent records of a dead process, or nothing if any file here belongs to another store. Returns the
+    events already in the store, by stint number."""
     stints = stored.stints()
     left: list[Stint] = []
     there: dict[int, bytes] = {}

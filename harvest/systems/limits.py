@@ -135,7 +135,7 @@ class Busy:
             self.over = self.over or f"{asks}, and it is waited for {self._longest:g} s at most (busy_timeout)"
 
     def complained(self, sent_at: float, wait: float) -> None:
-        """Note a complaint about too many requests to a turn of `sent_at`. wait: seconds until the next try."""
+        """Note a complaint about a turn sent at `sent_at`. wait: seconds until the next try."""
         now = self._clock.monotonic()
         self._forget()
         again = self._since is not None and sent_at >= self._since
