@@ -149,8 +149,7 @@ class Conversations:
 class Columns:
     """The conversations of one system and their figures.
 
-    keys: (n,) of the conversations. order: the measures in the order of tables. nuggets: returns the figures of the
-    nuggets of a conversation, given its number.
+    keys: (n,) of conversations. order: of measures in tables. nuggets: the figures of a conversation's nuggets.
     """
 
     system: str

@@ -178,8 +178,7 @@ class Declaration:
 class Asking:
     """The context in which a written form is read.
 
-    criteria: loads the schema, only for measures of judgments, since that takes a while. inner: reads an inner
-    measure.
+    criteria: loads the schema, only for measures of judgments (it is slow). inner: reads an inner measure.
     """
 
     settings: Settings

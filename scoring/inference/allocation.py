@@ -146,10 +146,9 @@ def _borrowed_trials(own: Floats, seen: Counts, others: Floats, over: Counts, pr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreads:
-    """Variances of any values by topic, each (S, T).
+    """Variances of any values by topic, each (S, T): the inverse gamma distributions, and the expected variances.
 
-    degrees: of the inverse gamma distributions, infinite if topics are alike. squares: sums of squares. mean:
-    expected variances.
+    `degrees` of freedom are infinite if topics are alike.
     """
 
     degrees: Floats

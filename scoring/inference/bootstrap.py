@@ -320,9 +320,8 @@ class Resampler:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
 
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
-        """Return (columns, B) products of values (rows, columns) and drawn weights.
-
-        At most `bytes_at_once` bytes of weights are used at a time, and kept for the next call if they fit.
+        """Return (columns, B) products of values (rows, columns) and drawn weights, at most `bytes_at_once` in
+        memory.
         """
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > self.most_bytes:

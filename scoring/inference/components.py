@@ -75,8 +75,7 @@ class Nested:
     def narrowing(self, times: float) -> tuple[float, float]:
         """Return how much `times` as many trials would narrow intervals of the mean, as a share.
 
-        The first value is for topics like these, the second for these; NaN if nothing varies or components are
-        unknown.
+        First for topics like these, then for these topics; NaN if nothing varies or components are unknown.
         """
         topic, trial = max(0.0, self.topic.value), max(0.0, self.trial.value) / self.each
         if not trial > 0:
@@ -124,10 +123,7 @@ class Crossed:
 
 
 def within_system(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Nested:
-    """Return the components of one system.
-
-    `values` is (topics, trials), NaN for missing trials. Raises ValueError for values beyond the range `within`.
-    """
+    """Return the components of (topics, trials), NaN if missing. Raises ValueError for values beyond `within`."""
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells = cells[(~np.isnan(cells)).any(axis=1)]
@@ -167,10 +163,7 @@ def _component(value: float, interval: Interval) -> Component:
 
 
 def across_systems(values: npt.ArrayLike, *, level: float, within: Range = UNKNOWN) -> Crossed:
-    """Return the components of several systems.
-
-    `values` is (systems, topics, trials), NaN for missing trials. Raises ValueError for values beyond `within`.
-    """
+    """Return the components of (systems, topics, trials), NaN if missing. ValueError for values beyond `within`."""
     cells = np.asarray(values, dtype=np.float64)
     within.refuse(cells[~np.isnan(cells)])
     cells, counts = _kept(cells)

@@ -61,8 +61,8 @@ Side = int
 class Baseline:
     """One figure in the baseline runs.
 
-    means: (T,) mean of each topic over its trials in all runs. variances: (T,) unbiased variances of its trials; NaN
-    for one trial. counts: (T,) numbers of trials. runs: (B,) mean over topics of each run.
+    means, variances, counts: (T,) of each topic's trials; unbiased variances, NaN for one trial. runs: (B,) means of
+    each run over topics.
     """
 
     means: Floats
@@ -114,8 +114,7 @@ class Baseline:
 def trial_variances(means: Floats, variances: Floats, counts: Floats) -> Floats:
     """Return (T,) variances of single trials; NaN if unknown.
 
-    If all trials of a topic are equal, its variance is that of its mean shrunk towards 1/2 by half a trial on each
-    side (Jeffreys).
+    If all trials of a topic are equal, it is that of their mean with half a trial added on each side (Jeffreys).
     """
     drawn = (means * counts + 0.5) / (counts + 1)
     floor = np.minimum(drawn * (1 - drawn), 0.25) * 0.5 ** (counts > 1)

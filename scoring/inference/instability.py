@@ -38,10 +38,7 @@ class Instability:
 
 
 def between_trials(values: npt.ArrayLike, rng: np.random.Generator) -> Instability:
-    """Test whether whole trials differ; exact if a topic's trials are exchangeable.
-
-    `values` is (topics, trials), NaN for missing trials; trials of one number belong together.
-    """
+    """Test whether whole trials of (topics, trials) differ; exact if a topic's trials are exchangeable."""
     cells = np.asarray(values, dtype=np.float64)
     cells = cells[(~np.isnan(cells)).sum(axis=1) > 1]
     seen = ~np.isnan(cells)

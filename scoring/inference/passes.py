@@ -21,8 +21,7 @@ _SAME = 1e-9  # what rounding leaves between values that are the same
 def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
     """Return (topics,) pass^k in [0, 1]; NaN for a topic with fewer than k trials.
 
-    `passed` is (topics, trials), 1.0 or 0.0, NaN for missing values; k is at least 1. Raises ValueError for other
-    values.
+    `passed` is (topics, trials), 1.0, 0.0 or NaN if missing; k is at least 1. ValueError for other values.
     """
     cells = np.asarray(passed, dtype=np.float64)
     if k < 1:

@@ -83,7 +83,7 @@ def compare_with_half(
     clusters: Sequence[Hashable] | None = None,
     unit: str = "topic",
 ) -> Paired:
-    """Return the mean with its interval, and the p of its distance from 1/2, by exchanging the sides of topics or
+    """Return the mean with its interval, and the p of its distance from 1/2, by exchanging sides of topics or
     clusters.
 
     Arguments are as for `bounded_mean`. NaN without a topic; no p on fewer than two units.

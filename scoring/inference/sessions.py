@@ -31,8 +31,7 @@ _METHODS: dict[Estimand, str] = {"like-these": "t, clustered by topic and sessio
 def session_variance(influence: npt.ArrayLike) -> float:
     """Return the variance of a figure over other sessions; NaN for fewer than two sessions.
 
-    `influence` is (topics, sessions): how far an answer moves the figure from others of its topic, sum 0; 0 if
-    missing.
+    `influence` is (topics, sessions): an answer's effect on the figure, with sum 0 by topic; 0 if missing.
     """
     sums = np.asarray(influence, dtype=np.float64).sum(axis=0)
     return len(sums) / (len(sums) - 1) * float(np.square(sums).sum()) if len(sums) > 1 else math.nan

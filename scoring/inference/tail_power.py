@@ -37,10 +37,7 @@ _SAME = 1e-12  # values that differ only by the order of summation must compare 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TailModel:
-    """A distribution of scores by topic of a pilot; `top` is the largest possible one, infinite if unknown.
-
-    `own` in [0, 1] is how often a trial has one of its topic's own scores.
-    """
+    """A pilot's scores by topic, how often a trial has its topic's own (in [0, 1]), and the largest possible score."""
 
     scores: tuple[Floats, ...]
     own: float

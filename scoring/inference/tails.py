@@ -100,8 +100,7 @@ def tail_share(kind: TailKind, beta: float) -> float:
 
 
 def units_needed(kind: TailKind, beta: float, *, worst: Worst = "low", top: float = 1.0) -> float:
-    """Return the number of topics, or trials of a single topic, that an interval needs; arguments as for
-    `pooled_tail`.
+    """Return the number of topics, or trials of a single topic, that an interval needs.
 
     Infinite if no number is enough, as for the greatest possible score (a quantile with β = 1).
     """

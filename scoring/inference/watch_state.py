@@ -145,8 +145,8 @@ def advance(
 ) -> WatchState:
     """Return the state after one more audit.
 
-    `looks` and `share` are as for `scoring.inference.drift.levels`; `apart` is the seconds before an audit can
-    confirm.
+    `looks` and `share` are as in `scoring.inference.drift.levels`. Another audit confirms one from `apart` seconds
+    on.
     """
     kept = state.kept if seen.evidence is None else added(state.kept, seen.evidence)
     drop, rise = reached(kept, looks=looks, share=share).tolist()

@@ -16,8 +16,7 @@ Floats = npt.NDArray[np.float64]
 def stop_probability(gains: npt.ArrayLike, highest: float) -> Floats:
     """g / (gmax + 1), in [0, 1): how likely a document of this gain satisfies its reader.
 
-    highest: gmax, the largest gain of the whole collection, not of the list, above 0. ValueError for gains out of
-    range.
+    highest: gmax, above 0, the largest gain of the whole collection. Raises ValueError for gains out of range.
     """
     found = np.asarray(gains, dtype=np.float64)
     if not np.isfinite(highest) or highest <= 0:

@@ -12,8 +12,5 @@ from scoring.measures.u_measure import expected_utility
 
 
 def u_ia(intents: npt.ArrayLike, utilities: npt.ArrayLike) -> float:
-    """U-IA = sum over the intents i of P(i)·U_i, from (I,) probabilities and utilities under each intent's gains.
-
-    NaN for I = 0, and if an intent that can happen has no U.
-    """
+    """U-IA = Σ P(i)·U_i over (I,) intents; NaN for I = 0, and if an intent that can happen has no U."""
     return expected_utility(intents, utilities)

@@ -201,7 +201,7 @@ def fit_acts(
     given: bool = False,
     smoothing: Smoothing | None = None,
 ) -> ActModel:
-    """Fit the model to dialogues, with all possible `acts`, by default those that occur.
+    """Fit the model to dialogues, by default with all acts that occur.
 
     Raises InputError for an act with a reserved name, ValueError for an order outside 0-2.
     """

@@ -115,8 +115,7 @@ def length_gap(real: Sequence[Dialogue], simulated: Sequence[Dialogue]) -> Lengt
 
 
 def to_horizon(groups: Sequence[Sequence[Dialogue]]) -> list[list[Dialogue]]:
-    """Cut every dialogue one turn after the last t for which all curves are known, to compare groups over the same
-    turns.
+    """Cut every dialogue one turn after the last t for which all curves are known, to compare groups fairly.
 
     At a horizon of 0, one turn of each dialogue remains. No group may be empty.
     """

@@ -120,8 +120,7 @@ class Realism:
     def verdict(self) -> str:
         """The verdict on behaviour alone: `no act in common`, `undecided`, `beyond` or `within`.
 
-        `undecided` if a measure with a value is; else by `together` and ALPHA, since a p of one among several may be
-        chance.
+        `undecided` if a measure with a value is; else by `together`, since one p among several may be chance.
         """
         verdicts = {measured.verdict for measured in self.behaviour.values()} - {"n/a"}
         if _DISJOINT in verdicts:

@@ -260,8 +260,7 @@ def ranking_floor(
 def _halves(groups: Sequence[str], rng: np.random.Generator, splits: int) -> tuple[Floats, Floats]:
     """Return two (splits, users) arrays with 1 for users in the half.
 
-    Users of one group are dealt in pairs, one to each half, so that both have as many of each; with an odd number, one
-    is in neither.
+    Users of one group are dealt in pairs, one to each half; with an odd number, one is in neither.
     """
     first = np.zeros((splits, len(groups)))
     second = np.zeros_like(first)

@@ -26,10 +26,7 @@ from scoring.stochastic.chain import STATES
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """P(fails next) after a failure and after a useful answer, over topics, and the test within topic and step.
-
-    `middle` is the p-value for "failures follow failures within conversations".
-    """
+    """P(fails next) after a failure and after a useful answer; `middle` of the test is the p of persistence."""
 
     after_x: Share
     after_o: Share

@@ -26,9 +26,7 @@ _CONTINUED = "sessions go on through the topics, and people's judgments are too 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """found: None if people judged too little. missing: topics in which people judged fewer than two things.
-    declined: things to which the criterion does not apply according to people.
-    """
+    """The corrected mean or None, topics with fewer than two judged things, and things people found not applicable."""
 
     found: Corrected | None
     missing: tuple[str, ...]

@@ -68,8 +68,7 @@ class SessionMean:
 def wan(scored: Sequence[Scored], criterion: str, weighting: Weighting, *, items: int | None = None) -> Wan:
     """WAN^c(U^c), Eq. 2: U^c are the `scored` items, in any order.
 
-    items: the number of items, including those without a score; they are in neither sum. Raises ValueError for a score
-    outside [0, 1].
+    The number of `items` includes those without a score. Raises ValueError for a score outside [0, 1].
     """
     own = weighting.weights(Places.of([one.item for one in scored])).tolist()
     weights = [weight * one.share for weight, one in zip(own, scored, strict=True)]

@@ -15,8 +15,7 @@ _MOST = 50  # claims with the same words that are kept
 def compare_claims(one: Form, other: Form) -> bool | None:
     """True if two claims of the same words agree; None if they cannot be compared.
 
-    That is so under three words, with a condition, in reported speech, or with several different values (other times
-    or places).
+    That is so under three words, with a condition, in reported speech, or with several different values.
     """
     if one.words != other.words or len(one.words) < _LEAST or one.shaded or other.shaded:
         return None
