@@ -18,7 +18,7 @@ State: TypeAlias = Any
 class Scenario:
     """What a user is given before the conversation.
 
-    topic: the need as a user knows it, without anything about right answers; its id names the random streams.
+    topic: the need as a user knows it, without anything about right answers.
     traits: who the user is and what it has in mind, as JSON values by name, for example `group`, `goal`, `facet`;
     each simulator documents the ones it reads.
     """
@@ -28,6 +28,7 @@ class Scenario:
 
     @property
     def id(self) -> str:
+        """The name of the random streams; equal for matched users."""
         return self.topic.id
 
 

@@ -88,6 +88,7 @@ class ScriptedUser:
             raise ValueError(f"protocol {protocol.name!r} needs users that are missing: {', '.join(missing)}")
 
     def start(self, scenario: Scenario, rng: Streams) -> ScriptedMemory:
+        """Return the memory before the opening. Raises InputError if the scenario does not have what a user needs."""
         users = {
             name: Speaker(initial_state(user, scenario, rng.at("user", name))) for name, user in self.users.items()
         }
@@ -106,6 +107,7 @@ class ScriptedUser:
         return _as_turn(memory, action, with_choice(user, speaker.memory, seen, taken), after)
 
     def route(self, state: State, observation: Observation) -> Route | None:
+        """Return the protocol's route for the answer (`simulators.user.route_by`)."""
         return self._decide_next(recall(state, ScriptedMemory), observation)[0].route
 
     def distribution(self, state: State, observation: Observation | None) -> tuple[Chance, ...]:

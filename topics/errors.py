@@ -27,6 +27,7 @@ class Place:
 
     @classmethod
     def of(cls, path: str | PathLike[str], line: int = 0, column: int = 0) -> Place:
+        """Create a place from a path of any type."""
         return cls(fspath(path), line, column)
 
     def __str__(self) -> str:

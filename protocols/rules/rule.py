@@ -31,10 +31,12 @@ class Sight:
 
     @property
     def answer(self) -> Answer:
+        """The answer to judge."""
         return self.exchanges[-1].answer
 
     @property
     def earlier(self) -> tuple[Answer, ...]:
+        """The answers before it, oldest first."""
         return tuple(exchange.answer for exchange in self.exchanges[:-1])
 
 
