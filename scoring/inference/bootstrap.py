@@ -85,9 +85,8 @@ class Resampler:
     ) -> list[Interval]:
         """Return an interval for each measure's mean over topics of the topic's mean over trials.
 
-        `values` is (topics, trials, measures), NaN for missing values; a topic without any is left out of that
-        measure. There is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or
-        `top`.
+        `values` is (topics, trials, measures), NaN if missing; a topic without any is left out of that measure. There
+        is no interval on fewer than four topics. Raises ValueError for values beyond `bottom` or `top`.
         """
         cells = np.asarray(values, dtype=np.float64)
         seen = ~np.isnan(cells)
@@ -320,9 +319,7 @@ class Resampler:
         return generator(self._seed, "bootstrap", purpose, repr(tuple(names)))
 
     def _products(self, key: tuple[object, ...], values: Floats, draw: _Draw, names: Sequence[str]) -> Floats:
-        """Return (columns, B) products of values (rows, columns) and drawn weights, at most `bytes_at_once` in
-        memory.
-        """
+        """Return (columns, B) products of (rows, columns) and drawn weights, with at most `bytes_at_once` in memory."""
         wanted = self._replications * values.shape[1] * values.itemsize
         if wanted > self.most_bytes:
             raise InputError(

@@ -89,7 +89,7 @@ class Worded:
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The measures by name, p of all `together`, and the numbers of turns and users with words on each side."""
+    """The measures by name, p of all `together`, and the numbers of turns and of users with words on each side."""
 
     measures: Mapping[str, Worded]
     together: float

@@ -68,7 +68,7 @@ def _alike_p(table: Floats, rng: np.random.Generator, draws: int) -> float:
 
 
 def _together(blocks: Sequence[tuple[int, ...]], alone: dict[tuple[int, ...], float]) -> float:
-    """Return the p of the hypothesis that systems within each block are alike: Bonferroni's, weighted by size."""
+    """Return the p that systems within each block are alike: the smallest, with Bonferroni weights by block size."""
     several = [block for block in blocks if len(block) > 1]
     members = sum(map(len, several))
     return min(1.0, *(alone[block] * members / len(block) for block in several))

@@ -62,7 +62,7 @@ class Transition:
 def codes(rows: Iterable[Sequence[str]]) -> Labels:
     """(conversations, turns) label codes from rows such as `(NOT_USEFUL, USEFUL)` or `"xo"`, all of one length.
 
-    Raises ValueError for another label than those of `scoring.measures.usefulness.labels`.
+    Raises ValueError for labels other than those of `scoring.measures.usefulness.labels`.
     """
     listed = [[_CODES.get(label, -2) for label in row] for row in rows]
     found = np.array(listed, dtype=np.int8).reshape(len(listed), -1)

@@ -26,7 +26,10 @@ from scoring.stochastic.chain import STATES
 
 @dataclass(frozen=True, slots=True)
 class Persistence:
-    """P(fails next) after a failure and after a useful answer; `middle` of the test is the p of persistence."""
+    """P(fails next) after a failure and after a useful answer, over topics, and the test of their difference.
+
+    `middle` of the test is the p-value for "failures follow failures within conversations".
+    """
 
     after_x: Share
     after_o: Share

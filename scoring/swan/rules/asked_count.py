@@ -76,8 +76,8 @@ class Ask:
 def asked_for(said: str) -> Ask | None:
     """The number of things that an English user turn asks for, the first of several; None if it names none.
 
-    The lower end of a range counts. Ignored are quotations, negations, an `if`, and numbers of words, pages, minutes
-    etc.
+    The lower end of a range counts. Quotations, negations, an `if`, and numbers of words, pages or minutes are
+    ignored.
     """
     plain = own_words(said)
     for found in _ASK.finditer(plain):
