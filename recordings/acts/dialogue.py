@@ -15,9 +15,8 @@ _PERSON = "human"  # the name of a person at the terminal in recordings (`simula
 
 @dataclass(frozen=True, slots=True)
 class ActTurn:
-    """One user turn. act: what the user did. answer: the system's next turn as a user sees it (a label `o` or `x`,
-    or a system act); None if no answer came or it is unknown. said: the user's words, "" if unknown; ignored when
-    turns are compared."""
+    """One user turn. act: what the user did. answer: the system's next turn as a user sees it (a label `o` or `x`, or a
+    system act); None if none came or it is unknown. said: the user's words, "" if unknown; ignored in comparisons."""
 
     act: str
     answer: str | None = None

@@ -137,7 +137,7 @@ def read_dialogues(path: str | PathLike[str], *, level: Level = "top") -> Dialog
         for number, turn in enumerate(one.turns, 1):
             if turn.act in _RESERVED:
                 raise InputError(
-                    f"dialogue {one.id}, turn {number}: the act is called {turn.act!r}, which stands for "
+                    f"dialogue {one.id}, turn {number}: the act is called {turn.act!r}, which is reserved for "
                     f"{_RESERVED[turn.act]}",
                     place=place,
                     advice="give it another name",

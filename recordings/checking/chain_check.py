@@ -37,9 +37,8 @@ _AGAIN = "an earlier inventory was missing when this one was started, so other m
 @dataclass(slots=True)
 class Checked:
     """The findings on a recording. hash: of the recording, 32 hex digits; "" if part of it cannot be read. lines: of
-    events. chained: number of lines that a chain or a later file covers. evidence, layers: number of files whose
-    content matches their names. faults, gaps, notes: see the module. gone: missing files, each with a sentence in
-    `gaps`."""
+    events. chained: number of lines that a chain or a later file covers. evidence, layers: number of files that match
+    their names. faults, gaps, notes: see the module. gone: missing files, each with a sentence in `gaps`."""
 
     hash: str
     lines: int = 0
@@ -52,8 +51,7 @@ class Checked:
     gone: list[str] = field(default_factory=list)
 
     def noted(self, run: Path, faults: Iterable[str], notes: Iterable[str] = ()) -> Iterator[Noted]:
-        """Yield the findings for the header of a run made from this one, in the folder `run`. faults, notes: further
-        ones."""
+        """Yield the findings for the header of a run made from this one, in the folder `run`, and further ones."""
         for what in (*map(str, self.faults), *map(str, self.gaps), *faults):
             yield Noted(self.hash, _without_folder(what, run))
         for what in (*map(str, self.notes), *notes):

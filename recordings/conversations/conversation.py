@@ -47,8 +47,7 @@ LARGEST_NUMBER = 10**9 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """A trial: the `trial`-th time that the run's protocol is played on `topic` with `system`. trial: 1 to
-    LARGEST_NUMBER."""
+    """The `trial`-th playing of the run's protocol on `topic` with `system`. trial: 1 to LARGEST_NUMBER."""
 
     system: str
     topic: str
@@ -86,8 +85,7 @@ class SystemTurn:
 
     @property
     def ending(self) -> str:
-        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from the system's reason for the end; ""
-        if unknown."""
+        """`whole`, `cut` by the system's own limit, `filtered` or `refused`, from `finish`; "" if unknown."""
         return "refused" if self.answer.refused else ending_of(self.finish)
 
 

@@ -1,9 +1,10 @@
-"""A run as tidy rows: one row per attempt or per user turn, with named columns. Unknown values are None, never a
-number.
+"""A run as tidy rows: one row per attempt or per user turn, each value in a named column.
 
-turn_rows(run.finished) a list of dicts, ready for csv.DictWriter, pandas or polars data_frame(turn_rows(run.finished))
-the same as a data frame, if pandas or polars is installed turn_rows(run.finished, run="may") with the name of the run,
-so that rows of several runs go into one table
+    turn_rows(run.finished)            a list of dicts, ready for csv.DictWriter, pandas or polars
+    data_frame(turn_rows(run.finished))    the same as a data frame, if pandas or polars is installed
+    turn_rows(run.finished, run="may")    with the name of the run, so that rows of several runs go into one table
+
+Unknown values are None, never a number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

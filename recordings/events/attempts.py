@@ -218,9 +218,9 @@ def _recorded_turn(number: int, turn: _OpenTurn) -> Turn:
 
 
 class Attempts:
-    """The attempts of a run, as its files are read one after the other. keep_rows: keep the lines of each attempt, for
-    copying. turns_of: systems whose ended attempts keep their turns; None for all. spoken: ended attempts keep only the
-    words of their turns."""
+    """The attempts of a run, as its files are read in turn. keep_rows: keep the lines of each attempt, for copying.
+    turns_of: systems whose ended attempts keep their turns; None for all. spoken: ended attempts keep only their
+    words."""
 
     def __init__(
         self, *, keep_rows: bool = False, turns_of: Container[str] | None = None, spoken: bool = False
@@ -233,8 +233,7 @@ class Attempts:
         """Begin another file of events. opening: its first line."""
 
     def take(self, event: Event, row: dict[str, Json], worker: str, place: Place) -> None:
-        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError, with the place, if
-        it does not fit."""
+        """Add an event of `worker`'s file. row: its line, {} if rows are not kept. Raises RunError with the place."""
         name = (event.trial_id, event.attempt)
         attempt = self.found.get(name)
         if isinstance(event, TrialStarted):

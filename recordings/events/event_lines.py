@@ -30,8 +30,8 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def event_line(row: dict[str, Any]) -> bytes:
-    """Return an event's row as a line with its end. Raises ValueError for NaN and infinities, TypeError for values
-    outside JSON."""
+    """Return a row as a line with its end. Raises ValueError for NaN and infinities, TypeError for values outside
+    JSON."""
     try:
         data = _ENCODER.encode(row)
     except (TypeError, ValueError):  # a half of a surrogate pair, or no value of ours

@@ -95,7 +95,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """`trial-ended`: the last event of an attempt. redacted: number of marks `[redacted:…]` in its lines and its
+    """`trial-ended`: the last event of an attempt. redacted: number of marks `[redacted:…]` in its lines and
     evidence."""
 
     trial_id: str

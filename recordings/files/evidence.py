@@ -60,8 +60,7 @@ def _address(kept: bytes, extension: str) -> str:
 
 
 def address_of(data: bytes, media_type: str) -> str:
-    """Return the address of `data`: `evidence/<2 hex>/<40 hex>.<extension>`, a blake2b hash with 20 bytes of the
-    file."""
+    """Return the address of `data`, `evidence/<2 hex>/<40 hex>.<extension>`: the file's blake2b hash with 20 bytes."""
     return _address(*_kept_as(data, media_type))
 
 
@@ -136,8 +135,7 @@ def evidence_fault(run: Path, address: str, *, largest: int = _LARGEST) -> str:
 
 
 def write_safely(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write `data` to `path` completely or not at all: a temporary file next to it, fsync, rename, fsync of the
-    folder."""
+    """Write `data` to `path` completely or not at all: to a temporary file, fsync, rename, fsync of the folder."""
     temporary = None
     try:
         temporary, file = new_temporary(path)

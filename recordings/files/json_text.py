@@ -25,8 +25,7 @@ _LINE = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 
 
 def line(value: Json) -> bytes:
-    """Return `value` as one line of UTF-8 with its line end. Raises ValueError for NaN, infinities and values outside
-    JSON."""
+    """Return `value` as a line of UTF-8 with its end. Raises ValueError for NaN, infinities and values outside JSON."""
     return _encode_text(_LINE.encode(value)) + b"\n"
 
 
@@ -91,10 +90,9 @@ BLOCK = 2**17
 
 
 def blocks_of(path: Path, folder: Path | None = None, *, size: int = BLOCK) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the lines of a file with their line ends, about `size` bytes at a time: the number of the first line, the
-    number of line ends, and the lines. Only the last line can be without an end, left by a killed writer; it is a
-    separate block. folder: where the file was found; no link below it is followed. Raises RunError if the file cannot
-    be read."""
+    """Yield the lines of a file with their ends, about `size` bytes at a time: the number of the first line, the number
+    of line ends, and the lines. Only the last line can be without an end, left by a killed writer; it is a separate
+    block. folder: where the file was found; no link below it is followed. Raises RunError if it cannot be read."""
     try:
         with open_regular(path) if folder is None else open_inside(folder, path.relative_to(folder)) as file:
             number, begun = 1, []

@@ -18,8 +18,8 @@ _numbers = count(1)
 
 
 def new_temporary(path: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
-    """Create a file next to `path`, locked until it is closed, and return it with its name. mode: who may read it.
-    Raises OSError."""
+    """Create a file next to `path`, locked until closed, and return it with its name. mode: of access. Raises
+    OSError."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.tmp")
         file = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")

@@ -41,9 +41,8 @@ def flock(descriptor: int, patience: float = 0.0) -> bool:
 
 
 class Lock:
-    """A lock held from its creation until `release`, or until the process ends. Raises Locked if another process holds
-    it, naming that process; RunError if `lock` is not a lock file of Harvest; StoreError if the folder cannot be
-    written."""
+    """A lock held from its creation until `release`, or until the process ends. Raises Locked, naming the process that
+    holds it; RunError if `lock` is not a lock file of Harvest; StoreError if the folder cannot be written."""
 
     def __init__(self, run: Path) -> None:
         path = run / "lock"

@@ -114,8 +114,7 @@ def _child_names(children: Json) -> list[str]:
 
 
 def _path_from(nodes: Mapping[str, Any], leaf: str) -> tuple[dict[str, None], bool]:
-    """Return the nodes from a leaf towards the root, and True if all of them have their message and the root is
-    reached."""
+    """Return the nodes from a leaf towards the root, and True if the root is reached and no message is missing."""
     way: dict[str, None] = {}
     at: Any = leaf
     while at and at in nodes and at not in way:  # a damaged export may go in circles
@@ -138,7 +137,7 @@ def _is_hidden(message: Any) -> bool:
 
 
 def _message(message: Json) -> dict[str, Any]:
-    """Return the message in the common form; {} for one of the program's own. Parts other than text keep only their
+    """Return the message in the common form; {} for one of the program's own. Other parts than text keep only their
     kind."""
     author = message.get("author") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(author, dict) or author.get("role") == "system":

@@ -65,8 +65,7 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A turn as the file has it. speaker: S or U. number: its index in the file. counts: of O, T, X; None without
-    any."""
+    """A turn as in the file. speaker: S or U. number: its index in the file. counts: of O, T, X; None without any."""
 
     speaker: str
     number: int

@@ -55,8 +55,8 @@ class _Exchange:
 
 def read_helpdesk(files: Sequence[Path], *, system: str = "") -> Helpdesk:
     """Read the dialogues in the files. system: name of the helpdesk; "" uses the name of the file. Raises InputError
-    with file:line:column for a repeated dialogue, two blocks of one side in a row, a wrong number of types, and an
-    unknown type or level."""
+    with file:line:column for a repeated dialogue, two blocks of one side in a row, or wrong numbers, types or
+    levels."""
     outcome = Outcome("completed", IMPORT_RULE, "the file does not say how the conversation ended")
     conversations: list[Conversation] = []
     said: dict[int, list[Judgment]] = {}

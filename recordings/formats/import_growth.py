@@ -164,8 +164,7 @@ class RecordedImports:
 
 
 def longest(drafts: Iterable[Draft]) -> tuple[Sequence[Draft], int]:
-    """Return the drafts that are not beginnings of others with the same id or time, and the number of those left
-    out."""
+    """Return the drafts that are not beginnings of others with the same id or time, and the number of the others."""
     several = tuple(drafts)
     named: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for at, draft in enumerate(several):

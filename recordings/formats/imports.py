@@ -46,10 +46,9 @@ def import_header(
     most_turns: Mapping[tuple[str, str], int] | None = None,
     clock: Now = utc_now,
 ) -> Header:
-    """Make the header of a run of imported conversations: no protocol, and only the names of the systems. topics: only
-    those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by (system,
-    topic), if known. Raises InputError for an invalid topic id, with which the run could never be read again, and for
-    an invalid system name."""
+    """Make the header of a run of imported conversations, with only the names of the systems and no protocol. topics:
+    only those that occur are kept, in the order of the set. most_turns: maximum user turns of the protocol, by (system,
+    topic), if known. Raises InputError for invalid topic ids, which could not be read again, and system names."""
     for system in sorted({conversation.key.system for conversation in conversations}):
         check_system_name(system)
     names = {conversation.key.topic for conversation in conversations}
@@ -225,13 +224,13 @@ MOST_TURNS_ALLOWED = 10_000
 def check_system_name(name: str) -> None:
     """Raise InputError for a name that an import may not give a system; other names are free."""
     wrong = (
-        "has an @, which would be taken for SYSTEM@RUN"
+        "has an @, which would be read as SYSTEM@RUN"
         if "@" in name
         else "is a path"
         if {".", ".."} & set(re.split(r"[/\\]", name))
         else "is blank"
         if not name.strip()
-        else "holds half a character (a lone surrogate)"
+        else "contains half a character (a lone surrogate)"
         if re.search("[\ud800-\udfff]", name)
         else ""
     )

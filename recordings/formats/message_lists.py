@@ -33,8 +33,7 @@ _MANY = 200
 
 @dataclass(frozen=True, slots=True)
 class MessageList:
-    """A list of messages in a record. path: the keys to it. owner: the object that contains it. said: the side and
-    words of each message."""
+    """A list of messages in a record. path: the keys to it. owner: the object with it. said: side and words of each."""
 
     path: tuple[str | int, ...]
     messages: Sequence[Json]
@@ -128,8 +127,8 @@ def _is_elsewhere(one: MessageList, at: int, every: Sequence[MessageList]) -> bo
 
 
 def _answer_beside(record: Mapping[str, Any], chosen: MessageList, every: Sequence[MessageList]) -> str:
-    """Return a key outside the messages whose name suggests an answer; "" for none, or if the messages contain its
-    value."""
+    """Return a key outside the messages whose name suggests an answer; "" for none, or if its value is in the
+    messages."""
     known = {one.path[0] for one in every}
     answers = [text for side, text in chosen.said if side == "assistant"]
     beside = {key: value for holder in (record, chosen.owner) for key, value in holder.items() if key not in known}

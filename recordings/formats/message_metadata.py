@@ -225,8 +225,7 @@ class Metadata:
         return found
 
     def outcome(self, turns: int, answers: int, labels: Sequence[str], last: str) -> Outcome | None:
-        """Return the outcome, from the line or else from its shape; None if it was interrupted. last: who spoke
-        last."""
+        """Return the outcome, from the line or its shape; None if interrupted. last: who spoke last, in text or not."""
         missing = self.count("missing", 0, least=0, most=MOST_TURNS_ALLOWED) if "missing" in self.values else None
         if kind := self.text("outcome"):
             self.checked(check_outcome, kind)

@@ -82,8 +82,7 @@ def conversations_in(value: JsonValue, unread: list[str], *, alone: bool = True)
 
 
 def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
-    """True if the named conversations of an object are separate: complete, none part of another, in an object that is
-    not itself a record."""
+    """True if the named conversations of an object, itself not a record, are complete and none is part of another."""
     for one in named:
         holder: Any = found
         for key in one.loc[:-1]:
@@ -95,8 +94,7 @@ def _are_apart(found: Mapping[str, Any], named: Sequence[JsonValue]) -> bool:
 
 
 def _go_on(several: Sequence[JsonValue]) -> bool:
-    """True if one of several conversations is the beginning of another. Compares at most as many as a record can have
-    steps."""
+    """True if one of several conversations is the beginning of another; False for more than `_STEPS`."""
     if len(several) > _STEPS:
         return False
     said = [words for one in several if (words := _said_words(one.value))]

@@ -45,8 +45,7 @@ class Sides:
 
 
 def sides_of(messages: Sequence[Json]) -> Sides:
-    """Return the turns of messages. Raises InputError, without a place, for a message of another role or without
-    content."""
+    """Return the turns of messages. Raises InputError, without a place, for an unknown role or a missing content."""
     found = Sides()
     turns = found.turns
     for i, message in enumerate(messages, 1):

@@ -48,8 +48,7 @@ _MARKS = tuple(map(chr, range(0x10FFFD, 0x10FF00, -1)))
 
 @dataclass(frozen=True, slots=True)
 class SalvagedText:
-    """text: with `mark` for each byte that is not text. mark: "" if there is none. faults: the first such byte of each
-    line."""
+    """text: with `mark` for each byte that is not text. mark: "" if there is none. faults: the first of each line."""
 
     text: str
     path: str
@@ -162,8 +161,7 @@ def read_messages(
 
 @dataclass(slots=True)
 class _File:
-    """name: its path. system: of conversations without one. digest: of its bytes. from_zero: True if its trials are
-    counted from 0."""
+    """name: its path. system: of conversations without one. digest: of its bytes. from_zero: its trials begin at 0."""
 
     name: str
     system: str

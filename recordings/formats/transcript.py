@@ -47,9 +47,8 @@ _TURN = re.compile(r"###(?!#)\s*([US])\s*(\d{1,6})(?:\s+(\S+))?")
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The content of a file. gold: the judged entities. notes: the annotator's words by (topic, entity). warnings:
-    inconsistencies, each with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if
-    given."""
+    """The content of a file. gold: the judged entities. notes: the annotator's words by (topic, entity). warnings: of
+    inconsistencies, with file:line. most_turns: maximum user turns of the protocol, by (system, topic), if given."""
 
     conversations: tuple[Conversation, ...]
     gold: GoldTable

@@ -67,8 +67,7 @@ class _Judged:
 
 class Annotations:
     """The annotations of one file, each about the last URL before it in its turn, or the one it names. topics: how
-    entities are identified, and how many groups an attribute set has. warnings: inconsistencies, each with
-    file:line."""
+    entities are identified, and the groups of attribute sets. warnings: inconsistencies, each with file:line."""
 
     def __init__(self, path: str, topics: TopicSet | None) -> None:
         self.path, self.topics = path, topics
@@ -110,8 +109,7 @@ class Annotations:
         return True
 
     def gold(self, further: Iterable[GoldEntry]) -> tuple[GoldTable, dict[tuple[str, str], str]]:
-        """Return the judgments, and the annotator's words by (topic, entity). further: entities judged but in no
-        reply."""
+        """Return the judgments, and the annotator's words by (topic, entity). further: judged entities in no reply."""
         entries: list[GoldEntry] = []
         notes: dict[tuple[str, str], str] = {}
         for (topic_id, entity), judged in self._judged.items():

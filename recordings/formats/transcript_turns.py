@@ -37,7 +37,7 @@ class OpenTurn:
 
 @dataclass(slots=True)
 class Draft:
-    """A conversation being read. heading: the line from Harvest above it. exact: texts are escaped, nothing is
+    """A conversation being read. heading: the line from Harvest above it. exact: escaped texts, which are not
     trimmed."""
 
     system: str

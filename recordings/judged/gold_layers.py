@@ -34,8 +34,7 @@ def gold_judgments(
 
 def gold_entries(layers: Iterable[Layer], topics: TopicSet | None = None) -> tuple[GoldEntry, ...]:
     """Return the gold entries in the layers of kind `gold`; a later layer replaces an earlier one for the same entity.
-    topics: their attribute sets give the number of shares of a membership. Raises RunError, with file and line, for an
-    invalid gold judgment."""
+    topics: their attribute sets give the lengths of memberships. Raises RunError, with file and line."""
     found: dict[tuple[str, str], GoldEntry] = {}
     for layer in layers:
         if layer.kind != "gold":

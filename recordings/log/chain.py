@@ -97,8 +97,7 @@ class Chain:
             self._lines += 1
 
     def flush(self) -> None:
-        """Write the hashes of all lines added so far. After a failed write, no more are written: they would be at the
-        wrong lines."""
+        """Write the hashes of all lines added so far; none after a failed write, because their lines would be wrong."""
         if self._hashes and not self._failed:
             hashes, self._hashes = self._hashes, []
             self._write(hexlify(b"".join(hashes), b"\n", -SIZE) + b"\n")

@@ -117,8 +117,7 @@ class ChainedFile:
 
 
 def later_accounts(files: Sequence[Path]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the reports on each file in the chains of later files in a folder: {} from a chain if the file was closed
-    when that one was begun."""
+    """Return reports on each file in the chains of later files: {} if it was closed when the later one was begun."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         before = _chain_of(file)[0].get("before")

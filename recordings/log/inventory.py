@@ -35,8 +35,7 @@ Origin = Literal["recorded", "copied", "new"]
 class Inventory:
     """held: files by their path in the run, with the hash of those that never change, else "". closed: line count and
     last chain hash of closed files. again: an earlier inventory was missing when this one was begun. copied: files from
-    elsewhere, without their inventory. broken: the first changed line, from 1; 0 for none. torn: the last line is
-    incomplete."""
+    elsewhere, without their inventory. broken: the first changed line, from 1; 0 for none. torn: incomplete end."""
 
     held: dict[str, str] = field(default_factory=dict)
     closed: dict[str, tuple[int, str]] = field(default_factory=dict)

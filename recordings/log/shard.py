@@ -49,8 +49,7 @@ class Shard:
         return shard
 
     def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
-        """True if a trial is in this shard. The trials of each topic are dealt in turn, starting with a shard drawn
-        from the audit's seed."""
+        """True if a trial is in this shard. The trials of a topic are dealt in turn, first to a shard drawn by the seed."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
@@ -155,8 +154,7 @@ _LONGEST = 60  # characters of a value in a sentence
 
 
 def audits_apart(audits: Iterable[Any], keys: Sequence[str]) -> list[str]:
-    """Return the differences between recorded audits, with two of the values: `scoring.patience differs (50 and not
-    given)`."""
+    """Return differences between recorded audits, with two values: `scoring.patience differs (50 and not given)`."""
     distinct = {canonical_json(audit): audit for audit in audits if isinstance(audit, dict)}
     found: dict[str, str] = {}
     for one, two in combinations([distinct[text] for text in sorted(distinct)], 2):

@@ -260,8 +260,7 @@ class RunWriter:
         return (await self.keep_all([(exhibit_name, media_type, data)]))[exhibit_name]
 
     async def keep_all(self, exhibits: Sequence[tuple[str, str, bytes]]) -> dict[str, str]:
-        """Keep several exhibits, given by name, media type and content, as `keep` does, and return their addresses by
-        name."""
+        """Keep exhibits, given by name, media type and content, as `keep` does, and return their addresses by name."""
         addresses: dict[str, str] = {}
         for exhibit in await kept_exhibits(self.run, self.redactor, exhibits):
             addresses[exhibit.name] = exhibit.address

@@ -74,8 +74,7 @@ def renumbered_replies(data: bytes, numbers: Numbers) -> bytes:
 
 
 def _new_number(about: Mapping[str, Any], numbers: Numbers) -> int | None:
-    """Return the new number of the attempt; 0 for a line about no attempt, None for an attempt that is not in the
-    run."""
+    """Return the new number of the attempt; 0 for a line about no attempt, None for an attempt outside the run."""
     trial, attempt = about.get("trial"), about.get("attempt")
     if not isinstance(trial, str) or not isinstance(attempt, int):
         return 0

@@ -284,7 +284,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
         changed = differences(one, two)
         if changed:
             raise RunError(
-                f"{first} and {second} differ in what they were recorded with:\n"
+                f"{first} and {second} were recorded with different settings:\n"
                 + "\n".join(f"  {row}" for row in changed),
                 place=Place(str(second)),
                 advice="merge only runs of the same protocol, seed, topics and systems",
@@ -331,8 +331,7 @@ def _unite_headers(headers: Sequence[Header], paths: Sequence[Path], *, saved: b
 
 
 def _unite_mappings(one: Any, two: Any) -> dict[str, Json]:
-    """Unite the mappings, in their own order if it is the same, else sorted, so that the order of runs does not
-    matter."""
+    """Unite the mappings, in their common order or else sorted, so that the order of runs does not matter."""
     if list(one) == list(two):
         return {key: min(one[key], two[key], key=canonical_json) for key in one}
     united = {**one, **{key: item for key, item in two.items() if key not in one}}

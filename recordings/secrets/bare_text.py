@@ -47,7 +47,7 @@ def _ascii_variant(character: str) -> str:
     return character
 
 
-# Tags, letters in black circles and squares, and those of flags: Unicode has them stand for nothing else.
+# Tags, letters in black circles and squares, and those of flags: in Unicode they have no other meaning.
 _SETS = ((0xE0020, 0xE007E, 0x20), (0x1F150, 0x1F169, 0x41), (0x1F170, 0x1F189, 0x41), (0x1F1E6, 0x1F1FF, 0x41))
 
 _KEPT = (string.ascii_letters + string.digits).encode()
@@ -70,8 +70,7 @@ _ANY_OTHER = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last 
 
 
 def fold(text: str) -> str:
-    """Return `text`, with the same length, with ASCII characters for their full-width, accented and similar
-    variants."""
+    """Return `text`, with the same length, with full-width, accented and similar variants of ASCII replaced."""
     return text if text.isascii() else "".join(map(_ascii_variant, text))
 
 
@@ -173,8 +172,8 @@ class BareForms:
         self._add({form: how for form, how in found.items() if form not in out})
 
     def add_lines(self, lines: Iterable[str]) -> None:
-        """Also search for lines of a key, each only as it is: a key has dozens, and in no code would they occur
-        alone."""
+        """Also search for lines of a key, each only as it is: a key has dozens, and they do not occur alone in a
+        code."""
         self._add({form: _Form() for form in map(bare, lines) if len(form) >= _SURE and re.search(rb"\d", form)})
 
     def _add(self, forms: Mapping[bytes, _Form]) -> None:

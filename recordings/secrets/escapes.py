@@ -203,8 +203,7 @@ def _escaped_pattern(escape: str) -> re.Pattern[str]:
 
 @dataclass(slots=True)
 class Unescaped:
-    """text: with escapes undone. marked: the same before zero-width characters, which may replace others, are
-    removed."""
+    """text: with escapes undone. marked: the same with zero-width characters, which may replace others."""
 
     text: str
     marked: str = ""

@@ -285,8 +285,7 @@ def _occurrences(text: str, form: str) -> Iterator[Span]:
 
 
 def _unite_spans(spans: list[Span]) -> list[Span]:
-    """Return the spans in order, with overlapping ones united. The kind is that of a known secret, else of the first
-    one."""
+    """Return the spans in order, overlapping ones united. The kind is that of a known secret, else of the first one."""
     if all(map(le, map(itemgetter(1), spans), map(itemgetter(0), islice(spans, 1, None)))):
         return spans  # they are in order already, and none overlaps the next
     spans = list(dict.fromkeys(spans))  # with escapes, most are found twice

@@ -32,8 +32,7 @@ class Fingerprints(Sequence[tuple[int, ...]]):
 
     @classmethod
     def grouped(cls, nodes: npt.NDArray[np.int32], marks: npt.NDArray[np.int64], count: int) -> Fingerprints:
-        """Return the `MOST_TEXTS` smallest different numbers of each of `count` nodes. nodes, marks: (M,), node and
-        number."""
+        """Return the `MOST_TEXTS` smallest different numbers of each of `count` nodes. nodes, marks: (M,), in pairs."""
         order = np.lexsort((marks, nodes))
         nodes, marks = nodes[order], marks[order]
         kept = np.ones(len(nodes), dtype=bool)

@@ -135,8 +135,7 @@ class Growth:
         self.folded = 0
 
     def intern(self, speaker: str, key: str, text: str) -> int:
-        """Return the number of a symbol. Of several texts the first in code point order is kept, whatever their
-        order."""
+        """Return the number of a symbol. Of several texts the first in code point order is kept."""
         number = self._symbols.setdefault((speaker, key), len(self._texts))
         if number == len(self._texts):
             self._texts.append(key if text == key else text)  # once in memory where they are the same

@@ -37,8 +37,7 @@ def _as_picture(character: str) -> str:
 
 
 def xml_safe(text: str) -> str:
-    """Return `text` with characters that XML 1.0 cannot represent (most control characters, lone surrogates) by their
-    code."""
+    """Return `text` with characters outside XML 1.0 (most control characters, lone surrogates) by their code."""
     return _NOT_IN_XML.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
 
 

@@ -29,9 +29,8 @@ SPEAKERS = ("system", "user")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …).
-    text: one example as recorded: the smallest in code point order, which does not depend on the order of trials;
-    "" if none is kept."""
+    """The turn at a node. speaker: `user` or `system`. key: the merge key's value (normal form, label, act, …). text:
+    the first example in code point order, which does not depend on the order of trials; "" if none is kept."""
 
     speaker: str
     key: str

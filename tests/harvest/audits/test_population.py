@@ -123,7 +123,7 @@ def test_other_weights_or_another_user_are_another_run(tmp_path: Path) -> None:
         assert harvest("run", other, "--out", f"other-{number}", cwd=tmp_path).returncode == 0
         done = harvest("merge", "run", f"other-{number}", "--out", f"merged-{number}", cwd=tmp_path)
         assert done.returncode == 2, said
-        assert "differ in what they were recorded with" in done.stderr
+        assert "were recorded with different settings" in done.stderr
     # The same shares in other numbers are the same population.
     same = audit_file(
         tmp_path,

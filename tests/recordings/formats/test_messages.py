@@ -142,7 +142,7 @@ def test_a_question_without_an_answer_is_invalid(tmp_path: Path) -> None:
         ),
         ('{"messages": [], "metadata": {"system": 7.5}}', "metadata.system is not text"),
         (of(system="a@b"), "'a@b' cannot be the name of a system: it has an @"),
-        (of(system="a\ud800"), "cannot be the name of a system: it holds half a character"),
+        (of(system="a\ud800"), "cannot be the name of a system: it contains half a character"),
         (of(system="../x"), "'../x' cannot be the name of a system: it is a path"),
         (of(outcome="Breakdown"), "'Breakdown' is not an outcome: did you mean 'breakdown'?"),
         (of(outcome="great"), "'great' is not an outcome"),

@@ -250,7 +250,7 @@ def test_a_torn_line_is_reported(tmp_path: Path) -> None:
 def test_runs_of_different_experiments_are_refused(tmp_path: Path) -> None:
     one = make(tmp_path / "one", ((1, 1, 1, 4),))
     two = make(tmp_path / "two", ((1, 1, 1, 4),), seed=2)
-    with pytest.raises(RunError, match="differ in what they were recorded with:\n  the seed was 1 and is now 2"):
+    with pytest.raises(RunError, match="were recorded with different settings:\n  the seed was 1 and is now 2"):
         merge([one, two], tmp_path / "both")
     assert not (tmp_path / "both").exists()
 
