@@ -49,7 +49,7 @@ class Shard:
         return shard
 
     def takes(self, topic: str, trial: int, seed: int, *, session: str) -> bool:
-        """True if a trial is in this shard. The trials of a topic are dealt in turn, first to a shard drawn by the seed."""
+        """True if a trial is in this shard. The trials of a topic are dealt in turn, from a shard drawn by the seed."""
         return (_first_shard(topic if session == "fresh" else "", seed, self.of) + trial) % self.of == self.index - 1
 
     def as_json(self) -> dict[str, int]:
