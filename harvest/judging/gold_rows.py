@@ -36,7 +36,7 @@ def add_entities(runs: Sequence[PooledRun], path: Path) -> tuple[GoldTable, int]
             if table.get(one.topic, one.key) is None and (one.topic, one.key) not in table.waiting:
                 cells = {"topic": one.topic, "entity": one.key}
                 rows.append(csv_line([cells.get(name, "") for name in columns], separator))
-        # What ends the lines of a table: that of its first one.
+        # The line ending of a table is that of its first line.
         found = re.search("\r\n|\n|\r", text)
         end = found[0] if found else "\n"
         added = "".join([*([] if text else [csv_line(columns)]), *rows]).replace("\n", end)

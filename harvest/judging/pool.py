@@ -24,7 +24,7 @@ from scoring.settings import Settings
 from scoring.swan.schema import Criterion, Schema
 from topics.gold import GoldTable
 
-# The source of a layer of judgments that were given to the same words elsewhere.
+# The source of a layer of judgments copied from the same words elsewhere.
 SOURCE = "harvest pool"
 
 

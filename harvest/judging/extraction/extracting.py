@@ -113,7 +113,7 @@ def _passage_fault(question: Question, answers: Answers[Reading]) -> str:
 # Gets the number of passages, and returns a function that is called after each.
 Watch = Callable[[int], Callable[[], None]]
 
-# Conversations that are not whole are named up to so many.
+# Most incomplete conversations that are listed.
 _LISTED = 5
 
 

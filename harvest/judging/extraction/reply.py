@@ -1,4 +1,4 @@
-"""A strict reader of a model's replies, so that nothing becomes a nugget that was not said.
+"""A strict reader of a model's replies, so that only words that were said become nuggets.
 
 A reply as a whole is readable or not; in a readable one, each nugget is accepted or refused. Nothing is repaired.
 """
@@ -25,7 +25,7 @@ RULE = "model"
 # Nuggets of one passage.
 _MOST = 1000
 
-# What makes a whole reply unreadable, by name.
+# Faults that make a whole reply unreadable, by name.
 REPLY_FAULTS = MappingProxyType(
     {
         "cut": "The endpoint says that it cut the reply off, or filtered it.",
@@ -35,7 +35,7 @@ REPLY_FAULTS = MappingProxyType(
     }
 )
 
-# What makes a nugget of a readable reply be refused, by name.
+# Faults for which a nugget of a readable reply is refused, by name.
 NUGGET_FAULTS = MappingProxyType(
     {
         "no-nugget": "It is not an object with the texts `quote` and `type`, and for an act `act`, or has another key.",
@@ -111,7 +111,7 @@ def _read_candidate(item: Any, spans: _Spans) -> Candidate | str:
 class _Spans:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._taken: list[tuple[int, int]] = []  # sorted, none over another
+        self._taken: list[tuple[int, int]] = []  # sorted, without overlaps
         self._after = 0
 
     def take(self, words: str) -> tuple[int, int] | str:

@@ -18,7 +18,7 @@ from topics.identity import content_hash
 
 # The fewest things for which a correlation is reported.
 _FEWEST = 10
-# The most things that it uses: of more, every k-th.
+# The most things that it uses; if there are more, every k-th.
 _MOST = 1000
 
 
@@ -62,7 +62,7 @@ def order_sentence(judgments: Iterable[Judgment]) -> Iterator[str]:
     both = [(a, b) for firsts, seconds in straight for a, b in zip(firsts, seconds, strict=True) if a and b]
     if both:
         alike = sum(a == b for a, b in both)
-        # Shown as it stands the left one is first; the other way round the right one is.
+        # In the original order the left one is shown first, in reverse the right one.
         first = sum((a == "left") + (b == "right") for a, b in both)
         decided = sum((a in ("left", "right")) + (b in ("left", "right")) for a, b in both)
         won = f"; the one shown first won {100 * first / decided:.0f}% of {decided}" if decided else ""

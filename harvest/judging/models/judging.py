@@ -18,7 +18,7 @@ from simulators.outside import Sample
 from topics.counting import pluralize
 
 _SOURCE = "harvest judge"
-# Of a token of English text, by rule of thumb.
+# Characters in a token of English text, by rule of thumb.
 _CHARACTERS = 4
 _MILLION = 1_000_000  # prices are per million tokens
 
@@ -73,7 +73,7 @@ def estimate(folder: Path, things: Sequence[Thing], judge: Judge, endpoint: Endp
     """Estimate the cost of judging this run or these pairs. Raises RunError for files of replies from elsewhere."""
     asked = {one.key: one for thing in things for one in thing.asked}
     left = list(asked.values())
-    if (folder / JUDGE_REPLIES.folder).exists():  # to look leaves nothing behind
+    if (folder / JUDGE_REPLIES.folder).exists():  # checking must not create the folder
         kept = KeptReplies(folder, JUDGE_REPLIES, judge.author, version(judge, endpoint), Redactor())
         left = [one for one in left if kept.get(one.key, 0) is None]
         kept.release()
@@ -126,7 +126,7 @@ async def judge_things(
         await endpoint.close()
     verdicts = {key: Verdict(fault=failure_of(why)) for key, why in answers.failures.items()}
     verdicts = {**answers.readings, **verdicts}
-    # What layers of this version said of other things comes first.
+    # Judgments of other things in layers of this version come first.
     judgments: dict[tuple[str, frozenset[tuple[str, str | int]]], Judgment] = {}
     for earlier in read_layers(folder):
         if (earlier.kind, earlier.author, earlier.version, earlier.source) == ("model", judge.author, own, _SOURCE):

@@ -1,7 +1,7 @@
 """The prompts for a judge: one thing by one criterion, or which of two conversations is better.
 
-The system message contains the instructions, and the user message the recording as JSON, so that no words of a
-conversation can pass for instructions. Neither the name of the system nor anybody's opinion is included. Any change
+The system message contains the instructions, and the user message the recording as JSON, so that words of a
+conversation cannot pass for instructions. Neither the name of the system nor anybody's opinion is included. Any change
 here, or in how replies are read, is a new version of the judge.
 """
 

@@ -35,7 +35,7 @@ _WHOLE = ("", "stop", "end_turn", "eos", "eos_token", "stop_sequence")
 _CUT = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
 _REFUSED = ("content_filter", "safety", "recitation", "blocklist", "prohibited_content", REFUSED)
 _TOO_LONG = (OVERFLOW, "contextwindowexceeded")
-# API errors for a question that is too long, and for words that are filtered.
+# API error names for questions that are too long, and for filtered words.
 _FILTERED = ("content_filter", "content_policy_violation")
 # Characters of a reason that are kept.
 _MOST = 4000

@@ -1,4 +1,4 @@
-"""Blind pairs on the page: two conversations side by side, with the decisions in a folder beside the sheet."""
+"""Blind pairs on the page: two conversations side by side, with the decisions in a folder next to the sheet."""
 
 from collections.abc import Iterable, Mapping
 from os import PathLike

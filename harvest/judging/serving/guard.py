@@ -31,7 +31,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-# Of every answer, refusals too.
+# Headers of every answer, including refusals.
 HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -163,7 +163,7 @@ class Guard:
 
     def _holder(self, given: Sequence[bytes]) -> str:
         found = ""
-        for person, token in self.tokens.items():  # all of them, so that the time taken tells nothing
+        for person, token in self.tokens.items():  # all of them, so that the time taken reveals nothing
             if len(given) == 1 and hmac.compare_digest(given[0], token.encode()):
                 found = person
         if not found:

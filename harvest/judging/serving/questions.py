@@ -1,7 +1,7 @@
 """The questions on the page: rows of a sheet with their conversations, and nothing that reveals the system.
 
 Trials with the same words up to a place share a node of the conversation tree. It is asked about once, and the answer
-holds for all of them.
+applies to all of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,8 +49,8 @@ class Question:
         return (self.id,) if self.titles else (first.trial_id, first.attempt)
 
 
-# Which rows are one question: those of one node of a tree; also those whose words are the same anywhere in the topic;
-# or none.
+# Rows that are one question: those of one node of a tree; those with the same words anywhere in the topic, too;
+# or no two.
 Same = Literal["node", "words", "trial"]
 
 

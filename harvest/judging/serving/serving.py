@@ -23,7 +23,7 @@ from recordings.files.json_text import Json, line
 from topics.errors import InputError
 
 _MOST_CONNECTIONS = 200  # people have a few each; half-open ones must not use all memory
-# Connections without a request: more than the browsers of those who judge keep.
+# Most connections without a request: more than the browsers of all judges keep open.
 _MOST_WAITING = 64
 
 
@@ -130,7 +130,7 @@ async def serve(
         ws="none",
         lifespan="off",
         access_log=False,
-        log_level="error",  # refused requests of strangers are not worth a message
+        log_level="error",  # refused requests need no message
         server_header=False,
         proxy_headers=False,
         limit_concurrency=_MOST_CONNECTIONS,

@@ -26,7 +26,7 @@ from topics.identity import content_hash
 if TYPE_CHECKING:
     import numpy
 
-# Columns for people come first, and those for the import last. None names the system.
+# Columns for people come first, and those for the import last. No column names the system.
 COLUMNS = (
     "topic",
     "turn",
@@ -46,7 +46,7 @@ COLUMNS = (
     "id",
 )
 
-# Of rows, and of sheets as they were written before they were blind.
+# Columns of rows, including those of older sheets that were not blind.
 OPEN_COLUMNS = ("system", "trial")
 
 _AROUND = 160  # characters before and after a nugget

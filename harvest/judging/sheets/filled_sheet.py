@@ -14,7 +14,7 @@ from scoring.swan.schema import Criterion, Schema
 from topics.errors import InputError, Place
 
 _NEEDED = ("criterion", "value")
-_ABSENT = ("n/a", "na", "-", "not applicable")  # data frames read the first two as nothing
+_ABSENT = ("n/a", "na", "-", "not applicable")  # data frames read the first two as missing
 _SCORE = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?|0?,[0-9]+|[01],0{1,2}", re.ASCII)
 _VALUE = (
     "a number from 0 to 1 (1 is good), n/a (or 'not applicable') where the criterion does not apply, unsure where you"

@@ -20,7 +20,7 @@ _NEEDED = ("pair", "left", "right", "preference")
 # tie: neither is better. unsure: the person cannot judge; not a tie, and left out of figures.
 CHOICES = ("left", "right", "tie", "unsure")
 
-# How the name of one who chose ends that is not a person.
+# End of the name of an author that is not a person.
 UNCHECKED = "(model, unchecked)"
 
 # Characters of a conversation that are compared: no spreadsheet has cut these off.

@@ -26,10 +26,10 @@ Row = Mapping[str, str]
 # Bytes of a sheet, written or read. People do not fill in more, and a spreadsheet does not open it.
 LARGEST = 64 * 2**20
 
-# Characters from which a cell may have been cut short: spreadsheets hold 32,767.
+# Characters from which a cell may have been cut short: spreadsheets allow 32,767.
 LONGEST_CELL = 32_000
 
-# Columns that hold whole numbers of ours or the annotator's own; no apostrophe is put before them.
+# Columns with our whole numbers, or for annotators to fill in; no apostrophe is put before them.
 NUMBERS = frozenset({"trial", "attempt", "turn", "start", "end", "value"})
 
 _ENDINGS = (".csv", ".jsonl")
@@ -42,7 +42,7 @@ _STEERS = re.compile(
     ))""",
     re.VERBOSE,
 )
-_POINTLESS = re.compile(r"[.,]0+\Z")  # a data frame writes whole numbers so where one of the column is missing
+_POINTLESS = re.compile(r"[.,]0+\Z")  # data frames write whole numbers like this if one in the column is missing
 _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -172,7 +172,7 @@ def _csv_rows(text: str, name: str, columns: Sequence[str], needed: Sequence[str
             )
     unended = not text.endswith(("\n", "\r"))
     for row, following in pairwise((*table.rows, ())):
-        # Every row of ours ends with an id, and spreadsheets keep the cells after the last one that is filled in.
+        # Every row that we wrote ends with an id, and spreadsheets keep the cells after the last one that is filled in.
         whole = len(row) >= len(head) and (row[-1].text or head[-1].text.casefold() != "id")
         if not whole and ((unended and not following) or any(at[one] >= len(row) for one in needed)):
             last = row[-1]

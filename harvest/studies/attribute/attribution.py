@@ -1,7 +1,7 @@
 """Split the difference between two audits of a system into shares of system, users, rules, reading and topics.
 
 For `harvest attribute`. Today's code reads the stored pages of both audits, and the rules of both label all answers.
-What recordings cannot decide is reported: answers without a stored page, and users that never said the same words.
+Cases that recordings cannot decide are reported: answers without a stored page, and users that never said the same.
 """
 
 import math

@@ -169,7 +169,7 @@ class _Page:
             yield from self.across(right)
             return
         for mine, other in zip_longest(self._wrap(left, self.column), self._wrap(right, self.column)):
-            line = Text().append_text(mine) if mine else Text()  # its style holds for its own words only
+            line = Text().append_text(mine) if mine else Text()  # its style applies to its own words only
             line.pad_right(self.column - line.cell_len)
             line.append(_BETWEEN.rstrip(), style="dim")
             if other:

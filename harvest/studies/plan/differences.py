@@ -154,7 +154,7 @@ class DifferenceModel:
         def enough(topics: float, variance: float) -> bool:
             """True if this many topics, with this variance of differences, show the difference in 4 studies of 5."""
             deviation, far = math.sqrt(variance), 0.0
-            if self.guard == "unseen":  # a measure without an end near its values is taken as normal
+            if self.guard == "unseen":  # a measure without an end near its values is assumed normal
                 far = self.difference + (self.reach if math.isfinite(self.reach) else _TAIL * deviation)
             return self.difference >= taken_up(topics, deviation, far, self._alpha)
 

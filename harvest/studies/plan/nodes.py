@@ -229,7 +229,7 @@ def plan_node(
     """
     settings = planned_settings(audit, changes)
     alpha = round(1 - settings.level, 12)
-    # `harvest compare` names no turns that it does not test.
+    # `harvest compare` names only turns that it tests.
     if alpha * (DRAWS + 1) < 1:
         raise InputError(
             f"--level: harvest compare tests turns with {DRAWS} draws, which give no p of {alpha:g}",

@@ -205,7 +205,7 @@ def assumed_components(
     squares = {name: stated[name] ** 2 for name in ("between", "interaction", "within") if name in stated}
     if pilot is None and (pooled or shape != "yes or no"):
         missing = [f"--{name}" for name in _to_state(declaration) if name not in stated]
-        if missing and declaration is not MEAN_USEFUL:  # which tau-bench has data on
+        if missing and declaration is not MEAN_USEFUL:  # for which tau-bench has data
             raise InputError(
                 f"the variance of {key_name(key)} is unknown",
                 advice=f"give a pilot run with --from, or state {', '.join(missing)}",
@@ -240,7 +240,7 @@ def assumed_components(
             allowed=f"up to {_size(math.sqrt(between), key)}, a part of --between",
         )
     if pilot and shape == "yes or no" and "mean" not in stated and not pooled:
-        # The mean, on the same side of one half, at which yes or no varies so much: of systems at different levels,
+        # The mean, on the same side of one half, at which yes or no varies this much: for systems at different levels,
         # that is not their mean.
         away = math.sqrt(max(0.0, 0.25 - max(between / _FULLEST, between + within)))
         mean = 0.5 + away if mean >= 0.5 else 0.5 - away

@@ -19,7 +19,7 @@ FORMAT = "harvest-pool/2"
 # criterion: empty for an entity. judged: `yes` or `no` for an entity, else the values given, by person.
 COLUMNS = ("topic", "criterion", "text", "judged", "times", "conversations", "systems", "where")
 
-# Places named of one thing.
+# Most places listed for one thing.
 _MOST = 20
 
 

@@ -118,7 +118,7 @@ def case_lines(noted: Sequence[Noted]) -> Iterator[Text]:
                 yield Text(f"  reply: {_cut_text(first.reply, ())}")
             answer = "answer" if turn == asked else f"turn {turn}, answer"
             yield Text(f"  {answer}: {_cut_text(first.answer, (*first.right, *first.wrong))}")
-            if first.act != "justify":  # phrases say nothing of reasons
+            if first.act != "justify":  # reasons are not recognised by phrases
                 yield Text(f"  {_decided_cell(first)}", style="cyan")
             for one in same:
                 yield Text(f"  {one.case.measure}: {_yes_words(one)}", style="green" if one.case.yes else "yellow")

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 D_PRIME, CRITERION = "d_prime", "criterion"
 
-# What each measure says of a system, in the order of the tables. k: any number that a plan comes to.
+# The meaning of each measure, in the order of the tables. k: any number that occurs in a plan.
 MEANINGS: Mapping[str, str] = {
     "retentiveness(distance=k)": "a planted fact is recalled correctly, k distractions after the last turn about it",
     "retentiveness(sessions=k)": "what the user told it k sessions ago is recalled correctly in a new one",

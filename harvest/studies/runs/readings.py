@@ -213,7 +213,7 @@ _MOST = 3  # values in a sentence
 _LONGEST = 40  # characters of each
 _BEFORE = 10  # characters of a long value shown before the place where it differs
 
-# A path such as `options.model`, and the value there by the run's name; None where a run has nothing there.
+# A path such as `options.model`, and the value there by the run's name; None if a run has no value there.
 Change = tuple[str, Mapping[str, Json]]
 
 

@@ -181,7 +181,7 @@ def tree_figures(
     withheld = note.startswith("no interval")
     found = transitions(tree, level=level, interval=interval, topics=topics, sessions=sessions, withheld=withheld)
     paths = unseen_paths(tree, level=level, topics=topics)
-    if note:  # Good-Turing takes trials, or topics, for independent
+    if note:  # Good-Turing assumes independent trials or topics
         found, paths = replace(found, unseen=found.unseen.withheld()), paths.withheld()
         note += "; how much is unseen is not estimated"
     ended = tree.end_names()

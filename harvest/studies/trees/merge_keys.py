@@ -18,7 +18,7 @@ from topics.errors import InputError
 from topics.links import find_urls
 from topics.topic import Topic
 
-# Those that have a name of their own.
+# Merge keys with a name.
 MERGINGS = ("exact", "label", "act", "entities")
 
 _ALLOWED = f"{', '.join(MERGINGS)}, or user=KEY,system=KEY with KEY in exact, state, label, act, entities"
@@ -51,7 +51,7 @@ def merging_named(name: str, topic: Topic | None = None) -> Merging:
         raise InputError(f"user turns have no merge key {user!r}", allowed=", ".join(users))
     if system not in systems:
         raise InputError(f"system turns have no merge key {system!r}", allowed=", ".join(systems))
-    # By state and label nothing of a topic's words is left, however the pair is written.
+    # Neither state nor label contains a topic's words, however the pair is written.
     return merging(users[user], systems[system], pools=(user, system) == ("state", "label"))
 
 
@@ -73,7 +73,7 @@ def _entities(topic: Topic | None, side: Callable[[Turn], Answer]) -> MergeKey:
 
 
 def _act_said(turn: Turn) -> str:
-    # Users' acts are in small letters, those of the rules in capitals: a node says which of them it goes by.
+    # Users' acts are in small letters, those of the rules in capitals, so a node shows which it uses.
     return turn.act or act_key(turn.said)
 
 

@@ -23,11 +23,11 @@ from scoring.stochastic.parting import BothSides, Pair, Parting, both_sides, pai
 from topics.errors import InputError
 from topics.identity import generator
 
-# What an end is called if it is not known how conversations ended.
+# Name of an end if it is unknown how conversations ended.
 END = "■ end"
 
 _ROUNDING = 1e-12  # of a divergence
-_MOST_TEXTS = 10  # of a topic and a system: more would take seconds and tell little more
+_MOST_TEXTS = 10  # of a topic and a system: more would take seconds and add little
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def parted_systems(
             why = "their protocols have other states, so that trees differ whatever the systems answer"
             found[place] = pair = _describe(pair, why)
         if names & {*continued}:
-            # Each test deals the conversations of a topic anew, as if sessions did not bind them together.
+            # Each test reassigns the conversations of a topic at random, as if sessions did not link them.
             why = "sessions go on from topic to topic, so their conversations depend on each other"
             found[place] = _describe(replace(pair, texts=replace(pair.texts, p=math.nan)), why)
     return tuple(found)
@@ -238,7 +238,7 @@ def _first_answers(conversations: Sequence[Conversation]) -> dict[tuple[str, str
     return found if any(text.strip() for told in found.values() for text in told) else {}
 
 
-_MOST = 4  # each draw holds some tens of megabytes
+_MOST = 4  # each draw uses some tens of megabytes
 
 
 @contextmanager

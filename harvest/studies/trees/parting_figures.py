@@ -13,7 +13,7 @@ from recordings.trees.node_text import percent
 from topics.counting import pluralize
 
 INDENT = " " * 7
-# What a line that is a command begins with.
+# Beginning of a line that is a command.
 COMMAND = f"{INDENT}harvest show"
 
 _MOST = 5  # turns that are printed in any case

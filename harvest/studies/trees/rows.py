@@ -25,7 +25,7 @@ from scoring.inference.interval import METHOD
 _END = "■ end"
 _UNSEEN = "Good-Turing"
 
-# Figures of every node, which a table in a paper leaves out.
+# Figures of every node, omitted from tables in papers.
 _REACH, _NO_END, _ONE_BRANCH = "trials that came here", "end not taken", "unseen branches beside one"
 _CONVERSATIONS, _SCORED, _EFFECT = "unseen conversations", "scored trials", "effect on the mean score"
 _CONTRIBUTION, _SPREAD, _SETTLED = "part of the mean score", "variance of the score", "variance settled by a turn"

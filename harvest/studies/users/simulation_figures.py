@@ -321,7 +321,7 @@ def _survival(curves: Sequence[Survival]) -> Table:
     last = min(_MOST_TURNS, max(len(curve.share) for curve in curves) - 1)
     table = _table("still there after", "real", "simulated")
     for turn in range(1, last + 1):
-        # Beyond the longest dialogue: none, if all were observed to leave.
+        # No point beyond the longest dialogue if all were observed to leave.
         shares = [
             float(curve.share[turn]) if turn < len(curve.share) else 0.0 if curve.share[-1] == 0 else math.nan
             for curve in curves

@@ -43,16 +43,16 @@ from topics.identity import content_hash
 # Figures that may raise an alarm: more would each need more evidence.
 GATED = 3
 
-# By which ways through the protocol are counted: no other key leaves texts out for certain.
+# The key by which paths through the protocol are counted: only this one surely leaves texts out.
 MERGE = "label"
 
 Turn = tuple[Literal["user", "system", "end"], str]
-# By topic, how many trials took each way. The last turn of a way is the end, by its name; baselines from before ends
-# were told apart have ways without one.
+# By topic, how many trials took each path. Its last turn is the end, by its name; baselines from before ends
+# were distinguished have paths without one.
 Ways = dict[str, dict[tuple[Turn, ...], int]]
 
 _Unit = Annotated[float, Field(ge=0, le=1)]
-# Trials: more are a slip of the pen, and too many for the arithmetic of tests.
+# Most trials: more are a typing error, and too many for the arithmetic of the tests.
 _MOST = 999_999_999
 
 _Count = Annotated[int, Field(ge=1, le=_MOST)]

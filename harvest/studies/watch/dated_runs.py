@@ -62,7 +62,7 @@ class UnjudgedRun:
     def left(self) -> LeftRun:
         """Read the run and describe its state."""
         try:
-            # How attempts ended is all that is needed.
+            # Only the outcomes of attempts are needed.
             run = read(self.path, turns_of=()) if is_run(self.path) else None
         except RunError as fault:
             where = f"{fault.place}: " if fault.place else ""

@@ -22,7 +22,7 @@ from scoring.inference.run_effects import FEWEST_RUNS
 from topics.counting import pluralize
 
 _DISCOVERY = 0.1  # rate of false discoveries up to which q is printed
-# Marks the interval of another estimand: of these very runs.
+# Marks an interval for another estimand: between these very runs.
 THESE_RUNS = "°"
 
 STYLES = {
@@ -41,7 +41,7 @@ def watch_tables(found: Watched) -> Iterator[RenderableType]:
     """Yield one sentence for each system, then the figures, then the changes."""
     for system in found.systems:
         words = [one.word for one in system.figures if one.gated]
-        # The word that needs a person most.
+        # The verdict that most needs a person's attention.
         worst = min([*words, system.verdict], key=list(STYLES).index) if words else system.verdict
         yield Text(printable(system_sentence(system, found), line=True), style=f"bold {STYLES[worst]}")
     for system in found.systems:

@@ -1,6 +1,6 @@
 """The history of a watched audit: one line for each look, without any text of a conversation.
 
-It is kept beside its baseline: evidence against one baseline says nothing about another. A line contains the evidence
+It is stored with its baseline: evidence against one baseline says nothing about another. A line contains the evidence
 of each gated figure and the result of its audit, from which the state of the watch follows, and the value, n and
 interval that charts need, so old runs can be deleted.
 
@@ -46,7 +46,7 @@ FORMAT = "harvest-history/1"
 # The smallest difference that matters by default.
 MATTERS = 0.03
 
-# Audits over which the chance of a false alarm is held: a year of weekly ones.
+# Number of audits that share the chance of a false alarm: a year of weekly ones.
 LOOKS = 52
 
 # Seconds after an alarm before another audit can confirm it: another hour, since a bad one passes.
@@ -100,7 +100,7 @@ class LookFigure(StrictModel):
 
     def left_for(self, n: int) -> float:
         """Return the error budget of *same* that remains for a look at the same run with n trials."""
-        if self.left is None or self.spent is None:  # the looks of that time took all they could
+        if self.left is None or self.spent is None:  # earlier looks used all they could
             return SAME_BUDGET if n == self.n else (1 - SAME_SHARE) * SAME_BUDGET
         return self.left if n == self.n else max(0.0, self.left - self.spent)
 
@@ -244,10 +244,10 @@ def whole_history(path: str | PathLike[str]) -> History:
     )
 
 
-# What a power cut leaves in the place of the end of a line, or of a line, that was not on the disk yet.
+# Bytes that a power cut leaves instead of the end of a line, or of a line, that was not yet on disk.
 _ZEROS = re.compile(rb"\0+(?=\r?\n|\Z)")
 
-# Where a look begins within a line. In a text of a look its quotation marks would have backslashes.
+# The beginning of a look within a line. Inside a look's text the quotation marks would have backslashes.
 _GLUED = re.compile(rb'(?<=[^\n])(?=\{"format":"harvest-history/1")')
 
 
@@ -255,7 +255,7 @@ def _parse_history(data: bytes, path: str) -> History:
     found: list[Look] = []
     torn: list[Place] = []
     bare: list[Place] = []
-    # A line of zeros alone becomes one that breaks off after its first character, and is named like any other.
+    # A line of zeros alone becomes one cut off after its first character, and is reported like any other.
     data = _ZEROS.sub(lambda zeros: b"" if data[: zeros.start()][-1:] not in (b"", b"\n") else b"{", data)
     glued = dict.fromkeys(Place(path, data.count(b"\n", 0, one.start()) + 1) for one in _GLUED.finditer(data))
     data = _GLUED.sub(b"\n", data)
@@ -294,7 +294,7 @@ class HistoryFile:
             return before
         look = look.model_copy(update={"revises": "" if before is None else before.identity})
         look = look.model_copy(update={"hash": look.identity})
-        # In ASCII: a line that breaks off within a character could not be read as text.
+        # In ASCII: a line cut off within a character could not be read as text.
         line = json.dumps(look.model_dump(mode="json"), separators=(",", ":"))
         self._file.append(f"{line}\n".encode())
         self.history = replace(self.history, lines=(*self.history.lines, look))

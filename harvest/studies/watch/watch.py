@@ -48,7 +48,7 @@ Floats = npt.NDArray[np.float64]
 # Share of a baseline's conversations that failures of users may have cut short, as for `harvest bless`.
 MOST_BLESSED = 0.05
 
-# Runs that a baseline needs before its alarms count: fewer say too little of how much audits differ by themselves.
+# Runs that a baseline needs before its alarms count: fewer show too little of how much audits differ by chance.
 SHADOW = FEWEST_RUNS
 
 
