@@ -41,9 +41,9 @@ class InTime:
     """The dependence of trials in time.
 
     lag: correlation of neighbours, beyond that of independent trials; NaN if nothing varies. p: of all lags together;
-    then 1. inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is small.
-    drift, drift_p: correlation of trials with their time in the run, and its two-sided p. across: whether lag and p
-    are those of the whole run, whose neighbours are of different topics.
+    1 if nothing varies. inflation: the factor for the variance of a mean over trials, at least 1, whether or not p is
+    small. drift, drift_p: correlation of trials with their time in the run, and its two-sided p. across: whether lag
+    and p are those of the whole run, whose neighbours are of different topics.
     """
 
     lag: float

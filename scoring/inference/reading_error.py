@@ -53,7 +53,7 @@ class ReadingError:
 
 
 def reading_error(told: Sequence[Told], *, level: float = 0.95, sensitivity: float = SENSITIVITY) -> ReadingError:
-    """Bound the number of misread answers, by conversation; the witness has a `sensitivity` in (0, 1]."""
+    """Bound the number of misread answers; `told` is by conversation, and the witness's `sensitivity` in (0, 1]."""
     unlikely = (1 - level) / 2  # for each of two bounds that both must hold
     seen = [one for one in told if one.differ]
     unseen = sorted((one.agree for one in told if not one.differ), reverse=True)

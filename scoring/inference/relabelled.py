@@ -34,7 +34,8 @@ _CELLS = 2**22  # of one batch of deals
 class Relabelled:
     """The result of the test; all NaN if every stratum has users of one side only.
 
-    p: (M,) of each measure, NaN without a value. together: of all at once. users: on each side. draws: of deals.
+    p: (M,) of each measure, NaN without a value. together: of all. users, draws: numbers of users by side, and of
+    deals.
     """
 
     p: tuple[float, ...]

@@ -53,7 +53,7 @@ class PageText:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An item's score by a model (`by_model`) or rule, and the scores of people; each None without one."""
+    """An item's score by a model (`by_model`) or rule, None without one, and people's scores, None if no one judged."""
 
     item: Item
     judge: float | None
