@@ -6,16 +6,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.table import Column, Table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,78 +111,13 @@ def tell(text: str) -> None:
 
 def people_console(*, file: TextIO | None = None, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """Return the console for figures and sentences; see `PeopleConsole`."""
-    from harvest.terminal import PeopleConsole  # late: it takes a while, and not every command prints that way
+    from harvest.console import PeopleConsole  # late: it takes a while, and not every command prints that way
 
     return PeopleConsole(printable, file=file, stderr=stderr, soft_wrap=soft_wrap)
 
 
 def live_console() -> Console:
     """Return the console on standard error for the progress of a run; see `LiveConsole`."""
-    from harvest.terminal import LiveConsole  # late, as above
+    from harvest.console import LiveConsole  # late, as above
 
     return LiveConsole(printable, file=cast(TextIO, Lasting(sys.stderr)))
-
-
-# Columns below which no table is laid out.
-LEAST_WIDTH = 60
-
-_ANY_WIDTH = 10_000  # columns: wider than any table
-
-
-class LiveConsole(Console):
-    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. printable: makes
-    a text safe. Most texts are safe already, but a recording from elsewhere may contain anything."""
-
-    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
-        super().__init__(highlight=False, **options)
-        self._printable = printable
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for one in super().render(renderable, options):
-            yield one if one.control else Segment(self._printable(one.text), one.style)
-
-
-class PeopleConsole(LiveConsole):
-    """A console as wide as the terminal and at least `LEAST_WIDTH`.
-
-    A table that is wider, because its figures must not be broken, is printed as several, each with the first column;
-    only a single column that needs more gets more.
-    """
-
-    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
-        super().__init__(printable, **options)
-        self.width = max(self.width, LEAST_WIDTH)
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        width = self.width
-        parts = [part for one in objects for part in (self._split_to_fit(one) if isinstance(one, Table) else [one])]
-        self.width = max(width, *(self._columns_needed(one) for one in parts if isinstance(one, Table)), 0)
-        try:
-            super().print(*parts, **options)
-        finally:
-            self.width = width
-
-    def _split_to_fit(self, table: Table) -> list[Table]:
-        if len(table.columns) < 3 or self._columns_needed(table) <= self.width:
-            return [table]
-        found: list[Table] = []
-        first, *rest = table.columns
-        while rest:
-            taken = len(rest)
-            while taken > 1 and self._columns_needed(_with_columns(table, [first, *rest[:taken]])) > self.width:
-                taken -= 1
-            found.append(_with_columns(table, [first, *rest[:taken]]))
-            rest = rest[taken:]
-        return found
-
-    def _columns_needed(self, table: Table) -> int:
-        """Return the minimum width of `table`. Rich's own measure breaks cells that must not be broken."""
-        free = self.options.update(max_width=_ANY_WIDTH)
-        measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)
-        return table._extra_width + sum(one.maximum if whole else one.minimum for whole, one in measured)
-
-
-def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
-    part = copy(table)
-    part.columns = [replace(column, _index=place) for place, column in enumerate(columns)]
-    return part

@@ -14,59 +14,19 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from inspect import cleandoc
-from pathlib import Path
 from typing import NoReturn
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class, shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
 from harvest.cli import interruption
-from harvest.cli.path import GivenPath
-from harvest.cli.study_output import Output, output_options
+from harvest.cli.completion import VARIABLE
 from harvest.notices.disarmed import disarmed_output
-from harvest.tables.study_form import StudyForm
 from harvest.terminal import printable
 from recordings.files.errors import in_words
-from recordings.log.run_folder import Run, read
 from topics.errors import HarvestError
-
-
-def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
-    """Return the command `harvest NAME RUN…` with every form of output; its help is the docstring of `study`."""
-
-    @click.command(help=cleandoc(study.__doc__ or ""))
-    @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
-    @output_options
-    def command(runs: tuple[Path, ...], output: Output) -> None:
-        output.show(study([read(run) for run in runs]))
-
-    return command
-
-
-# The environment variable in which the shell requests completions.
-VARIABLE = "_HARVEST_COMPLETE"
-
-
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def command(context: click.Context, shell: str) -> None:
-    """Print a script that completes the command line in a shell.
-
-    It completes commands, options and files.
-
-    \b
-    bash:  harvest completion bash > ~/.local/share/bash-completion/completions/harvest
-    zsh:   harvest completion zsh > a folder of $fpath, as _harvest
-    fish:  harvest completion fish > ~/.config/fish/completions/harvest.fish
-    """
-    completer = get_completion_class(shell)
-    assert completer is not None
-    click.echo(completer(context.find_root().command, {}, "harvest", VARIABLE).source())
-
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FAULT = 70  # EX_SOFTWARE of sysexits.h: Python's own 1 would say that a threshold was missed
@@ -142,7 +102,7 @@ _GROUPS: Mapping[str, Mapping[str, _Entry]] = {
         "doctor": _Entry("harvest.cli.doctor", "Check this machine and report what is missing."),
         "probe": _Entry("harvest.cli.probe", "Examine a chat page, send one message, draft a site file."),
         "login": _Entry("harvest.cli.login", "Open a window to log in by hand, and store the log-in in a file."),
-        "completion": _Entry("harvest.cli.main", "Print a script that completes the command line in a shell."),
+        "completion": _Entry("harvest.cli.completion", "Print a script that completes the command line in a shell."),
     },
 }
 COMMANDS = {name: entry for group in _GROUPS.values() for name, entry in group.items()}
@@ -163,7 +123,7 @@ class _LateCommands(click.Group):
             return None
         module = importlib.import_module(entry.module)
         if hasattr(module, "study_form"):
-            from harvest.cli.main import study_command  # late, as every command
+            from harvest.cli.study_command import study_command  # late, as every command
 
             return study_command(module.study_form)
         command = module.command

@@ -10,7 +10,8 @@ import pytest
 from rich.cells import cell_len
 from rich.table import Column, Table
 
-from harvest.terminal import LEAST_WIDTH, people_console
+from harvest.console import LEAST_WIDTH
+from harvest.terminal import people_console
 from tests.support.command_line import harvest
 
 

@@ -47,6 +47,7 @@ ANOTHER_THING = {
     "the command of that name, the key of its files, their option, and the seed of its draws": {
         ("recordings/formats/dbdc.py", "breakdown"),
         ("recordings/formats/dbdc_export.py", "breakdown"),
+        ("harvest/cli/breakdown.py", "breakdown"),
         ("harvest/cli/importing.py", "breakdown"),
         ("harvest/cli/main.py", "breakdown"),
         ("scoring/annotations/breakdown_files.py", "breakdown"),

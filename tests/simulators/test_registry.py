@@ -82,7 +82,7 @@ def test_a_plug_in_that_cannot_be_loaded_is_named_with_where_it_comes_from(name:
 def test_a_plug_in_cannot_take_a_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("topics.plug_ins.entry_points", lambda group: [EntryPoint("markov", "elsewhere:build", group)])
     plug_ins.cache_clear()
-    with pytest.raises(InputError, match=r"two simulators are called 'markov'; one is of elsewhere:build"):
+    with pytest.raises(InputError, match=r"two simulators are called 'markov'; one is from elsewhere:build"):
         simulator("random")
     plug_ins.cache_clear()
 

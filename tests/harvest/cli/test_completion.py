@@ -11,7 +11,8 @@ from unittest import mock
 
 import pytest
 
-from harvest.cli.main import COMMANDS, VARIABLE
+from harvest.cli.completion import VARIABLE
+from harvest.cli.main import COMMANDS
 from tests.support.command_line import harvest
 
 BIN = Path(sys.executable).parent

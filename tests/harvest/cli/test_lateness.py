@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.main import COMMANDS, VARIABLE
+from harvest.cli.completion import VARIABLE
+from harvest.cli.main import COMMANDS
 from tests.support.command_line import harvest
 
 HEAVY = {"asyncio", "httpx", "jinja2", "numpy", "prompt_toolkit", "pydantic", "rich", "yaml"}

@@ -1,0 +1,74 @@
+"""Consoles for people: tables are never cut off, and no output can control the terminal."""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Column, Table
+
+# Columns below which no table is laid out.
+LEAST_WIDTH = 60
+
+_ANY_WIDTH = 10_000  # columns: wider than any table
+
+
+class LiveConsole(Console):
+    """A console as wide as the terminal, even after resizing, for displays that are redrawn in place. printable: makes
+    a text safe. Most texts are safe already, but a recording from elsewhere may contain anything."""
+
+    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
+        super().__init__(highlight=False, **options)
+        self._printable = printable
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for one in super().render(renderable, options):
+            yield one if one.control else Segment(self._printable(one.text), one.style)
+
+
+class PeopleConsole(LiveConsole):
+    """A console as wide as the terminal and at least `LEAST_WIDTH`.
+
+    A table that is wider, because its figures must not be broken, is printed as several, each with the first column;
+    only a single column that needs more gets more.
+    """
+
+    def __init__(self, printable: Callable[[str], str], **options: Any) -> None:
+        super().__init__(printable, **options)
+        self.width = max(self.width, LEAST_WIDTH)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        width = self.width
+        parts = [part for one in objects for part in (self._split_to_fit(one) if isinstance(one, Table) else [one])]
+        self.width = max(width, *(self._columns_needed(one) for one in parts if isinstance(one, Table)), 0)
+        try:
+            super().print(*parts, **options)
+        finally:
+            self.width = width
+
+    def _split_to_fit(self, table: Table) -> list[Table]:
+        if len(table.columns) < 3 or self._columns_needed(table) <= self.width:
+            return [table]
+        found: list[Table] = []
+        first, *rest = table.columns
+        while rest:
+            taken = len(rest)
+            while taken > 1 and self._columns_needed(_with_columns(table, [first, *rest[:taken]])) > self.width:
+                taken -= 1
+            found.append(_with_columns(table, [first, *rest[:taken]]))
+            rest = rest[taken:]
+        return found
+
+    def _columns_needed(self, table: Table) -> int:
+        """Return the minimum width of `table`. Rich's own measure breaks cells that must not be broken."""
+        free = self.options.update(max_width=_ANY_WIDTH)
+        measured = ((column.no_wrap, table._measure_column(self, free, column)) for column in table.columns)
+        return table._extra_width + sum(one.maximum if whole else one.minimum for whole, one in measured)
+
+
+def _with_columns(table: Table, columns: Sequence[Column]) -> Table:
+    part = copy(table)
+    part.columns = [replace(column, _index=place) for place, column in enumerate(columns)]
+    return part
