@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Literal, Protocol
 
 from protocols.route import Say, Stop
-from recordings.log.store import aside
+from recordings.log.long_work import aside
 from simulators.promises import next_action
 from simulators.reasons import ENDPOINT_FAILED
 from simulators.scenario import Observation, Scenario, State

@@ -31,7 +31,7 @@ from harvest.systems.driver import (
 from harvest.systems.exposure import Program as Started
 from harvest.systems.timing import Clock, Stopwatch
 from protocols.answer import Exchange
-from recordings.log.store import aside
+from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
 _PASSED_ON = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "SYSTEMROOT")

@@ -41,7 +41,7 @@ from harvest.drivers.template import (
 from harvest.drivers.wire import Jar, Request, Wire
 from harvest.systems.driver import Capabilities, Denied, DriverError, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Exchange
-from recordings.log.store import aside
+from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 
 _FAREWELL = 5.0  # the longest wait in seconds for the end of a session

@@ -17,7 +17,7 @@ from harvest.drivers.wire import Request, Wire
 from harvest.systems.driver import Capabilities, DriverError, NothingHeld, Opening, Reply, Surroundings, Unanswered
 from protocols.answer import Answer
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.store import aside
+from recordings.log.long_work import aside
 from topics.cut_text import Said
 from topics.document import refusal
 from topics.errors import InputError

@@ -34,7 +34,7 @@ from harvest.systems.driver import Capabilities, Exhibit, Opening, Reply, Surrou
 from harvest.systems.exposure import Function as Code
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch
 from recordings.conversations.conversation import SystemTurn
-from recordings.log.store import aside
+from recordings.log.long_work import aside
 from topics.document import StrictModel, refusal
 from topics.errors import InputError
 from topics.identity import content_hash

@@ -35,24 +35,10 @@ from recordings.log.exhibits import kept_exhibits
 from recordings.log.header import Header, software
 from recordings.log.inventory import CHAINED, begin_inventory
 from recordings.log.journal import Journal
+from recordings.log.long_work import LONG
 from recordings.secrets.redaction import Redactor, marks_in
 from topics.errors import Place
 from topics.regular_file import entries, read_inside
-
-# Characters or bytes from which work is done in a thread; shorter ones take a few milliseconds.
-LONG = 2**17
-
-_Result = TypeVar("_Result")
-
-
-async def aside(size: int, work: Callable[[], _Result]) -> _Result:
-    """Return the result of `work`, or raise its error. size: of its input; from `LONG` on it runs in a thread."""
-    if size < LONG:
-        return work()
-    import asyncio  # late: reading a run needs no event loop
-
-    return await asyncio.to_thread(work)
-
 
 _Value = TypeVar("_Value")
 _Event = TypeVar("_Event", bound=Event)

@@ -26,8 +26,9 @@ from recordings.events.events import Asked as AskedTurn
 from recordings.events.redacted_events import redacted_event
 from recordings.files.json_text import line
 from recordings.log.header import Header
+from recordings.log.long_work import LONG
 from recordings.log.run_folder import read
-from recordings.log.store import LONG, RunWriter
+from recordings.log.store import RunWriter
 from recordings.secrets.redaction import Redactor
 from simulators.promises import check_memory
 from tests.servers.local_http import Asked, response, serving
