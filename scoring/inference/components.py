@@ -23,9 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from scoring.inference.crossed_spreads import crossed_ends
 from scoring.inference.interval import FEWEST, Interval, no_interval
 from scoring.inference.mean_squares import MeanSquares, mean_squares
-from scoring.inference.spreads import UNKNOWN, Range, crossed_ends, nested_ends, share_ends
+from scoring.inference.spreads import UNKNOWN, Range, nested_ends, share_ends
 from scoring.statistics.beta import student_quantile
 
 Floats = npt.NDArray[np.float64]

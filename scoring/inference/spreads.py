@@ -1,4 +1,4 @@
-"""Intervals of spreads: between topics, between trials of a topic, and between systems.
+"""Intervals of spreads between topics and between trials of a topic.
 
 A variance depends on the topics that lie far out, and a few topics may include none of them. So topics get random
 weights, as in the intervals of means (`scoring.inference.unseen_topic`), and a topic that was not asked is added:
@@ -21,17 +21,12 @@ has two ends, the high one is a quantile of the shares of draws, which is narrow
 has its own c: trials may have a heavy tail that topics do not have (with c = 2 in both, the share covered .75 in such
 worlds).
 
-Systems are those that were compared, so only the errors of their means count. The effects e of systems have a length,
-the root of the variance between them, which errors increase more often than they reduce. The interval contains the
-lengths in the direction of e for which the observed length, with errors and an unseen topic, is in neither tail. It
-starts at 0 unless systems without any difference would rarely be so far apart. docs/variance.md reports coverage and
-widths.
+docs/variance.md reports coverage and widths. Spreads of systems are in `scoring.inference.crossed_spreads`.
 
 Sources: B. M. Hill, Annals of Statistics 3 (1975), 1163-1174, for the tail index; the factors 40, 2 and 8 are our own.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -39,7 +34,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scoring.inference.interval import FEWEST, Interval, no_interval, too_few
-from scoring.inference.mean_squares import MeanSquares, mean_squares
 from scoring.inference.unseen_topic import UNSEEN, fixed_weights
 
 Floats = npt.NDArray[np.float64]
@@ -51,10 +45,10 @@ FEWEST_WITHOUT_TOP = 45
 
 METHOD = "weights with an unseen topic"
 
-_SAME = 1e-12  # values that differ only by the order of summation must compare as equal
+SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _TINY = 1e-300  # kept above 0 where a logarithm or a division follows
 _CRUMB = 1e-9  # what rounding leaves beyond a range
-_RARER, _NEAREST, _FARTHEST = 40.0, 2.0, 8.0
+_RARER, NEAREST, _FARTHEST = 40.0, 2.0, 8.0
 _TAIL = 0.2  # the share of topics that a tail index is taken over
 
 
@@ -123,26 +117,26 @@ def nested_ends(
     order = np.lexsort((own, mean))  # the interval does not depend on the order of the topics
     mean, own, counts, several = mean[order], own[order], counts[order], several[order]
     each = float(several.sum() / (1 / counts[several]).sum())
-    tail, far = (1 - level) / 2, _outside(mean, within)
-    largest = _largest_own(mean, own, each, within)
+    tail, far = (1 - level) / 2, outside(mean, within)
+    largest = largest_own(mean, own, each, within)
     if far is None or not largest > 0:
         why = "every topic has the same value" if far is None else "trials of a topic all agree"
-        of_trial = _interval(_trial_ends(own[several], largest, tail), within) if largest > 0 else no_interval(why)
+        of_trial = interval_of(_trial_ends(own[several], largest, tail), within) if largest > 0 else no_interval(why)
         of_topic = (
-            no_interval(why) if far is None else _interval(_topic_ends(mean, own / counts, far, within, tail), within)
+            no_interval(why) if far is None else interval_of(_topic_ends(mean, own / counts, far, within, tail), within)
         )
         return of_topic, of_trial, no_interval(why)
     topic = _topic_ends(mean, own / counts, far, within, tail)
     trial = _trial_ends(own[several], largest, tail)
     if within.ends:
         # At the high end both parts come from one draw; at the low one that covers .92 where two topics bring it all.
-        trials = own @ _weights(len(own), UNSEEN)[:-1]
+        trials = own @ topic_weights(len(own), UNSEEN)[:-1]
         drawn = [np.maximum(one, 0.0) for one in _topic_draws(mean, own / counts, far)[1:]]
         high = max(_end(one / np.maximum(one + trials, _TINY), 1 - tail) for one in drawn)
         icc = share_ends(topic, trial)[0], high
     else:
         icc = share_ends(topic, trial)
-    return _interval(topic, within), _interval(trial, within), _interval(icc, within)
+    return interval_of(topic, within), interval_of(trial, within), interval_of(icc, within)
 
 
 def _topic_ends(
@@ -156,7 +150,7 @@ def _topic_draws(mean: Floats, noise: Floats, far: tuple[float, float]) -> list[
     """Draw (draws,) variances between (topics,) that were asked, then with an unseen one at either place of `far`."""
     topics = len(mean)
     shifted = mean - mean.mean()
-    asked, unseen = _weights(topics, 0.0)[:-1], _weights(topics, UNSEEN)
+    asked, unseen = topic_weights(topics, 0.0)[:-1], topic_weights(topics, UNSEEN)
     found = [_variance(shifted, asked) - noise @ asked]
     for place in far:
         with_it = np.append(shifted, place - mean.mean())
@@ -169,7 +163,7 @@ def _end(draws: Floats, share: float) -> float:
 
 
 def _trial_ends(own: Floats, largest: float, tail: float) -> tuple[float, float]:
-    weights = _weights(len(own), UNSEEN)
+    weights = topic_weights(len(own), UNSEEN)
     drawn = own @ weights[:-1]
     return _end(drawn, tail), _end(drawn + weights[-1] * largest, 1 - tail)
 
@@ -180,20 +174,20 @@ def share_ends(one: tuple[float, float], rest: tuple[float, float]) -> tuple[flo
     return (0.0 if low <= 0 else one[0] / low), (1.0 if high <= 0 else one[1] / high)
 
 
-def _outside(mean: Floats, within: Range) -> tuple[float, float] | None:
+def outside(mean: Floats, within: Range) -> tuple[float, float] | None:
     """Return the places of an unseen topic at the low and high side; None if nothing shows how far out it can be."""
     if within.ends:
         return within.bottom, within.top
     middle = float(np.median(mean))
     away = np.abs(mean - middle)
     far = farther(away) * float(away.max())
-    if not far > _SAME:
+    if not far > SAME:
         return None
     low, high = within.clip(np.array([middle - far, middle + far]))
     return float(low), float(high)
 
 
-def _largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
+def largest_own(mean: Floats, own: Floats, each: float, within: Range) -> float:
     """Return the variance of an unseen topic's trials, whose tail is assumed to be at least as heavy as topics'."""
     # A variance of n values in the range is at most n/(n - 1) times the one that a distribution in it can have.
     most = within.most * each / (each - 1)
@@ -213,9 +207,9 @@ def farther(away: Floats) -> float:
     some = math.ceil(_TAIL * len(away))
     next_one = max(float(falling[some]), 1e-3 * float(falling[0]))
     if not next_one > 0:
-        return _NEAREST
+        return NEAREST
     index = float(np.log(np.maximum(falling[:some], next_one) / next_one).mean())
-    return float(min(_FARTHEST, max(_NEAREST, _RARER**index)))
+    return float(min(_FARTHEST, max(NEAREST, _RARER**index)))
 
 
 def _variance(values: Floats, weights: Floats) -> Floats:
@@ -224,219 +218,14 @@ def _variance(values: Floats, weights: Floats) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _weights(topics: int, unseen: float) -> Floats:
+def topic_weights(topics: int, unseen: float) -> Floats:
     """Return (topics + 1, draws) weights, summing to 1 in each draw; the last row is that of the unseen topic."""
     weights = fixed_weights(topics, unseen)
     return np.asarray(weights / weights.sum(axis=0))
 
 
-def _interval(ends: tuple[float, float], within: Range) -> Interval:
+def interval_of(ends: tuple[float, float], within: Range) -> Interval:
     """Return an interval unless its width is 0: the noise of trials then hides any variance between topics."""
     if not ends[1] > ends[0]:
         return no_interval("trials of a topic differ by so much that nothing can be seen between topics")
     return Interval(*ends, METHOD, "topics", assumes=within.assumes)
-
-
-@dataclass(frozen=True, slots=True)
-class CrossedEnds:
-    """Intervals of the components and reliabilities of several systems."""
-
-    system: Interval
-    topic: Interval
-    both: Interval
-    trial: Interval
-    relative: Interval
-    absolute: Interval
-
-
-def crossed_ends(
-    mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
-) -> CrossedEnds:
-    """Return intervals of the components of systems, topics, both and trials, of Eρ² and of Φ.
-
-    mean, own, counts: (systems, topics) of the cells, 0 if empty. found: their mean squares, with weights of 1.
-    within: the range of the values. level: in (0, 1).
-    """
-    topics = mean.shape[1]
-    why = within.why_not(topics)
-    if why:
-        return CrossedEnds(*(no_interval(why),) * 6)
-    order = np.lexsort((*mean, mean.sum(axis=0) / np.maximum(1, (counts > 0).sum(axis=0))))
-    table = _Table(mean[:, order], own[:, order], counts[:, order], found, within, level)
-    topic, both, trial, system = table.topic(), table.both(), table.trial(), table.system()
-    named = {
-        "topic": (topic, "every topic has the same value"),
-        "both": (both, "systems differ alike on every topic"),
-        "trial": (trial, "trials of a topic all agree"),
-        "system": (system, "every topic has the same value"),
-    }
-    made = {name: _interval(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()}
-    relative = absolute = no_interval("too little varies")
-    if system and both and topic:
-        error = table.error()
-        relative = _interval(share_ends(system, error), within)
-        far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
-        absolute = _interval(share_ends(system, far), within)
-    return CrossedEnds(**made, relative=relative, absolute=absolute)
-
-
-_EVERY = 3  # of the draws, of which mean squares take longer
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    mean: Floats
-    own: Floats
-    counts: Counts
-    found: MeanSquares
-    within: Range
-    level: float
-
-    @property
-    def _tail(self) -> float:
-        return (1 - self.level) / 2
-
-    @property
-    def _there(self) -> npt.NDArray[np.bool_]:
-        return np.asarray(self.counts > 0)
-
-    def _by_topic(self) -> Floats:
-        return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
-
-    def _by_both(self) -> Floats:
-        beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
-        return np.where(self._there, beyond, 0.0)
-
-    def _drawn(self, unseen: Floats | None) -> MeanSquares:
-        topics = self.mean.shape[1]
-        weights = topics * _weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
-        columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
-        if unseen is None:
-            weights = weights[:, :-1]
-        else:
-            columns = np.column_stack([self.mean, unseen]), np.column_stack([self.own, np.zeros_like(unseen)])
-            counts = np.column_stack([counts, np.full(len(unseen), math.inf)])
-        return self._squares(*columns, counts, weights)
-
-    def _squares(self, mean: Floats, own: Floats, counts: Floats, weights: Floats) -> MeanSquares:
-        drawn = mean_squares(mean, own, counts, weights, degrees=float(self.found.degrees[0]))
-        assert drawn is not None, "weights that are all above 0 take no cell away"
-        return drawn
-
-    def _low(self, square: Floats, part: Floats) -> float:
-        """Return the low end of a component of the topics that were asked, without the factor for a population."""
-        topics = self.mean.shape[1]
-        return max(0.0, float(np.quantile(part - square / topics, self._tail)))
-
-    def topic(self) -> tuple[float, float] | None:
-        far = _outside(self._by_topic(), self.within)
-        if far is None:
-            return None
-        systems = len(self.mean)
-        highs = [self._drawn(np.full(systems, end)).topic[1] for end in far]
-        high = max(float(np.quantile(each, 1 - self._tail)) for each in highs)
-        return self._low(*self._drawn(None).topic), max(0.0, min(high, self.within.most))
-
-    def both(self) -> tuple[float, float] | None:
-        unseen = self._against()
-        if unseen is None:
-            return None
-        high = float(np.quantile(self._drawn(unseen).both[1], 1 - self._tail))
-        return self._low(*self._drawn(None).both), max(0.0, high)
-
-    def error(self) -> tuple[float, float]:
-        """Return the ends of the error variance of a system's mean. Either both sides differ, or `both`."""
-        unseen, topics = self._against(), self.mean.shape[1]
-        low = self._drawn(None).error * (1 - 1 / topics)
-        high = self._drawn(unseen).error if unseen is not None else low
-        return float(np.quantile(low, self._tail)), float(np.quantile(high, 1 - self._tail))
-
-    def trial(self) -> tuple[float, float] | None:
-        there = self._there
-        several = self.counts > 1
-        each = float(several.sum() / (1 / self.counts[several]).sum())
-        cells = there.sum(axis=0)
-        # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
-        own = np.where(there, self.own, 0.0).sum(axis=0)
-        largest = _largest_own(self._by_topic(), own / cells, each, self.within)
-        if not largest > _SAME:
-            return None
-        weights = _weights(self.mean.shape[1], UNSEEN)
-        above, below = own @ weights[:-1], cells @ weights[:-1]
-        more = cells.mean() * weights[-1]
-        low = float(np.quantile(above / (below + more), self._tail))
-        return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
-
-    def system(self) -> tuple[float, float] | None:
-        """Return (low, high) of the variance between systems: values that put the observed one in their tails."""
-        away = self._beyond()
-        if away is None:
-            return None
-        effects, form, topics = self.found.effects[0], self.found.form, self.mean.shape[1]
-        weights = topics * _weights(topics, UNSEEN)[:, ::_EVERY].T
-        drawn = self._squares(self.mean, self.own, self.counts.astype(np.float64), weights[:, :-1])
-        share = weights[:, -1] / topics
-        errors = (drawn.effects - effects) * (1 - share)[:, None]
-        seen = math.sqrt(float(self.found.system[0][0]))
-        square = np.einsum("br,rs,bs->b", errors, form, errors)
-        along = errors @ form @ effects / seen if seen > _SAME else -np.sqrt(square)  # else the worst direction
-        low, high = _lengths_that_show(seen, along, square, share * away, self._tail)
-        # Two halves of the systems at both ends of the range: no variance of systems is larger.
-        systems = len(effects)
-        most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
-        return low**2, min(high**2, most)
-
-    def _against(self) -> Floats | None:
-        """Return (systems,) means of an unseen topic with opposite differences; None if the distance is unknown."""
-        effects = self.found.effects[0]
-        up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
-        if self.within.ends:
-            return np.where(up, self.within.top, self.within.bottom)
-        far = self._far()
-        if far is None:
-            return None
-        return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
-
-    def _far(self) -> float | None:
-        beyond = np.abs(self._by_both())
-        far = farther(beyond.max(axis=0)) * float(beyond.max())
-        return far if far > _SAME else None
-
-    def _beyond(self) -> float | None:
-        effects = self.found.effects[0]
-        systems = len(effects)
-        if not self.within.ends:
-            beyond = self._by_both()
-            far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
-            return _NEAREST * far if far > _SAME else None
-        falling, wide = -np.sort(-effects), self.within.top - self.within.bottom
-        lengths = []
-        for low in range(1, systems):  # so many of the best systems at the bottom, the others at the top
-            profile = np.where(np.arange(systems) < low, 0.0, wide)
-            lengths.append(math.sqrt(float(np.square(profile - profile.mean() - falling).sum()) / (systems - 1)))
-        return max(lengths)
-
-
-def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
-    """Return the least and the largest length of a vector that, with errors, can be as long as observed.
-
-    along, square: (draws,) of each error, its component in the direction of the vector and its squared length. more:
-    (draws,) how much an unseen topic can lengthen or shorten it. tail: on each side.
-    """
-
-    def longest(length: float) -> float:
-        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) + more, 1 - tail))
-
-    def shortest(length: float) -> float:
-        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) - more, tail))
-
-    low = 0.0 if longest(0.0) >= seen else _root(lambda length: longest(length) - seen, 0.0, seen)
-    far = 2 * (seen + float((np.sqrt(square) + more).max()))
-    return low, _root(lambda length: shortest(length) - seen, seen, far)
-
-
-def _root(rises: Callable[[float], float], low: float, high: float) -> float:
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rises(middle) > 0 else (middle, high)
-    return (low + high) / 2

@@ -1,0 +1,237 @@
+"""Intervals of spreads if several systems answered the same topics: between systems, topics, both together, and trials.
+
+Systems are those that were compared, so only the errors of their means count. The effects e of systems have a length,
+the root of the variance between them, which errors increase more often than they reduce. The interval contains the
+lengths in the direction of e for which the observed length, with errors and an unseen topic, is in neither tail. It
+starts at 0 unless systems without any difference would rarely be so far apart.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scoring.inference.interval import Interval, no_interval
+from scoring.inference.mean_squares import MeanSquares, mean_squares
+from scoring.inference.spreads import (
+    NEAREST,
+    SAME,
+    Range,
+    farther,
+    interval_of,
+    largest_own,
+    outside,
+    share_ends,
+    topic_weights,
+)
+from scoring.inference.unseen_topic import UNSEEN
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedEnds:
+    """Intervals of the components and reliabilities of several systems."""
+
+    system: Interval
+    topic: Interval
+    both: Interval
+    trial: Interval
+    relative: Interval
+    absolute: Interval
+
+
+def crossed_ends(
+    mean: Floats, own: Floats, counts: Counts, found: MeanSquares, within: Range, *, level: float
+) -> CrossedEnds:
+    """Return intervals of the components of systems, topics, both and trials, of Eρ² and of Φ.
+
+    mean, own, counts: (systems, topics) of the cells, 0 if empty. found: their mean squares, with weights of 1.
+    within: the range of the values. level: in (0, 1).
+    """
+    topics = mean.shape[1]
+    why = within.why_not(topics)
+    if why:
+        return CrossedEnds(*(no_interval(why),) * 6)
+    order = np.lexsort((*mean, mean.sum(axis=0) / np.maximum(1, (counts > 0).sum(axis=0))))
+    table = _Table(mean[:, order], own[:, order], counts[:, order], found, within, level)
+    topic, both, trial, system = table.topic(), table.both(), table.trial(), table.system()
+    named = {
+        "topic": (topic, "every topic has the same value"),
+        "both": (both, "systems differ alike on every topic"),
+        "trial": (trial, "trials of a topic all agree"),
+        "system": (system, "every topic has the same value"),
+    }
+    made = {name: interval_of(ends, within) if ends else no_interval(why) for name, (ends, why) in named.items()}
+    relative = absolute = no_interval("too little varies")
+    if system and both and topic:
+        error = table.error()
+        relative = interval_of(share_ends(system, error), within)
+        far = error[0] + topic[0] / topics, error[1] + topic[1] / topics
+        absolute = interval_of(share_ends(system, far), within)
+    return CrossedEnds(**made, relative=relative, absolute=absolute)
+
+
+_EVERY = 3  # of the draws, of which mean squares take longer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Table:
+    mean: Floats
+    own: Floats
+    counts: Counts
+    found: MeanSquares
+    within: Range
+    level: float
+
+    @property
+    def _tail(self) -> float:
+        return (1 - self.level) / 2
+
+    @property
+    def _there(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.counts > 0)
+
+    def _by_topic(self) -> Floats:
+        return np.asarray(self.mean.sum(axis=0) / self._there.sum(axis=0))
+
+    def _by_both(self) -> Floats:
+        beyond = self.mean - self._by_topic() - self.found.effects[0][:, None]
+        return np.where(self._there, beyond, 0.0)
+
+    def _drawn(self, unseen: Floats | None) -> MeanSquares:
+        topics = self.mean.shape[1]
+        weights = topics * topic_weights(topics, 0.0 if unseen is None else UNSEEN)[:, ::_EVERY].T
+        columns, counts = (self.mean, self.own), self.counts.astype(np.float64)
+        if unseen is None:
+            weights = weights[:, :-1]
+        else:
+            columns = np.column_stack([self.mean, unseen]), np.column_stack([self.own, np.zeros_like(unseen)])
+            counts = np.column_stack([counts, np.full(len(unseen), math.inf)])
+        return self._squares(*columns, counts, weights)
+
+    def _squares(self, mean: Floats, own: Floats, counts: Floats, weights: Floats) -> MeanSquares:
+        drawn = mean_squares(mean, own, counts, weights, degrees=float(self.found.degrees[0]))
+        assert drawn is not None, "weights that are all above 0 take no cell away"
+        return drawn
+
+    def _low(self, square: Floats, part: Floats) -> float:
+        """Return the low end of a component of the topics that were asked, without the factor for a population."""
+        topics = self.mean.shape[1]
+        return max(0.0, float(np.quantile(part - square / topics, self._tail)))
+
+    def topic(self) -> tuple[float, float] | None:
+        far = outside(self._by_topic(), self.within)
+        if far is None:
+            return None
+        systems = len(self.mean)
+        highs = [self._drawn(np.full(systems, end)).topic[1] for end in far]
+        high = max(float(np.quantile(each, 1 - self._tail)) for each in highs)
+        return self._low(*self._drawn(None).topic), max(0.0, min(high, self.within.most))
+
+    def both(self) -> tuple[float, float] | None:
+        unseen = self._against()
+        if unseen is None:
+            return None
+        high = float(np.quantile(self._drawn(unseen).both[1], 1 - self._tail))
+        return self._low(*self._drawn(None).both), max(0.0, high)
+
+    def error(self) -> tuple[float, float]:
+        """Return the ends of the error variance of a system's mean. Either both sides differ, or `both`."""
+        unseen, topics = self._against(), self.mean.shape[1]
+        low = self._drawn(None).error * (1 - 1 / topics)
+        high = self._drawn(unseen).error if unseen is not None else low
+        return float(np.quantile(low, self._tail)), float(np.quantile(high, 1 - self._tail))
+
+    def trial(self) -> tuple[float, float] | None:
+        there = self._there
+        several = self.counts > 1
+        each = float(several.sum() / (1 / self.counts[several]).sum())
+        cells = there.sum(axis=0)
+        # Topics weigh as many cells as they have; an unseen one as many as a topic has on average.
+        own = np.where(there, self.own, 0.0).sum(axis=0)
+        largest = largest_own(self._by_topic(), own / cells, each, self.within)
+        if not largest > SAME:
+            return None
+        weights = topic_weights(self.mean.shape[1], UNSEEN)
+        above, below = own @ weights[:-1], cells @ weights[:-1]
+        more = cells.mean() * weights[-1]
+        low = float(np.quantile(above / (below + more), self._tail))
+        return low, float(np.quantile((above + more * largest) / (below + more), 1 - self._tail))
+
+    def system(self) -> tuple[float, float] | None:
+        """Return (low, high) of the variance between systems: values that put the observed one in their tails."""
+        away = self._beyond()
+        if away is None:
+            return None
+        effects, form, topics = self.found.effects[0], self.found.form, self.mean.shape[1]
+        weights = topics * topic_weights(topics, UNSEEN)[:, ::_EVERY].T
+        drawn = self._squares(self.mean, self.own, self.counts.astype(np.float64), weights[:, :-1])
+        share = weights[:, -1] / topics
+        errors = (drawn.effects - effects) * (1 - share)[:, None]
+        seen = math.sqrt(float(self.found.system[0][0]))
+        square = np.einsum("br,rs,bs->b", errors, form, errors)
+        along = errors @ form @ effects / seen if seen > SAME else -np.sqrt(square)  # else the worst direction
+        low, high = _lengths_that_show(seen, along, square, share * away, self._tail)
+        # Two halves of the systems at both ends of the range: no variance of systems is larger.
+        systems = len(effects)
+        most = self.within.most * systems / (systems - 1) * (1 - (systems % 2) / systems**2)
+        return low**2, min(high**2, most)
+
+    def _against(self) -> Floats | None:
+        """Return (systems,) means of an unseen topic with opposite differences; None if the distance is unknown."""
+        effects = self.found.effects[0]
+        up = np.argsort(np.argsort(effects, kind="stable")) < len(effects) / 2
+        if self.within.ends:
+            return np.where(up, self.within.top, self.within.bottom)
+        far = self._far()
+        if far is None:
+            return None
+        return np.asarray(float(np.median(self._by_topic())) + effects + np.where(up, far, -far))
+
+    def _far(self) -> float | None:
+        beyond = np.abs(self._by_both())
+        far = farther(beyond.max(axis=0)) * float(beyond.max())
+        return far if far > SAME else None
+
+    def _beyond(self) -> float | None:
+        effects = self.found.effects[0]
+        systems = len(effects)
+        if not self.within.ends:
+            beyond = self._by_both()
+            far = math.sqrt(float(np.square(beyond).sum(axis=0).max()) / (systems - 1))
+            return NEAREST * far if far > SAME else None
+        falling, wide = -np.sort(-effects), self.within.top - self.within.bottom
+        lengths = []
+        for low in range(1, systems):  # so many of the best systems at the bottom, the others at the top
+            profile = np.where(np.arange(systems) < low, 0.0, wide)
+            lengths.append(math.sqrt(float(np.square(profile - profile.mean() - falling).sum()) / (systems - 1)))
+        return max(lengths)
+
+
+def _lengths_that_show(seen: float, along: Floats, square: Floats, more: Floats, tail: float) -> tuple[float, float]:
+    """Return the least and the largest length of a vector that, with errors, can be as long as observed.
+
+    along, square: (draws,) of each error, its component in the direction of the vector and its squared length. more:
+    (draws,) how much an unseen topic can lengthen or shorten it. tail: on each side.
+    """
+
+    def longest(length: float) -> float:
+        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) + more, 1 - tail))
+
+    def shortest(length: float) -> float:
+        return float(np.quantile(np.sqrt(np.maximum(0.0, length * (length + 2 * along) + square)) - more, tail))
+
+    low = 0.0 if longest(0.0) >= seen else _root(lambda length: longest(length) - seen, 0.0, seen)
+    far = 2 * (seen + float((np.sqrt(square) + more).max()))
+    return low, _root(lambda length: shortest(length) - seen, seen, far)
+
+
+def _root(rises: Callable[[float], float], low: float, high: float) -> float:
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rises(middle) > 0 else (middle, high)
+    return (low + high) / 2
