@@ -44,8 +44,9 @@ def fewest_turns_onward(
 
 
 def _to_the_end(protocol: Protocol, topic: Topic, positions: set[_Position]) -> int:
-    """Return the number of turns on the shortest path to the protocol's own end, with those at `positions`; 0
-    without one."""
+    """Return the number of turns on the shortest path from `positions` to the protocol's own end, counting the turns at
+    `positions`; 0 if there is no such path.
+    """
     turns, seen = 0, set(positions)
     while positions:
         turns += 1

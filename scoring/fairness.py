@@ -224,12 +224,12 @@ def _by_weight(least: Floats, gold: Floats, free: Floats) -> Floats:
 def _by_cumulation(least: Floats, gold: Floats, free: Floats) -> Floats:
     """NMD is the distance of cumulated sums, which may only grow: their isotonic regression by medians."""
     wanted = (np.cumsum(gold) - np.cumsum(least, axis=1))[:, :-1]
-    grown = np.array([_grown(row) for row in wanted.tolist()]).reshape(wanted.shape)
+    grown = np.array([_isotonic_fit(row) for row in wanted.tolist()]).reshape(wanted.shape)
     spread = np.concatenate([np.zeros_like(free), np.clip(grown, 0.0, free), free], axis=1)
     return least + np.diff(spread, axis=1)
 
 
-def _grown(wanted: Sequence[float]) -> list[float]:
+def _isotonic_fit(wanted: Sequence[float]) -> list[float]:
     blocks: list[list[float]] = []
     for value in wanted:
         blocks.append([value])

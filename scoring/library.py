@@ -151,7 +151,9 @@ def declared(name: str) -> Declaration | None:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """The range of a printed measure; that of the inner measure for a form whose values are its values (not shares)."""
+    """Return the range of a measure by its printed name. A form that returns values of its inner measure, rather than
+    shares, has the range of that measure.
+    """
     term, found = parse(name), declared(name)
     if found is None:
         return (0.0, 1.0)

@@ -304,7 +304,7 @@ def _refuse_late_turns(measures: Iterable[Measure], table: ScoreTable) -> None:
     most = max((row.turn or 0 for row in table.joint if row.measure == name), default=last)
     if last > most:
         allowed = f"S1 to S{most}" if most > 1 else "S1"
-        raise InputError(f"{name} S{last}: no conversation can have so many turns", allowed=allowed)
+        raise InputError(f"{name} S{last}: no conversation can have that many turns", allowed=allowed)
 
 
 def _notes(

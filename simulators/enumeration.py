@@ -112,7 +112,7 @@ def expand(
     state = user.start(scenario, (rng or Streams(0)).at(0))
     waiting = [_Open(0, state, None, (), (), (), 1.0)]
 
-    def grown(above: int, chance: float) -> int:
+    def add_node(above: int, chance: float) -> int:
         if len(parent) >= most_nodes:
             raise ValueError(f"the tree has more than {most_nodes} nodes: limit its turns or its wordings")
         parent.append(above)
@@ -133,13 +133,13 @@ def expand(
                 paths.append(ExactPath(here.turns, here.exchanges, labels, outcome, reason, reached))
                 ends.append(here.node)
                 continue
-            said = grown(here.node, chance.probability)
+            said = add_node(here.node, chance.probability)
             begun = len(here.exchanges) if action.new_session else here.begun
             answers = responses(here.exchanges[begun:], action.text)
             _check([answer.probability for answer in answers], f"of the answers to {action.text!r}")
             waiting.extend(
                 _Open(
-                    grown(said, one.probability),
+                    add_node(said, one.probability),
                     chance.state,
                     Observation(one.answer, one.label),
                     (*here.turns, action),

@@ -44,7 +44,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _PossibleUser:
     user: int
     state: State
     probability: float
@@ -58,16 +58,16 @@ class PathFollower:
     ) -> None:
         self._users = users
         self._held = [
-            _Held(at, initial_state(user, scenario, rng.at(0)), weight)
+            _PossibleUser(at, initial_state(user, scenario, rng.at(0)), weight)
             for at, (user, weight) in enumerate(zip(users, weights, strict=True))
             if weight > 0
         ]
 
-    def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_Held]], dict[Key, str]]:
+    def ways(self, seen: Observation | None) -> tuple[dict[Key, float], dict[Key, list[_PossibleUser]], dict[Key, str]]:
         """Return each outcome's probability, later memories and name, by what a system sees. Raises TypeError for a
         user that cannot be enumerated."""
         chances: dict[Key, float] = {}
-        after: dict[Key, list[_Held]] = {}
+        after: dict[Key, list[_PossibleUser]] = {}
         names: dict[Key, str] = {}
         for held in self._held:
             for chance in self._users[held.user].distribution(held.state, seen):
@@ -78,21 +78,21 @@ class PathFollower:
                     else (action.outcome, "")
                 )
                 chances[key] = chances.get(key, 0.0) + probability
-                after.setdefault(key, []).append(_Held(held.user, chance.state, probability))
+                after.setdefault(key, []).append(_PossibleUser(held.user, chance.state, probability))
                 names.setdefault(key, _action_name(action))
         return chances, after, names
 
-    def take(self, key: Key, after: Mapping[Key, Sequence[_Held]]) -> None:
+    def take(self, key: Key, after: Mapping[Key, Sequence[_PossibleUser]]) -> None:
         """Continue as the recording did. after: one of `ways`, which contains `key`."""
         whole = sum(held.probability for held in after[key])
-        merged: list[_Held] = []
+        merged: list[_PossibleUser] = []
         for held in after[key]:
             probability = held.probability / whole
             same = next((at for at, one in enumerate(merged) if (one.user, one.state) == (held.user, held.state)), None)
             if same is not None:
-                merged[same] = _Held(held.user, held.state, merged[same].probability + probability)
+                merged[same] = _PossibleUser(held.user, held.state, merged[same].probability + probability)
             elif probability > _LEAST:
-                merged.append(_Held(held.user, held.state, probability))
+                merged.append(_PossibleUser(held.user, held.state, probability))
         self._held = merged
 
 

@@ -110,7 +110,7 @@ class GoldTable:
         for name, vector in entry.groups.items():
             if known.groups.get(name, vector) != vector:
                 before = written_vector(known.groups[name])
-                raise ValueError(f"{entry.entity} already has {name} {before}, but a different one here")
+                raise ValueError(f"{entry.entity} already has {name} {before}, but a different value here")
         entries[entry.entity] = replace(
             known,
             title=known.title or entry.title,

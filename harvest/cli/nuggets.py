@@ -124,6 +124,6 @@ def _chosen_author(layers: tuple[Layer, ...], wanted: str | None) -> tuple[str, 
     if len(chosen) == 1:
         return chosen[0]
     if not known:
-        raise InputError("nobody assigned nuggets to these conversations", advice="--import FILE of assigned nuggets")
+        raise InputError("nobody has assigned nuggets to these conversations", advice="import some with --import FILE")
     what = f"nobody called {wanted!r} assigned nuggets" if not chosen else "several assigned nuggets"
     raise InputError(what, allowed=", ".join(":".join(one) for one in known), advice="name one with --author")

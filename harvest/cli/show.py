@@ -333,13 +333,14 @@ def show_beside(
 def _no_pair_error(
     every: Sequence[ConversationPair], sides: tuple[Side, Side], topic: str | None, trial: int | None
 ) -> InputError:
-    names = " and ".join(side.name for side in sides)
+    names = [side.name for side in sides]
+    neither = f"neither {' nor '.join(names)}"
     topics = list(dict.fromkeys(one.topic for one in every))
     if not every:
-        return InputError(f"nothing is recorded of {names}")
+        return InputError(f"nothing is recorded of {' and '.join(names)}")
     if topic is not None and topic not in topics:
         listed = ", ".join(topics[:8]) + (", …" if len(topics) > 8 else "")
-        return InputError(f"neither of {names} was tried on a topic {topic!r}", allowed=listed)
+        return InputError(f"{neither} was tried on topic {topic!r}", allowed=listed)
     trials = sorted({one.trial for one in every if topic in (None, one.topic)})
     listed = ", ".join(map(str, trials[:8])) + (", …" if len(trials) > 8 else "")
-    return InputError(f"neither of {names} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)
+    return InputError(f"{neither} has a trial {trial}{f' on {topic}' if topic else ''}", allowed=listed)

@@ -17,7 +17,8 @@ from topics.errors import HarvestError, InputError
 
 
 class Options(StrictModel):
-    """A recorded run. Only whole conversations are played: the attempt of each trial that counts."""
+    """The recorded run to replay. For each trial the attempt that counts is played, if its conversation was
+    finished."""
 
     run: str = Field(min_length=1, description="the run's folder; a path starts at the audit file")
     system: str | None = Field(None, description="the system's name in that run, if it is different")

@@ -154,7 +154,8 @@ class Sender:
 
     def send(self, *, last: bool = False) -> None:
         """Send what is new. last: also send all layers of judgments, not only gold. Raises StoreFault, StoreError if
-        the folder cannot be read, and TakenOver if another worker has taken the run up."""
+        the folder cannot be read, and TakenOver if another worker has taken over the run.
+        """
         with _store_errors(self._folder, "read", playing=True):
             # Gold goes before the header, so that a run that can be merged can be scored. Other layers may still grow,
             # and stored objects never change.

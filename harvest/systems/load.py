@@ -49,7 +49,7 @@ class Load:
         return Place(self, turn)
 
     async def enter(self) -> int:
-        """Wait for a place. Returns the era to pass to `leave`."""
+        """Wait for a free slot. Returns the number of the period since the last change of pace, to pass to `leave`."""
         if self._waiting or not self._has_room():
             import asyncio  # late: an audit that is only checked waits for nothing
 

@@ -91,7 +91,7 @@ class RecordedImports:
         if one.trial_id not in self._attempts and draft.name and one.attempt == 1:
             words = self._identity.cleaned(words_of(one))
             if earlier := self._beginning(draft, words):
-                grown = self._grown(one, words, earlier)
+                grown = self._as_next_attempt(one, words, earlier)
                 if grown is None:
                     key = earlier[0].key
                     fault = InputError(
@@ -137,7 +137,7 @@ class RecordedImports:
                 return found
         return ()
 
-    def _grown(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
+    def _as_next_attempt(self, one: Conversation, words: Words, earlier: Sequence[Conversation]) -> Conversation | None:
         """Return the conversation as an attempt of the recorded trial; None if an attempt with other words counts."""
         first = earlier[0]
         one = replace(one, trial_id=first.trial_id, key=first.key)

@@ -182,7 +182,7 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
     if path.is_dir():
         found = sorted(file for file in path.rglob("*") if file.suffix in (".json", ".jsonl") and not file.is_dir())
         if not found:
-            raise InputError("a folder without *.json and *.jsonl files", place=Place.of(path))
+            raise InputError("the folder contains no *.json or *.jsonl files", place=Place.of(path))
         for file in found:
             yield file, path.resolve().name
     else:

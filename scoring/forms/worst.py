@@ -210,7 +210,7 @@ def _inner_end(term: Term, inner: Good) -> Good:
     return inner
 
 
-def _rate_end(term: Term, inner: Good) -> Good:
+def _good_end_of_rate(term: Term, inner: Good) -> Good:
     """The good end of a rate: a high rate below a bound is good if low scores are; events are always bad."""
     good: dict[Good, Good] = {"high": "low", "low": "high", "neither": "neither"}
     return good[inner] if term.get("below") is not None else "low"
@@ -277,7 +277,7 @@ RATE = _of_scores(
     source="[GFRC] §5 counts breakdowns so; bounds of scores are our own",
     example="P(R, below=0.1)",
     parameters=(Parameter("below", "the bound; required, except for an event"),),
-    good=_rate_end,
+    good=_good_end_of_rate,
     written=("P(R, below=0.1)", "P(breakdown)"),
     legend="how often",
     event=True,

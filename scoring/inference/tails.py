@@ -200,7 +200,8 @@ def _refusal_reason(
 
 
 def trials_needed(beta: float, kind: TailKind = "cvar") -> float:
-    """Return the trials of each topic for `within_topics`: ten in the tail; infinite for a quantile with β = 1."""
+    """Return how many trials per topic `within_topics` needs to have ten in the tail; infinite for a quantile with β =
+    1."""
     _check(beta, 0.95, 100)
     share = tail_share(kind, beta)
     return math.ceil(10 / share - _CRUMB) if share > _CRUMB else math.inf

@@ -34,7 +34,9 @@ from topics.errors import InputError
 
 
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
-    """(N, T) trials of each topic through each node, from (N,) subtree sizes in pre-order and (n,) ends and topics."""
+    """Return an (N, T) array: how many trials of each topic pass through each node. size: (N,) sizes of subtrees in
+    pre-order. ends, topics: (n,), one per trial.
+    """
     span, where = np.asarray(size, dtype=np.int64), np.asarray(topics, dtype=np.int64)
     ended = np.zeros((len(span) + 1, int(where.max(initial=-1)) + 1), dtype=np.int64)
     np.add.at(ended, (np.asarray(ends, dtype=np.int64) + 1, where), 1)
@@ -204,7 +206,7 @@ class Parting:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two conversations of one topic that parted at a node: the number of the trial of either side."""
+    """Two conversations on one topic that parted at a node, by the number of the trial on each side."""
 
     topic: str
     first: int

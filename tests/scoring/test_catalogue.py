@@ -290,7 +290,7 @@ def test_a_turn_of_useful_is_asked_for_as_it_is_printed(material: Material) -> N
     every, first = scored(material, "%useful"), scored(material, "R, %useful S1")
     assert {row.turn for row in every.rows} == {1, 2}
     assert [row for row in first.rows if row.measure == "%useful"] == [row for row in every.rows if row.turn == 1]
-    with pytest.raises(InputError, match="%useful S3: no conversation can have so many turns"):
+    with pytest.raises(InputError, match="%useful S3: no conversation can have that many turns"):
         scored(material, "%useful S3")
 
 

@@ -211,7 +211,8 @@ class Completion:
         return how, max(needed, patience.stuck) if waits else needed
 
     def _quiet_asked(self, sample: Sample, needed: float) -> float:
-        """Return the same for a page that writes its text again or could not run: it may not have painted all of it."""
+        """Return the seconds of quiet to wait for if the page rewrites its text or was unable to run, because it may
+        not have painted everything yet."""
         patience = self.patience
         painting = sample.rewritten is not None and sample.rewritten < patience.covered
         if needed < patience.covered:

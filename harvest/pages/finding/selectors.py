@@ -132,7 +132,7 @@ class _Path:
     def _above(self, node: Node, index: int) -> bool:
         if index < 0:
             return True
-        for parent in _same_root(node):
+        for parent in _nodes_in_same_root(node):
             if self.parts[index].fits(parent) and self._above(parent, index - 1):
                 return True
             if self.direct[index]:
@@ -159,7 +159,7 @@ def selector_for_all(page: Page, nodes: Sequence[Node], never: Collection[Node] 
     for compound in _shared_compounds(nodes):
         paths = [_Path((compound,))]
         # The same compound inside an element around the nodes.
-        for index, parent in enumerate(_same_root(nodes[0])[:_MOST_STEPS]):
+        for index, parent in enumerate(_nodes_in_same_root(nodes[0])[:_MOST_STEPS]):
             for outer in _compounds(parent):
                 if not outer.place and (not outer.tag or outer.attributes):
                     paths += [_Path((outer, compound), (True,))] if index == 0 else []
@@ -182,7 +182,7 @@ def _paths(node: Node) -> Iterator[_Path]:
     own = list(_compounds(node))
     for compound in own:
         yield _Path((compound,))
-    above = _same_root(node)[:_MOST_STEPS]
+    above = _nodes_in_same_root(node)[:_MOST_STEPS]
     plain = [*own, _Compound(tag=node.tag)]
     for strong in (True, False):
         for parent in above:
@@ -259,7 +259,7 @@ def _shared_compounds(nodes: Sequence[Node]) -> Iterator[_Compound]:
         yield _Compound(tag=first.tag)
 
 
-def _same_root(node: Node) -> list[Node]:
+def _nodes_in_same_root(node: Node) -> list[Node]:
     """Return the elements around it that CSS can name together with it: up to the edge of its shadow root."""
     found = []
     for parent in node.ancestors():

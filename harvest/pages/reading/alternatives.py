@@ -57,7 +57,8 @@ def alternative_of(node: Node) -> str:
 
 
 def is_emoji(words: str) -> bool:
-    """True if the text has only emoji. Ticks, stars and arrows do not count: they are as often states."""
+    """True if the text consists of emoji. Ticks, stars and arrows do not count, because they are just as often status
+    marks."""
     signs = [
         sign for sign in words if not sign.isspace() and unicodedata.category(sign) not in ("Mn", "Me", "Cf", "Sk")
     ]

@@ -178,7 +178,7 @@ def edges_of(bubble: Node) -> set[Edge]:
 
 
 class Example:
-    """How the user's bubble makes its decorations and the element of the words."""
+    """How the page marks up the user's bubble: its decorations, and the element that holds the words."""
 
     def __init__(self, echo: Node | None, user: Node | None) -> None:
         self.beside: set[str] = set()

@@ -119,7 +119,7 @@ class PageText:
             stack.extend((inner, known, since) for inner in node.elements)
 
     def line(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of letters of the line or lines with the letters [start, end)."""
+        """Return the character range of the line or lines that contain characters [start, end)."""
         first = self._breaks[bisect_right(self._breaks, start) - 1]
         after = bisect_left(self._breaks, end)
         return first, self._breaks[after] if after < len(self._breaks) else self._count

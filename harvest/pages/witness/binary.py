@@ -43,8 +43,8 @@ def values_in(data: bytes) -> list[object]:
 
 
 def encoded_in(text: str) -> bytes | None:
-    """Return the bytes that a text contains as base64, or None. Words are valid base64, too, so the bytes must be a
-    text, or a whole message of a known kind."""
+    """Return the bytes encoded as base64 in `text`, or None. Ordinary words are valid base64 too, so the bytes must
+    decode to text or to a whole message of a known kind."""
     if len(text) % 4 == 1 or not _BASE64.fullmatch(text):
         return None
     try:

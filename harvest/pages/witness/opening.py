@@ -171,7 +171,8 @@ def _decode_body(data: bytes, media_type: str) -> str | None:
 
 
 class _Times:
-    """When each character of a body came, by its place in the text; chunk sizes are near enough for a part."""
+    """Arrival times of the characters of a body, by their offsets. Sizes of chunks are precise enough to locate a
+    part."""
 
     def __init__(self, body: Body) -> None:
         self._ends: list[tuple[int, float]] = []

@@ -108,7 +108,7 @@ class Material:
 
     @cached_property
     def concentrations(self) -> tuple[Concentration, ...]:
-        """Conditions in which systems lose more attempts."""
+        """Conditions in which systems lose more attempts than elsewhere."""
         return concentrations(self.conversations)
 
     @cached_property

@@ -59,7 +59,7 @@ def share_values(system: str, material: Material) -> Values:
 def refuse_turn(asked: object, turn: int | None, last: int) -> None:
     """Raise InputError if no conversation can have this turn. `last` is the last possible one."""
     if turn is not None and turn > last:
-        raise InputError(f"{asked}: no conversation can have so many turns", allowed=f"S1 to S{last}")
+        raise InputError(f"{asked}: no conversation can have that many turns", allowed=f"S1 to S{last}")
 
 
 def refuse_pooled(asked: object, measure: Measure, why: str, shares: Collection[Declaration] = SHARES) -> None:

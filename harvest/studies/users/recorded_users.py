@@ -41,7 +41,8 @@ class RecordedUsers:
         return tuple(name for name in self.changes if name)
 
     def build(self, name: str) -> EnumerableUser:
-        """Build the named user as it played. Raises InputError if it is not available or cannot list its choices."""
+        """Build the named user as it was in the run. Raises InputError if it is not available or cannot list its
+        choices."""
         changes = self.changes[name]
         built = self._build_user(changes.get("users") or {}, self.run.path.parent / "audit.yaml", changes.get("files"))
         return self._enumerable_user(_with_wording(built, changes, name), name or "of the protocol")

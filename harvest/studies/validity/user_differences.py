@@ -87,13 +87,13 @@ def fault_table(turns: Sequence[WordedTurn], rate: str, settled: Collection[Stra
             turn.key.topic,
             turn.key,
             f"{turn.number} {turn.heard}{turn.label or '-'}" if rate == LEFT else turn.place,
-            _event_in(turn, rate, settled),
+            _has_event(turn, rate, settled),
         )
         for turn in turns
     )
 
 
-def _event_in(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool | None:
+def _has_event(turn: WordedTurn, rate: str, settled: Collection[Stratum]) -> bool | None:
     match rate:
         case "samples refused":
             return None if turn.refused is None else any(turn.refused.values())
@@ -119,7 +119,7 @@ def first_suspect(turns: Sequence[WordedTurn], others: Sequence[WordedTurn], rat
         elif rate in WORDING:
             doubtful = not turn.fault and not turn.as_meant
         else:
-            doubtful = bool(_event_in(turn, rate, settled))
+            doubtful = bool(_has_event(turn, rate, settled))
         if doubtful:
             # A user that left got the answer of its last turn; only what would have followed is lost.
             found.setdefault(turn.key, turn.number + (rate == LEFT))

@@ -32,7 +32,8 @@ def fairness_score(
 
 
 def judge(sight: Sight) -> Iterator[Verdict]:
-    """Eq. 3 on the mean membership of a turn's relevant entities, with the settings' weights; silent without any."""
+    """Apply Eq. 3 to the mean membership of a turn's relevant entities, with the settings' weights. Gives no score to a
+    turn without relevant entities."""
     turns = {one.turn: one.first_position for one in passages(sight.conversation) if one.speaker == "system"}
     sets = {one.name: one for one in sight.attributes}
     achieved: dict[int, dict[str, tuple[float, ...]]] = {}

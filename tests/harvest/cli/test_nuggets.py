@@ -266,4 +266,4 @@ def test_options_that_do_not_go_together_are_refused(run: Path, words: tuple[str
 def test_before_anything_is_assigned_there_is_no_share(run: Path) -> None:
     take(run, created())
     done = harvest("nuggets", run)
-    assert (done.returncode, "nobody assigned nuggets" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "nobody has assigned nuggets" in done.stderr) == (2, True), done.stderr

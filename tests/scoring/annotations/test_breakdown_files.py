@@ -157,7 +157,7 @@ def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> No
 def test_files_that_are_not_there_not_text_or_empty_folders_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_breakdown_files([tmp_path / "none.json"])
-    with pytest.raises(InputError, match=r"a folder without \*\.json"):
+    with pytest.raises(InputError, match=r"the folder contains no \*\.json"):
         read_breakdown_files([tmp_path])
     (tmp_path / "a.json").write_bytes(b'{"a": "\xff"}')
     with pytest.raises(InputError, match=r"a\.json:1:8: byte 0xff is not UTF-8"):

@@ -251,7 +251,7 @@ def test_sessions_that_go_on_are_taken_whole_and_where_conversations_part_is_not
     [
         (["CVaR(R)"], [], "computed over many conversations at once"),
         (["transition(x, o)"], [], "computed over many conversations at once"),
-        (["%useful S3"], [], "no conversation can have so many turns"),
+        (["%useful S3"], [], "no conversation can have that many turns"),
         ([], ["A", "C"], "'C' is not a system of these runs"),
         ([], ["A"], "a comparison needs two systems, not 1 system"),
     ],

@@ -143,8 +143,8 @@ def test_the_document_has_the_rows_of_both_sides(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--beside", "A,C"], "no system is called 'C' here"),
-        (["--beside", "A,B", "--topic", "M009"], "neither of A and B was tried on a topic 'M009'"),
-        (["--beside", "A,B", "--topic", "M003", "--trial", "7"], "neither of A and B has a trial 7 on M003"),
+        (["--beside", "A,B", "--topic", "M009"], "neither A nor B was tried on topic 'M009'"),
+        (["--beside", "A,B", "--topic", "M003", "--trial", "7"], "neither A nor B has a trial 7 on M003"),
         (["--beside", "A,B", "--system", "A"], "--system, --attempt and --all do not go with --beside"),
         (["--flipped"], "--flipped goes with --beside"),
         (["run"], "several runs were given"),

@@ -257,7 +257,7 @@ def test_the_smallest_difference_is_planned_for(audit: str, more: dict[str, Any]
         ({"measure": parse("%recovery"), "stated": {"mean": 50.0, "between": 10.0, "failing": 0.0}}, "is a percentage"),
         ({"stated": {"failing": 30.0}}, "--failing does not apply: only %recovery"),
         ({"measure": parse("min(R)")}, "no single trial has a value to simulate"),
-        ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have so many turns\n  allowed: S1 to S2"),
+        ({"measure": parse("%useful S3")}, "%useful S3: no conversation can have that many turns\n  allowed: S1 to S2"),
         ({"measure": parse("R")}, "the variance of R is unknown"),
         ({"stated": {"within": 30.0}}, "--within cannot be stated for %useful S1"),
         ({"stated": {"between": 10.0, "interaction": 20.0}}, "more than the spread between topics"),

@@ -116,7 +116,7 @@ def test_the_rows_hold_every_figure_and_the_page_fits(run: Run, monkeypatch: pyt
 
 
 def test_what_cannot_be_compared_is_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="so many turns"):
+    with pytest.raises(InputError, match="that many turns"):
         robustness(gather_arms(run, measures=[parse("%useful S9")]))
     with pytest.raises(InputError, match="many conversations at once"):
         robustness(gather_arms(run, measures=[parse("CVaR(R)")]))

@@ -177,7 +177,7 @@ def test_measures_are_those_of_single_trials_and_systems_those_of_the_run(run: P
     for measure in ("%recovery", "CVaR(R)"):
         with pytest.raises(InputError, match="no single trial has a value"):
             study_variance([recorded], measures=parse_all(measure))
-    with pytest.raises(InputError, match="%useful S9: no conversation can have so many turns\n  allowed: S1 to S1"):
+    with pytest.raises(InputError, match="%useful S9: no conversation can have that many turns\n  allowed: S1 to S1"):
         study_variance([recorded], measures=parse_all("%useful S9"))
     with pytest.raises(InputError, match="no valid trial of a system 'tire'"):
         study_variance([recorded], systems=["tire"])
