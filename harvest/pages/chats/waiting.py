@@ -263,7 +263,8 @@ class Waiting:
         """True for figures and numbers that came before the user's own words did: a progress bar with its seconds, or
         buttons that a page shows from the first turn on. If those words never appear, the figures count after a while.
         """
-        return turn.echo is None and self._since_sending() < _PREMATURE and not has_words(turn.text)
+        early = turn.echo is None and self._since_sending() < _PREMATURE
+        return early and bool(turn.text) and not has_words(turn.text)
 
     def _has_moved(self, page: Page, turn: ReadTurn) -> bool:
         """True if the answer is outside the watched part, or next to what was first read as the answer (such as a state
