@@ -129,7 +129,7 @@ class _Measure:
         least = int(repeat[3] or 0)
         if repeat[4] and not repeat[5]:
             if not self.unbounded:
-                raise ValueError(f"contains {repeat[0]!r}, which repeats without limit; write an upper limit")
+                raise ValueError(f"contains {repeat[0]!r}, which repeats without a limit; write an upper limit")
             return 0, max(least, self.unbounded)
         return least, int(repeat[5] or least)
 
