@@ -4,7 +4,7 @@
                  (`scoring.inference.unseen_topic`): the default.
 `topics+trials`  topics, then trials within each topic, are drawn with replacement; plain percentiles.
 `bootstrap-t`    topics with all their trials are drawn; the ends are those of the studentised mean, which follow the
-                 skew of the topics (B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319).
+                 skew of the topics (`studentised_ends`).
 
 The last two use only the topics that were asked. They cover .44 if one topic in ten is of another kind and five topics
 were asked, none of that kind. So their ends are used only if they lie further out than those of `topics`
@@ -25,7 +25,6 @@ import numpy.typing as npt
 
 from scoring.inference.design import INDEPENDENT, Design, crossed, too_few_sessions
 from scoring.inference.interval import FEWEST, METHOD, Interval, no_interval, too_few
-from scoring.inference.studentised import studentised_ends
 from scoring.inference.these_topics import these_interval
 from scoring.inference.unseen_topic import (
     boldest,
@@ -361,3 +360,37 @@ class Resampler:
 
 
 _CRUMB = 1e-9  # what rounding leaves beyond a range
+
+
+def studentised_ends(counts: Floats, above: Floats, below: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the (C,) low and (C,) high ends of bootstrap-t intervals for C ratios of sums over K topics.
+
+        t* = (r* - r)/se*,   low = r - q(t*, 1 - a/2)·se,   high = r - q(t*, a/2)·se
+
+    r is a ratio of sums, se its standard error computed from the contribution of each topic, and * marks a resample of
+    as many topics. `counts` is (K, B), the number of times each topic was drawn in each of B resamples. `above` and
+    `below` are (K, C), the numerators and positive denominators of the topics. `level` is in (0, 1). Ends are NaN if
+    all topics have the same ratio. A resample whose topics all have the same ratio has se* = 0; too many of those make
+    an end infinite. Source: B. Efron, Censored data and the bootstrap, JASA 76 (1981), 312-319.
+    """
+    value = above.sum(axis=0) / below.sum(axis=0)
+    error = _error(np.ones((len(above), 1)), above, below)[:, 0]
+    drawn = weighted_sums(above, counts) / weighted_sums(below, counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = (drawn - value[:, None]) / _error(counts, above, below)
+    t = np.where(np.isnan(t), 0.0, t)
+    tail = (1 - level) / 2
+    least = np.quantile(t, tail, axis=1, method="lower")
+    most = np.quantile(t, 1 - tail, axis=1, method="higher")
+    with np.errstate(invalid="ignore"):
+        return value - most * error, value - least * error
+
+
+def _error(counts: Floats, above: Floats, below: Floats) -> Floats:
+    whole, units = weighted_sums(below, counts), len(counts)
+    ratio = weighted_sums(above, counts) / whole
+    own = weighted_sums(above**2, counts)
+    squares = own - 2 * ratio * weighted_sums(above * below, counts) + ratio**2 * weighted_sums(below**2, counts)
+    squares = np.where(squares > 1e-12 * own, squares, 0.0)
+    found: Floats = np.sqrt(squares * units / (units - 1)) / whole
+    return found

@@ -1,10 +1,15 @@
-"""A test of whether whole trials differ. In the pilot study of GFRC "the behaviour of each system is vastly different
-across the two trials, even though they were tested on the same day" (T. Sakai, EVIA 2023, section 5, first
-observation).
+"""Variation between the trials of a topic: how consistent they are, and whether whole trials differ.
 
-The i-th trials of all topics are one run through the topic set, made about the same time or in one session. If trials
-of a topic are independent, their numbers do not matter: exchanging the trials within each topic, separately for each,
-shows how far apart whole trials are by chance, and how often further apart than observed.
+In the pilot study of GFRC "the behaviour of each system is vastly different across the two trials, even though they
+were tested on the same day" (T. Sakai, EVIA 2023, section 5, first observation).
+
+`between_trials` tests whether whole trials differ. The i-th trials of all topics are one run through the topic set,
+made about the same time or in one session. If the trials of a topic are independent, their numbers do not matter:
+exchanging the trials within each topic, separately for each, shows how far apart whole trials are by chance, and how
+often they are further apart than observed.
+
+`all_pass`, `disagree` and `pairs_that_differ` describe the trials of each topic. Figures over topics are means of these
+values; their intervals are for topics like these.
 """
 
 import math
@@ -18,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 _DRAWS = 999  # with one more, for the data themselves, a round number: p in steps of .001
 _SAME = 1e-12  # values that differ only by the order of summation must compare as equal
 _CELLS = 2**21  # of exchanged values held at a time
+_ROUNDING = 1e-9  # values of two trials that differ by no more than rounding are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +90,55 @@ def _exchange_trials(above: Floats, seen: npt.NDArray[np.bool_], rng: np.random.
         if not whole:
             mixed = np.where(seen, np.take_along_axis(mixed, np.broadcast_to(place, keys.shape), axis=2), 0.0)
         found[start : start + size] = mixed.sum(axis=1)
+    return found
+
+
+def all_pass(passed: npt.ArrayLike, k: int) -> Floats:
+    """Return (topics,) pass^k in [0, 1], the probability that k random trials of a topic all pass.
+
+        pass^k = C(c, k) / C(n, k)      for a topic with n trials, c of which pass
+
+    It is unbiased for k new trials of the topic; (c/n)^k is too high (Jensen). It is NaN for a topic with fewer than
+    k trials. `passed` is (topics, trials) of 1.0, 0.0, or NaN for a missing trial. Raises ValueError for other values
+    and for k below 1. Source: S. Yao et al., τ-bench, arXiv 2406.12045 (2024), section 3.
+    """
+    cells = np.asarray(passed, dtype=np.float64)
+    if k < 1:
+        raise ValueError(f"pass^{k}: k is at least 1")
+    if not np.isin(cells[~np.isnan(cells)], (0.0, 1.0)).all():
+        raise ValueError("a trial passes (1) or does not (0)")
+    trials, some = (~np.isnan(cells)).sum(axis=1), np.nansum(cells, axis=1)
+    found = np.ones(len(cells))
+    for already in range(k):
+        found *= np.maximum(0.0, some - already) / np.maximum(1, trials - already)
+    return np.where(trials >= k, found, np.nan)
+
+
+def disagree(values: npt.ArrayLike) -> Floats:
+    """Return (topics,) 1.0 for topics whose trials differ, else 0.0; NaN for fewer than two trials.
+
+    `values` is (topics, trials), NaN for missing trials. The more trials, the more likely it is that one differs:
+    compare only figures over equal numbers of trials.
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    seen = ~np.isnan(cells)
+    highest = np.where(seen, cells, -np.inf).max(axis=1, initial=-np.inf)
+    lowest = np.where(seen, cells, np.inf).min(axis=1, initial=np.inf)
+    return np.where(seen.sum(axis=1) < 2, np.nan, (highest > lowest + _ROUNDING).astype(np.float64))
+
+
+def pairs_that_differ(values: npt.ArrayLike) -> Floats:
+    """Return (topics,) the share of pairs of a topic's trials that differ; NaN for fewer than two trials.
+
+    `values` is (topics, trials), NaN for missing trials. The share is unbiased for the probability that two new trials
+    of the topic differ, whatever the number of trials.
+    """
+    cells = np.sort(np.asarray(values, dtype=np.float64), axis=1)  # NaN last
+    trials = (~np.isnan(cells)).sum(axis=1)
+    found = np.full(len(cells), np.nan)
+    for row in np.flatnonzero(trials > 1):
+        own = cells[row, : trials[row]]
+        steps = np.flatnonzero(np.diff(own) > _ROUNDING) + 1
+        alike = np.diff(np.concatenate(([0], steps, [len(own)])))
+        found[row] = 1 - float((alike * (alike - 1)).sum()) / (len(own) * (len(own) - 1))
     return found

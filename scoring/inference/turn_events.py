@@ -23,11 +23,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.statistics.exchange import exchange_p
+from scoring.statistics.exchange import exchange_p, exchange_signs
 from scoring.statistics.stratified import compare_within
 
 # The number of units with which exchanges can give a p of 2/2^6 = .03.
 _FEWEST = 6
+_SAME = 1e-9  # values that differ only by the order of summation must compare as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +138,60 @@ def _count(counts: dict[str, dict[str, tuple[int, int]]], one: TurnCase, *, happ
 
 def _turns(table: EventTable) -> int:
     return sum(turns for own in table.values() for _, turns in own.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TurnValues:
+    """A turn, the stratum within which it is compared, and its values by name (NaN if undefined)."""
+
+    topic: str
+    stratum: str
+    values: Mapping[str, float]
+
+
+def compare_values(
+    first: Iterable[TurnValues],
+    second: Iterable[TurnValues],
+    rng: np.random.Generator,
+    *,
+    clusters: Mapping[str, str] | None = None,
+) -> dict[str, float]:
+    """Test whether turns of two sides differ in any of several values, such as their length. Returns two-sided p.
+
+        u_topic = Σ_strata (Σ_turns of the first side x - a·mean x)     a: its turns; the mean is over both sides
+        T = |Σ u_topic| / √(Σ u_topic²)                                 for each value
+
+    The sides of topics are exchanged for all values together, and the largest statistic counts (P. H. Westfall and
+    S. S. Young, Resampling-Based Multiple Testing, 1993): each p is corrected over the values, whatever their
+    dependence. Changes in a user's wording may show in any of these values, and separate tests would divide the chance
+    of a false alarm. All turns of a conversation count and may be dependent, since a topic is exchanged as a whole.
+    Only values that both sides have in a common stratum get a p.
+    """
+    clusters = clusters or {}
+    cells: dict[tuple[str, str, str], tuple[list[float], list[float]]] = {}
+    for side, turns in enumerate((first, second)):
+        for turn in turns:
+            for name, value in turn.values.items():
+                if value == value:
+                    cells.setdefault((name, turn.topic, turn.stratum), ([], []))[side].append(value)
+    sums: dict[str, dict[str, float]] = {}
+    for (name, topic, _), (one, two) in cells.items():
+        if one and two:
+            mean = (sum(one) + sum(two)) / (len(one) + len(two))
+            unit = f"cluster {clusters[topic]}" if topic in clusters else topic
+            own = sums.setdefault(name, {})
+            own[unit] = own.get(unit, 0.0) + sum(one) - len(one) * mean
+    units = list(dict.fromkeys(unit for own in sums.values() for unit in own))
+    table = np.array([[own.get(unit, 0.0) for unit in units] for own in sums.values()]).reshape(len(sums), len(units))
+    table = table[:, np.abs(table).max(axis=0, initial=0.0) > _SAME]
+    spread = np.sqrt(np.square(table).sum(axis=1, keepdims=True))
+    scaled = np.divide(table, spread, out=np.zeros_like(table), where=spread > _SAME)
+    if not scaled.size:
+        return dict.fromkeys(sums, 1.0)
+    seen = np.abs(scaled.sum(axis=1))
+    as_far, of = np.zeros(len(table)), 0
+    for signs in exchange_signs(table.shape[1], rng):
+        largest = np.abs(scaled @ signs.T).max(axis=0)
+        as_far += (largest[None, :] >= seen[:, None] - _SAME).sum(axis=1)
+        of += len(signs)
+    return dict(zip(sums, (as_far / of).tolist(), strict=True))

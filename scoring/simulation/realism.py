@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from recordings.acts.dialogue import Dialogue
 from scoring.divergences import jsd
@@ -33,10 +34,12 @@ from scoring.simulation.lengths import LengthGap, Survival, length_gap, survival
 from scoring.simulation.likelihood import Fit, HeldOut, held_out
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingAgreement, RankingFloor, ranking_agreement, ranking_floor
-from scoring.simulation.score_gap import ScoreGap, cramer_von_mises, score_gap
 from scoring.simulation.wordings import Wordings, compare_wordings
 from topics.errors import InputError
 from topics.identity import derived_seed
+
+Floats = npt.NDArray[np.float64]
+
 
 # The measures of behaviour, and what they are.
 BEHAVIOUR: Mapping[str, str] = {
@@ -64,6 +67,22 @@ _OF_ACTS = ("JSD(acts)", "JSD(transitions)")
 _OF_LENGTHS = ("KS(length)", "W1(length)")
 
 _VIEWS: Mapping[str, View] = {"KS(length)": to_horizon, "W1(length)": to_horizon}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGap:
+    """Distance between the scores that systems get from real and from simulated users; NaN if a side has no scores.
+
+    `statistic` is the Cramér-von Mises T, at least 0, which grows with the number of dialogues. `distance` is the mean
+    over all scores of (F - G)², in [0, 1], which does not grow. `p` comes from a permutation test. `n` and `m` are the
+    numbers of real and simulated dialogues with a score.
+    """
+
+    statistic: float
+    distance: float
+    p: float
+    n: int
+    m: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,3 +334,67 @@ def _rows_apart(first: Counter[str], second: Counter[str]) -> float:
     names = ["", *sorted(first.keys() | second.keys())]  # one that is never there: jsd wants two groups
     p, q = (np.array([side[name] for name in names]) / side.total() for side in (first, second))
     return float(jsd(p, q))
+
+
+def cramer_von_mises(real: npt.ArrayLike, simulated: npt.ArrayLike) -> float:
+    """Return the Cramér-von Mises distance T between two non-empty groups of finite scores, (n,) and (m,).
+
+        T = n·m/(n + m)² · Σ over all n + m scores z of (F(z) - G(z))²
+
+    F and G are the shares of real and of simulated dialogues that score at most z. Ties are not broken: equal scores
+    are one step. Source: T. W. Anderson, Annals of Mathematical Statistics 33, 1962.
+    """
+    both = np.concatenate([np.asarray(real, dtype=np.float64), np.asarray(simulated, dtype=np.float64)])
+    first = np.zeros((1, both.size), dtype=bool)
+    first[0, : np.asarray(real).size] = True
+    return float(_statistics(both, first)[0])
+
+
+def score_gap(
+    real: Sequence[float],
+    simulated: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    units: tuple[Sequence[str], Sequence[str]] | None = None,
+    permutations: int = 2000,
+) -> ScoreGap:
+    """Measure the distance between real and simulated scores, ignoring NaN, and test it by permutation.
+
+    The p value is the share of random relabellings, the actual one included, with a T at least as large. The test
+    assumes that users are exchangeable, so all dialogues of a user are relabelled together. `units` are the (n,) and
+    (m,) users of the scores; without them, each score counts as a user.
+    """
+    names = units or (range(len(real)), range(len(simulated)))
+    known = [
+        [(s, unit) for s, unit in zip(*side, strict=True) if not math.isnan(s)]
+        for side in zip((real, simulated), names)
+    ]
+    sides = [np.array([score for score, _ in side]) for side in known]
+    n, m = (side.size for side in sides)
+    if not n or not m:
+        return ScoreGap(math.nan, math.nan, math.nan, n, m)
+    both = np.concatenate(sides)
+    seen = cramer_von_mises(*sides)
+    # (n + m,) users by number; one that is on both sides is two, since its label is what is drawn.
+    places: dict[tuple[int, object], int] = {}
+    owner = np.array([places.setdefault((at, unit), len(places)) for at, side in enumerate(known) for _, unit in side])
+    users, first = len(places), sum(at == 0 for at, _ in places)
+    labels = np.zeros((permutations, users), dtype=bool)
+    np.put_along_axis(
+        labels, rng.permuted(np.tile(np.arange(users), (permutations, 1)), axis=1)[:, :first], True, axis=1
+    )
+    chosen = labels[:, owner]
+    as_far = int((_statistics(both, chosen) >= seen - 1e-12).sum())
+    return ScoreGap(seen, seen * (n + m) / (n * m), (as_far + 1) / (permutations + 1), n, m)
+
+
+def _statistics(both: Floats, first: npt.NDArray[np.bool_]) -> Floats:
+    """Return (k,) T for k labellings of `both`, (n + m,) scores. `first`, (k, n + m), selects the first group."""
+    order = np.argsort(both, kind="stable")
+    ranked, labels = both[order], first[:, order]
+    n = first.sum(axis=1)  # of each labelling: users have different numbers of dialogues
+    m = both.size - n
+    apart = np.cumsum(labels, axis=1) / n[:, None] - np.cumsum(~labels, axis=1) / m[:, None]
+    last = np.searchsorted(ranked, ranked, side="right") - 1  # a step is taken whole
+    found: Floats = n * m / both.size**2 * np.square(apart[:, last]).sum(axis=1)
+    return found

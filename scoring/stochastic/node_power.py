@@ -24,9 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from recordings.trees.tree import ConversationTree
-from scoring.stochastic.ends import Ends, plain_ends
 from scoring.stochastic.node_permutation import DRAWS, NodeTests, node_p
-from scoring.stochastic.parting import BothSides
+from scoring.stochastic.parting import BothSides, Ends, plain_ends
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

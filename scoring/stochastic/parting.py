@@ -7,7 +7,7 @@ side took a branch. By the chain rule of the divergence it is a sum over nodes,
     JSD(P‖Q) = Σ_v [ρ_P(v)·KL(p(·|v)‖m(·|v)) + ρ_Q(v)·KL(q(·|v)‖m(·|v))] / 2
 
 where ρ(v) is the probability of coming to v, and the ways to go on from v are its branches and the ends there; ends of
-different kinds are different ways (`scoring.stochastic.ends`). So a node's share is the part of the whole difference
+different kinds are different ways (see `Ends`). So a node's share is the part of the whole difference
 that arises there, among those who came, and not before (T. M. Cover and J. A. Thomas, Elements of Information Theory,
 2006, Theorem 2.5.3; J. Lin, IEEE Trans. Inf. Theory 37 (1991), 145-151).
 
@@ -29,8 +29,63 @@ from recordings.trees.tree import ConversationTree, FoldedTrial
 from scoring.divergences import jsd
 from scoring.inference.unseen import Unseen, unseen_mass
 from scoring.inference.unseen_topic import share_ends
-from scoring.stochastic.ends import Ends, ends_of, plain_ends
 from topics.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
+_ALIKE = 1e-12  # shares that differ by less differ by rounding only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """The E ends of conversations in a tree, sorted by node and then by name. Each way of ending is a separate end.
+
+    A breakdown and a satisfied user look alike in a tree of turns, since nothing follows either of them. To a reader
+    they are different outcomes, so comparisons of how conversations go on keep them apart (T. Sakai, GFRC, 2023,
+    section 7, and SWAN, 2023, section 3, draw them so). A node at which no trial ends has one end without a name.
+
+    `node` is (E,) the node of each end. `name` is (E,) the way of ending, "" if unknown. `at` is (n,) the index of each
+    trial's end, -1 for a trial that does not count; it is (0,) if trials are only counted.
+    """
+
+    node: Indices
+    name: tuple[str, ...]
+    at: Indices
+
+    def count(self, column: npt.ArrayLike, columns: int) -> Counts:
+        """Count the trials that come to each end, as (columns, E). `column` is (n,) each trial's column, from 0."""
+        found = np.zeros((columns, len(self.node)), dtype=np.int64)
+        np.add.at(found, (np.asarray(column, dtype=np.intp), self.at), 1)
+        return found
+
+    def find(self, node: int, name: str = "") -> int:
+        """Return the index of a node's end with this name. Raises ValueError if the node has no such end."""
+        first, last = np.searchsorted(self.node, [node, node + 1]).tolist()
+        return self.name.index(name, first, last)
+
+
+def plain_ends(size: int) -> Ends:
+    """Return one end without a name for each of `size` nodes, for trials that are only counted."""
+    return Ends(np.arange(size, dtype=np.intp), ("",) * size, np.zeros(0, dtype=np.intp))
+
+
+def ends_of(size: int, nodes: npt.ArrayLike, names: Sequence[str] = ()) -> Ends:
+    """Find the ends of n trials in a tree of `size` nodes, from their (n,) last nodes and (n,) ways of ending.
+
+    If there are no names, or if any name is "", every node has one end: ends are distinguished for all trials or none.
+    """
+    places = np.asarray(nodes, dtype=np.intp)
+    if not names or "" in names:
+        return Ends(np.arange(size, dtype=np.intp), ("",) * size, places)
+    kinds = ["", *sorted({*names})]
+    rank = {name: number for number, name in enumerate(kinds)}
+    trials = places * len(kinds) + np.array([rank[name] for name in names], dtype=np.intp)
+    bare = np.setdiff1d(np.arange(size, dtype=np.intp), places) * len(kinds)
+    every = np.unique(np.concatenate([trials, bare]))
+    node, kind = np.divmod(every, len(kinds))
+    return Ends(node, tuple(kinds[number] for number in kind.tolist()), np.searchsorted(every, trials))
 
 
 def by_topic(size: npt.ArrayLike, ends: npt.ArrayLike, topics: npt.ArrayLike) -> Counts:
@@ -88,13 +143,6 @@ def unseen_over_topics(own: Counts, trials: Counts, once: Counts, twice: Counts,
         low[several], high[several] = topic_shares(own[several], trials[several], level)
     counted = np.where(several, own.sum(axis=1), plain.once)
     return Unseen(estimate, np.minimum(low, estimate), np.maximum(high, estimate), plain.n, counted, plain.twice)
-
-
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.intp]
-
-_ALIKE = 1e-12  # shares that differ by less differ by rounding only
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,15 @@ import numpy.typing as npt
 from recordings.trees.preorder import depths, sizes
 from scoring.inference.proportions import FEW, clopper_pearson, jeffreys, wilson
 from scoring.inference.unseen import Unseen, unseen_mass
-from scoring.stochastic.ends import Ends, ends_of
-from scoring.stochastic.parting import by_topic, topic_shares, unseen_over_topics, varies_within_topic, visits_alone
+from scoring.stochastic.parting import (
+    Ends,
+    by_topic,
+    ends_of,
+    topic_shares,
+    unseen_over_topics,
+    varies_within_topic,
+    visits_alone,
+)
 from scoring.stochastic.paths import check_parents, reach
 from topics.errors import InputError
 

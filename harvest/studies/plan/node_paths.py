@@ -8,7 +8,7 @@ import numpy as np
 
 from harvest.studies.trees.parted_systems import END, end_title, turn_name
 from recordings.trees.tree import ConversationTree
-from scoring.stochastic.ends import Ends
+from scoring.stochastic.parting import Ends
 from topics.counting import pluralize
 from topics.errors import InputError
 

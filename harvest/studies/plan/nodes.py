@@ -47,10 +47,9 @@ from recordings.log.run_folder import Run
 from recordings.trees.builder import TreeBuilder
 from recordings.trees.tree import ConversationTree
 from scoring.statistics.beta import normal_quantile
-from scoring.stochastic.ends import Ends, ends_of
 from scoring.stochastic.node_permutation import DRAWS
 from scoring.stochastic.node_power import NodeModel, NodePower, node_model, node_power
-from scoring.stochastic.parting import by_topic
+from scoring.stochastic.parting import Ends, by_topic, ends_of
 from topics.counting import pluralize
 from topics.errors import InputError
 from topics.identity import generator

@@ -1,7 +1,7 @@
 """The rates in which the users of two systems differ, and the turn from which a trial is then in doubt.
 
 Events (a fault, a refused sample, a user that leaves) are compared as in `scoring.inference.turn_events`. The wording
-of turns is compared by one test of three values (`scoring.inference.turn_values`): words kept, words added, and
+of turns is compared by one test of three values (`scoring.inference.turn_events`): words kept, words added, and
 number of words. No table of words anticipates how the next model goes wrong, but whatever it says instead or in
 addition changes one of these values. Every pair of systems has one family of tests (Holm).
 """
@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from harvest.studies.validity.worded_turns import WordedTurn
 from recordings.conversations.conversation import TrialKey
-from scoring.inference.turn_events import EventTable, TurnCase, compare_events, event_table
-from scoring.inference.turn_values import TurnValues, compare_values
+from scoring.inference.turn_events import EventTable, TurnCase, TurnValues, compare_events, compare_values, event_table
 from scoring.statistics.exchange import holm
 from simulators.llm.faults import FAULTS, OWN_WORDS
 from simulators.llm.prompting import FREE

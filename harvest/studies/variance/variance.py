@@ -26,10 +26,9 @@ from scoring.inference.bootstrap import Resampler
 from scoring.inference.carry_over import CarryOver, carry_over
 from scoring.inference.components import Crossed, Nested, across_systems, within_system
 from scoring.inference.design import Design
-from scoring.inference.instability import Instability, between_trials
+from scoring.inference.instability import Instability, all_pass, between_trials, disagree, pairs_that_differ
 from scoring.inference.interval import Interval, no_interval
 from scoring.inference.losses import why_withheld
-from scoring.inference.passes import all_pass, disagree, pairs_that_differ
 from scoring.inference.spreads import Range
 from scoring.library import understand
 from scoring.measure import Measure

@@ -11,8 +11,8 @@ from scipy import stats
 
 from scoring.inference.aligned import cluster_numbers
 from scoring.inference.differences import guarded_differences, typical_difference
+from scoring.inference.instability import all_pass
 from scoring.inference.paired import compare_like_these, compare_these, residual_variance
-from scoring.inference.passes import all_pass
 from scoring.inference.proportions import clopper_pearson, highest_rate_after_none, wilson
 from scoring.inference.ratio_differences import exact_ratios
 from scoring.inference.unseen_topic import boldest

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from scoring.inference.bootstrap import Resampler
-from scoring.inference.passes import all_pass, disagree, pairs_that_differ
+from scoring.inference.instability import all_pass, disagree, pairs_that_differ
 from tests.support.variance_coverage import nested_world
 
 NOTHING = math.nan

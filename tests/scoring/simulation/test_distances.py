@@ -14,9 +14,14 @@ from scipy import stats
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.simulation.act_model import UniformModel, fit_acts
 from scoring.simulation.lengths import length_gap, survival, to_horizon
-from scoring.simulation.realism import act_divergence, matrix_divergence, transition_divergence
+from scoring.simulation.realism import (
+    act_divergence,
+    cramer_von_mises,
+    matrix_divergence,
+    score_gap,
+    transition_divergence,
+)
 from scoring.simulation.reliability import kendall_tau, ranking_agreement
-from scoring.simulation.score_gap import cramer_von_mises, score_gap
 from tests.scoring.simulation.test_act_model import dialogue, groups
 
 lengths = st.lists(st.integers(1, 12), min_size=1, max_size=30)

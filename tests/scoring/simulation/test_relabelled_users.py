@@ -13,10 +13,9 @@ import pytest
 from recordings.acts.dialogue import ActTurn, Dialogue
 from scoring.inference.relabelled import Floats, Relabelled, Statistic, relabel
 from scoring.simulation import relabelled_users
-from scoring.simulation.realism import distances, realism
+from scoring.simulation.realism import cramer_von_mises, distances, realism
 from scoring.simulation.relabelled_users import behaviour_test, scores_test
 from scoring.simulation.reliability import RankingFloor, ranking_floor
-from scoring.simulation.score_gap import cramer_von_mises
 from tests.support.simulated_dialogues import iard
 
 

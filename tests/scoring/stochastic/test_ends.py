@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scoring.stochastic.ends import ends_of, plain_ends
+from scoring.stochastic.parting import ends_of, plain_ends
 from scoring.stochastic.transitions import IntervalName, end_shares, transitions
 from tests.support.tree_examples import conversation, tree_of
 

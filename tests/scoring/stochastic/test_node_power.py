@@ -15,10 +15,9 @@ from scipy.stats import binom
 
 from recordings.trees.builder import fold
 from recordings.trees.tree import ConversationTree, Symbol
-from scoring.stochastic.ends import ends_of
 from scoring.stochastic.node_permutation import node_p
 from scoring.stochastic.node_power import NodeModel, drawn_studies, largest_z, node_model, node_power
-from scoring.stochastic.parting import BothSides
+from scoring.stochastic.parting import BothSides, ends_of
 from topics.errors import InputError
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy as np
 
 from scoring.inference.bootstrap import Resampler
 from scoring.inference.components import Nested, within_system
+from scoring.inference.instability import all_pass
 from scoring.inference.interval import Interval
-from scoring.inference.passes import all_pass
 from scoring.inference.spreads import Range
 from tests.support.torture.cells import Engine, Said, Size
 from tests.support.torture.classical import VALUES
