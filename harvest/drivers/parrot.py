@@ -12,8 +12,7 @@ import numpy
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot, ParrotSession
+from harvest.parrot.parrot import Catalogue, Parrot, ParrotSession, load_catalogue
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
 from harvest.systems.driver import Capabilities, NothingHeld, Opening, Reply, Surroundings
 from harvest.systems.timing import REAL_CLOCK, Clock, Stopwatch

@@ -11,8 +11,7 @@ import pytest
 
 from harvest.audits.audit import load_audit
 from harvest.cli import main
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from harvest.studies.attribute.rerouting import reroute
 from protocols.answer import Answer, Exchange

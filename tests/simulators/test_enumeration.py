@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot, compose, entry_line, hear
+from harvest.parrot.parrot import Catalogue, Parrot, compose, entry_line, hear, load_catalogue
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile
 from protocols.answer import Answer, Exchange
 from protocols.library import load_protocol

@@ -20,8 +20,7 @@ import pytest
 import simulators.registry as registry
 from harvest.audits.system import System
 from harvest.cli import main
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work

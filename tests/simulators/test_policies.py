@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 from harvest.cli import main
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from protocols.answer import Answer
 from protocols.route import Say, Stop

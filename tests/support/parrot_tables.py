@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from harvest.audits.audit import load_audit
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Catalogue, Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES, Profile, Row
 from protocols.library import load_protocol
 from protocols.protocol import Protocol

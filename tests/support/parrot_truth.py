@@ -11,8 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harvest.parrot.catalogue import Catalogue, Shelf
-from harvest.parrot.parrot import compose, entry_line, hear
+from harvest.parrot.parrot import Catalogue, Shelf, compose, entry_line, hear
 from harvest.parrot.profiles import BEHAVIOURS, Behaviour, Heard, Profile, Row
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import Position, advance, begin

@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harvest.judging.models.judge_file import Judge
-from harvest.judging.models.prompting import version_of
-from harvest.judging.models.questions import Asked, Thing, Verdict, failure_of, folded, read_better, read_score
-from harvest.judging.replies.asking import Asking, ask_all
-from harvest.judging.replies.kept import JUDGE_REPLIES, KeptReplies
+from harvest.judging.models.questions import (
+    Asked,
+    Thing,
+    Verdict,
+    failure_of,
+    folded,
+    read_better,
+    read_score,
+    version_of,
+)
+from harvest.judging.replies.asking import JUDGE_REPLIES, Asking, KeptReplies, ask_all
 from harvest.voices.endpoint import Endpoint
 from recordings.files.times import Now, stamp, utc_now
 from recordings.judged.judgments import Judgment, Layer, keep_layer, read_layers

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harvest.cli import main
-from harvest.judging.replies.kept import EXTRACTION_REPLIES, JUDGE_REPLIES, KeptReplies
+from harvest.judging.replies.asking import EXTRACTION_REPLIES, JUDGE_REPLIES, KeptReplies
 from recordings.files.errors import RunError
 from recordings.files.evidence import keep_exhibit, read_exhibit
 from recordings.judged.decisions import DecisionBook

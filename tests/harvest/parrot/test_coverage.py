@@ -16,8 +16,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Catalogue, Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation

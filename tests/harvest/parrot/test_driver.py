@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from harvest.audits.audit import load_audit
 from harvest.drivers.parrot import Options, ParrotDriver, build
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from harvest.systems.driver import Opening, Reply, Surroundings
 from harvest.systems.timing import Clock

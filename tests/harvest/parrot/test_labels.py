@@ -7,8 +7,7 @@ from functools import partial
 
 import pytest
 
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import UNKNOWN, VARIANTS, Parrot, compose, entry_line
+from harvest.parrot.parrot import UNKNOWN, VARIANTS, Parrot, compose, entry_line, load_catalogue
 from harvest.parrot.profiles import BEHAVIOURS, PROFILES, Behaviour, Heard
 from protocols.answer import Answer, Exchange
 from protocols.interpreter import advance, begin

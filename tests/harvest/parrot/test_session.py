@@ -8,8 +8,7 @@ from functools import cache
 
 import pytest
 
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import UNKNOWN, VARIANTS, Parrot, ParrotSession
+from harvest.parrot.parrot import UNKNOWN, VARIANTS, Catalogue, Parrot, ParrotSession, load_catalogue
 from harvest.parrot.profiles import PROFILES, Profile
 from protocols.answer import Answer, Exchange
 from topics.library import load_gold, load_topics

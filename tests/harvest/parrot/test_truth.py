@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import protocols
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Catalogue, Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES, Profile
 from protocols.library import load_protocol
 from recordings.conversations.conversation import Conversation

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from scoring.statistics.same_source import same_source
 from topics.identity import derived_seed

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harvest.judging.extraction.endpoint_file import read_extraction_endpoint
-from harvest.judging.extraction.questions import MEANINGS, prompt_messages, version_of
+from harvest.judging.extraction.extracting import MEANINGS, prompt_messages, version_of
 from harvest.judging.extraction.reply import NUGGET_FAULTS, REPLY_FAULTS, Reading, read_reply
 from scoring.swan.acts import ACTS
 from scoring.swan.nugget import place_nuggets

@@ -16,8 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harvest.cli.main import main
-from harvest.parrot.catalogue import Catalogue, load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Catalogue, Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES, Behaviour, Profile, Row
 from harvest.studies.groups.group_comparison import Comparison, compare_groups, grouped_systems
 from harvest.systems.driver import Opening, Unanswered

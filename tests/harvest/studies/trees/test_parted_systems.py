@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.parrot.catalogue import load_catalogue
-from harvest.parrot.parrot import Parrot
+from harvest.parrot.parrot import Parrot, load_catalogue
 from harvest.parrot.profiles import PROFILES
 from harvest.studies.trees.parted_systems import parted_systems
 from harvest.studies.trees.parting_figures import parting_lines
