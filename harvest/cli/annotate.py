@@ -13,9 +13,7 @@ from harvest.audits.exposures import KEYS_IN_CLEAR, refuse_keys_in_clear
 from harvest.cli.blind_pairs import serve_blind_pairs, write_blind_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange, check_output_file
 from harvest.cli.serving import PORT, SCALE, asked_criteria, check_author, read_scale, serve_page, tell_agreement
 from harvest.judging.rule_layers import look_first, rule_layers
 from harvest.judging.sheets.adjudication import ADJUDICATION_COLUMNS, disputed_rows

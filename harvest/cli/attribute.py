@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.cli.setting_options import measures_option
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.attribute.attribution import study_attribution

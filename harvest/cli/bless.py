@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, check_output_file
 from harvest.cli.setting_options import measures_option
 from harvest.studies.watch.baseline import GATED, bless, is_baseline
 from harvest.systems.timing import REAL_CLOCK

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.output_file import check_output_file
+from harvest.cli.parameters import check_output_file
 from harvest.cli.serving import check_people, serve_questions
 from harvest.judging.sheets.pair_sheet import CHOICES, BlindPair, text_hash, transcript, write_pairs
 from harvest.judging.sheets.sheet_file import LONGEST_CELL, sheet_ending

@@ -11,7 +11,7 @@ from rich.text import Text
 from harvest.cli.breakdown_detection import predict as predict_command
 from harvest.cli.breakdown_detection import reliability_tables, with_predictions
 from harvest.cli.breakdown_detection import train as train_command
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.cli.setting_options import resampling_options
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table

@@ -11,9 +11,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange, check_output_file
 from harvest.studies.breakdown.detection import (
     annotated,
     dialogue_files,

@@ -11,8 +11,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.audits.system import System
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted, run_until_stopped
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.playing.attempt import Player
 from harvest.playing.plan import Plan, Sitting, Work
 from harvest.playing.play import first_of

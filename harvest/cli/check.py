@@ -16,7 +16,7 @@ from harvest.audits.groups import noise_pairs
 from harvest.audits.probes import asked_for_harm, new_sessions
 from harvest.audits.system import System
 from harvest.cli.exposures import host_note, keys_in_clear_option, show_exposures
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.playing.plan import make_plan
 from harvest.terminal import printable, prose_width, wrap_lines
 from protocols.interpreter import begin

@@ -7,8 +7,7 @@ import click
 
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.compare.comparison import compare_runs

@@ -14,7 +14,7 @@ import click
 
 from harvest.cli.installation import DISTRIBUTION, foreign_owners, owners_by_package
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.path import NameOrFile
+from harvest.cli.parameters import NameOrFile
 from harvest.systems.timing import REAL_CLOCK
 from harvest.terminal import prose_width, wrap_lines
 from topics.counting import pluralize

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, check_output_file
 from harvest.terminal import printable, tell
 from protocols.answer import PARTS
 from recordings.conversations.conversation import Conversation

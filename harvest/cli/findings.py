@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.probes.figures import answers_form, findings_form

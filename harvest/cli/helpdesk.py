@@ -6,8 +6,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from harvest.cli.number import NumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange
 from harvest.cli.setting_options import resampling_options
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.breakdown.figures import predictor_form, predictor_table

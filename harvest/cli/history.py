@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.watch.history import whole_history
 from harvest.studies.watch.history_tables import audit_times, history_form

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.terminal import printable, tell
 from recordings.conversations.conversation import LARGEST_NUMBER
 from recordings.conversations.endings import shape_of_ends

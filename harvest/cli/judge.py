@@ -14,8 +14,7 @@ from harvest.audits.exposures import refuse_keys_in_clear
 from harvest.cli.blind_pairs import drawn_pairs
 from harvest.cli.exposures import keys_in_clear_option, show_exposures
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.judging.serving.blind_pairs import judged_folder
 from harvest.judging.sheets.annotators import key_of, people_means
 from harvest.judging.sheets.asked_rows import assess_run, chosen_rows, rows_by_criterion

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harvest.cli.path import NameOrFile
+from harvest.cli.parameters import NameOrFile
 from harvest.studies.scores.scorecard import Judges
 from scoring.library import declared
 from scoring.notation import Term

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import click
 
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.drivers.browser import Options, settings_of
 from harvest.pages.browser.installed import find_browser
 from harvest.pages.browser.login import keep_login, log_in, secrets_of

@@ -123,7 +123,7 @@ class _LateCommands(click.Group):
             return None
         module = importlib.import_module(entry.module)
         if hasattr(module, "study_form"):
-            from harvest.cli.study_command import study_command  # late, as every command
+            from harvest.cli.study_output import study_command  # late, as every command
 
             return study_command(module.study_form)
         command = module.command

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile
 from harvest.stores.merging import merge_stored
 from harvest.terminal import printable, tell
 from topics.counting import pluralize

@@ -14,8 +14,7 @@ from typing import Any, TextIO, cast
 
 import click
 
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, check_output_file
 from harvest.notices.bulletin import Bulletin
 from harvest.notices.disarmed import Disarmed, underlying_stream
 from harvest.notices.github import LARGEST_SUMMARY, annotation_lines, summary

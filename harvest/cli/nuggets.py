@@ -5,9 +5,7 @@ from typing import Literal
 
 import click
 
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange, check_output_file
 from harvest.cli.serving import check_author
 from harvest.cli.study_output import Output, form_options
 from harvest.studies.pool.held_nuggets import held_figures, held_form

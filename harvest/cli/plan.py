@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from harvest.audits.audit import Audit, load_audit
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
 from harvest.cli.setting_options import guard_option, setting_options
 from harvest.cli.study_output import Output, output_options
 from harvest.studies.plan.allocation import plan_spending

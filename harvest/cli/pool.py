@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, check_output_file
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.gold_rows import add_entities
 from harvest.judging.pool import PooledRun, asked_in_words, pooled_entities, pooled_words, spread

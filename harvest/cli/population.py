@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from harvest.cli.judges_options import check_judges, judges_options
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.setting_options import measures_option, setting_options
 from harvest.studies.scores.scorecard import Judges
 from harvest.studies.users.population_figures import FORMAT, population_legend, population_rows, population_tables

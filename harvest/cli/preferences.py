@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
 from harvest.cli.study_output import Output, form_options
 from harvest.judging.serving.blind_pairs import read_chosen
 from harvest.judging.sheets.pair_sheet import read_preferences

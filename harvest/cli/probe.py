@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harvest.cli.interruption import run_until_stopped
-from harvest.cli.number import NumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange, check_output_file
 from harvest.terminal import people_console, printable, wrap_lines
 from topics.errors import InputError
 

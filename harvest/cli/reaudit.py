@@ -15,9 +15,7 @@ from harvest.audits.placebo import check_placebo, placebo_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.looking import OPTIONS, Reaudit, as_begun, hold_run, judge
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange, check_output_file
 from harvest.cli.playing import introduce, play_to_folder
 from harvest.cli.study_output import Output, form_options
 from harvest.notices.verdicts import watch_bulletin

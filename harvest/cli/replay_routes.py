@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile
 from harvest.terminal import printable
 from protocols.interpreter import retrace
 from protocols.library import check_topics, load_protocol

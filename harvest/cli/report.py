@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import uncollected
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange, check_output_file
 from harvest.report.document import make_report
 from harvest.report.page import is_report, page
 from harvest.studies.watch.history import MATTERS

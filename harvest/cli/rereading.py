@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.drivers.rereading import kept_reply, read_reply, separate_thoughts
 from harvest.pages.chats.reread import Found, Reread, read_again
 from harvest.studies.attribute.rerouting import Rerouted, refit_evidence, reroute

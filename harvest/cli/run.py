@@ -14,8 +14,7 @@ from harvest.audits.audit import Audit, load_audit
 from harvest.cli.exposures import keys_in_clear_option
 from harvest.cli.interruption import Interrupted
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.cli.playing import NOTHING_YET, introduce, play_to_folder
 from harvest.cluster.shard_task import Assignment
 from harvest.playing.plan import Plan, make_plan

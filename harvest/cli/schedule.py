@@ -12,7 +12,7 @@ import click
 from harvest.audits.audit import read_audit
 from harvest.audits.exposures import read_exposures
 from harvest.cli.installation import DISTRIBUTION
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.cli.reaudit import baseline_beside, history_beside
 from harvest.cli.reaudit import command as reaudit
 from harvest.schedules.crontab import crontab

@@ -9,8 +9,7 @@ from rich.markup import escape
 from harvest.cli.garbage import uncollected
 from harvest.cli.judges_options import judgment_options
 from harvest.cli.notifying import Channels, notice_options
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, WholeNumberRange
 from harvest.cli.setting_options import setting_options
 from harvest.studies.runs.readings import recorded_audit
 from harvest.studies.scores.bound_lines import bound_lines
@@ -21,7 +20,7 @@ from harvest.studies.scores.score_request import ScoreRequest
 from harvest.studies.validity.user_card_figures import card_document
 from harvest.systems.timing import REAL_CLOCK
 from harvest.tables.figures import ordered_rows
-from harvest.tables.paper_tables import csv_rows, latex_table
+from harvest.tables.long_rows import csv_rows, latex_table
 from harvest.terminal import people_console, tell
 from recordings.log.run_folder import read
 from topics.counting import pluralize

@@ -6,7 +6,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from harvest.cli.number import NumberRange, WholeNumberRange
+from harvest.cli.parameters import NumberRange, WholeNumberRange
 from scoring.inference.paired import Guard
 from scoring.notation import Term, parse_all
 from scoring.settings import SETTINGS, ByGrade, ByName, Choice, Setting

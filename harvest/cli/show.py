@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
-from harvest.cli.number import WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, WholeNumberRange
 from harvest.pages.witness.judgement import Verdict
 from harvest.studies.pairs.beside import pair_line, pair_lines, summary_lines
 from harvest.studies.pairs.conversation_pairs import (

@@ -12,11 +12,12 @@ from rich.console import Console
 
 from harvest.cli.counterfactual import command as counterfactual_command
 from harvest.cli.findings import command as findings_command
-from harvest.cli.groups import command as groups_command
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, NumberRange, WholeNumberRange
 from harvest.cli.population import command as population_command
-from harvest.cli.setting_options import setting_option
+from harvest.cli.setting_options import measures_option, setting_option, setting_options
+from harvest.cli.study_output import Output, form_options
+from harvest.studies.groups.figures import group_form
+from harvest.studies.groups.group_comparison import compare_groups, grouped_systems
 from harvest.studies.scores.kept_scores import with_kept_scores
 from harvest.studies.users.fitted_users import Answers, fit_notes, fit_user, foresight
 from harvest.studies.users.played_users import CANDIDATES, HIDDEN, candidates, fit_hidden_user
@@ -33,6 +34,8 @@ from harvest.terminal import people_console, tell
 from recordings.acts.dialogue import Dialogue
 from recordings.acts.iard import Level
 from recordings.acts.reading import read_dialogues
+from recordings.log.run_folder import read
+from scoring.notation import Term
 from scoring.simulation.act_model import Smoothing
 from scoring.simulation.realism import realism
 from simulators.fitted import check_name
@@ -47,7 +50,6 @@ def command() -> None:
 
 command.add_command(counterfactual_command)
 command.add_command(findings_command)
-command.add_command(groups_command)
 command.add_command(population_command)
 
 
@@ -258,6 +260,33 @@ def check_command(
     )
 
 
+@command.command("groups")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+@measures_option("Only these [%useful S1, ave%useful, …].")
+@click.option("--base", metavar="GROUP", help="The group that the others are compared with [the audit's first].")
+@setting_options(
+    "level", "replications", level="Confidence level of the intervals; a p of at most 1 - level is significant"
+)
+@click.option("--seed", type=WholeNumberRange(0), default=0, show_default=True, help="Seed of resampling.")
+@form_options
+def groups_command(
+    runs: tuple[Path, ...],
+    measures: tuple[Term, ...],
+    base: str | None,
+    seed: int,
+    output: Output,
+    **changes: Any,
+) -> None:
+    """Compare groups of users.
+
+    RUN was played by an audit with `groups`. Differences are computed pair by pair, over the same topics and trials,
+    and shown beside those of a null pair, two groups that say the same.
+    """
+    recorded = [read(run) for run in runs]
+    found = compare_groups(grouped_systems(recorded), measures=measures, base=base, changes=changes, seed=seed)
+    output.show(group_form(found, recorded, seed))
+
+
 def _write_new(out: Path, text: str) -> None:
     try:
         with out.open("x", encoding="utf-8") as file:
@@ -283,10 +312,10 @@ def _taken_error(out: Path) -> InputError:
 def _read_all(paths: Sequence[Path], intents: Level, people: Console) -> list[Dialogue]:
     found: list[Dialogue] = []
     for path in paths:
-        read = read_dialogues(path, level=intents)
-        for why, count in read.left_out:
+        loaded = read_dialogues(path, level=intents)
+        for why, count in loaded.left_out:
             people.print(f"note: {path}: {count} left out: {why}", markup=False)
         # Two sources may use the same names for different dialogues and people.
         apart = f"{path.name}/" if len(paths) > 1 else ""
-        found += [replace(one, id=apart + one.id, person=one.person and apart + one.person) for one in read.kept]
+        found += [replace(one, id=apart + one.id, person=one.person and apart + one.person) for one in loaded.kept]
     return found

@@ -5,17 +5,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 import click
 from rich.text import Text
 
-from harvest.cli.output_file import check_output_file
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath, check_output_file
 from harvest.tables.study_form import FORMS, StudyForm
 from harvest.terminal import people_console, printable
 from recordings.files.evidence import write_safely
+from recordings.log.run_folder import Run, read
 from topics.errors import InputError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -127,3 +128,15 @@ def _png(svg: str) -> bytes:
             f"the browser did not draw the picture: {fault}",
             advice="write --figure FILE.svg, which needs no browser; harvest doctor shows the cause",
         ) from None
+
+
+def study_command(study: Callable[[Sequence[Run]], StudyForm]) -> click.Command:
+    """Return the command `harvest NAME RUN…` with every form of output; its help is the docstring of `study`."""
+
+    @click.command(help=cleandoc(study.__doc__ or ""))
+    @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=GivenPath())
+    @output_options
+    def command(runs: tuple[Path, ...], output: Output) -> None:
+        output.show(study([read(run) for run in runs]))
+
+    return command

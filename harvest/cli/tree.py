@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from harvest.cli.garbage import uncollected
-from harvest.cli.number import NumberRange, WholeNumberRange
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile, NumberRange, WholeNumberRange
 from harvest.cli.setting_options import setting_option
 from harvest.cli.study_output import Output, check_output, figure_option, write_figures
 from harvest.studies.scores.gathered import gather_runs, recorded_design

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from harvest.cli.path import GivenPath
+from harvest.cli.parameters import GivenPath
 from harvest.terminal import people_console, printable
 from recordings.checking.chain_check import check_recording
 from recordings.files.errors import RunError, no_run

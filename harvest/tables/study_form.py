@@ -12,8 +12,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from harvest.tables.long_rows import LongRow, long_latex
-from harvest.tables.paper_tables import csv_rows
+from harvest.tables.long_rows import LongRow, csv_rows, long_latex
 from recordings.files.json_text import Json
 from recordings.log.header import software
 

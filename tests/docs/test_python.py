@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 import harvest
-from harvest.tables.paper_tables import csv_rows
+from harvest.tables.long_rows import csv_rows
 from recordings import conversation_rows, read, turn_rows
 from scoring.table import ScoreRow
 from tests.support.checkout import DOCS, ROOT

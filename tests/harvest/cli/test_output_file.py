@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harvest.cli.output_file import check_output_file
+from harvest.cli.parameters import check_output_file
 from recordings.files.evidence import write_safely
 from tests.support.command_line import harvest
 from topics.errors import InputError

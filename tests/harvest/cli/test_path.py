@@ -10,7 +10,7 @@ import click
 import pytest
 
 from harvest.cli.main import COMMANDS
-from harvest.cli.path import GivenPath, NameOrFile
+from harvest.cli.parameters import GivenPath, NameOrFile
 from tests.support.command_line import harvest
 
 

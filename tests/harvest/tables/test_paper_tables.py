@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harvest.tables.paper_tables import csv_rows, latex_table, latex_text
+from harvest.tables.long_rows import csv_rows, latex_table, latex_text
 from scoring.table import ScoreRow
 from tests.support.command_line import harvest
 

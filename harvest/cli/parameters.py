@@ -1,12 +1,67 @@
-"""Check the path of an output file before anything is played or computed."""
+"""Types for the parameters of commands, and the check of a path before an output file is written to it."""
 
+import math
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from recordings.files.leftovers import remove_leftovers
 from topics.errors import InputError, Place
+
+_EMPTY = "it is empty: give a path (a variable of the shell may not be set)"
+_ADDRESS = (
+    "this is an address, but a path on this machine is needed: first fetch a run from a store with "
+    "harvest merge URL --out RUN"
+)
+
+
+class NumberRange(click.FloatRange):
+    """A range of click that refuses NaN and infinities, since NaN is not outside any range."""
+
+    name = "number"  # "float range" is no word for people
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        if math.isinf(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
+
+
+class WholeNumberRange(click.IntRange):
+    """A range of click, described as a whole number."""
+
+    name = "integer"
+
+
+class GivenPath(click.Path):
+    """A path that is neither an address nor empty, which click reads as the current folder. kind: of the values."""
+
+    def __init__(self, kind: type = Path) -> None:
+        super().__init__(path_type=kind)
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if not str(value):
+            self.fail(_EMPTY, param, ctx)
+        if "://" in str(value):
+            self.fail(_ADDRESS, param, ctx)  # do not repeat it: it may contain a password
+        return super().convert(value, param, ctx)
+
+
+class NameOrFile(click.types.StringParamType):
+    """The name of a shipped file, or the path of a file."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail(_EMPTY.replace("a path", "a name or a path"), param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def check_output_file(
